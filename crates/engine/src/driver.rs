@@ -1,0 +1,114 @@
+//! What the engine asks of a resource type's driver.
+//!
+//! A driver is the I/O half of a type's description: it makes one thing in the cloud and removes it.
+//! Every call may be made twice: the engine repeats after a crash, a timeout or a retry. So `create`
+//! looks for what carries the [`Marker`] before it makes anything, and `delete` counts "not there"
+//! as done. Drivers do not wait, retry or sleep: they answer what is, and the engine decides.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use topology::workflow::Marks;
+
+/// How a thing in the cloud is known as ours: unique per deployment and resource, and readable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// Id of the deployment.
+    pub deployment: String,
+    /// Its name, for names that people see.
+    pub deployment_name: String,
+    /// Name in the template, or the name that a pass gave.
+    pub resource: String,
+}
+
+/// What a driver works with.
+pub struct Context<'a> {
+    /// The user's session in the cloud.
+    pub session: &'a openstack::Session,
+    /// How the thing is known as ours.
+    pub marker: &'a Marker,
+    /// Properties, all resolved.
+    pub properties: &'a Map<String, Value>,
+    /// `public`, `bastion`.
+    pub marks: &'a Marks,
+    /// Where private keys are kept.
+    pub vault: &'a dyn Vault,
+    /// What a server needs so that we can log in to it; `None` where no software step will.
+    pub login: Option<&'a Login>,
+}
+
+/// How the engine logs in to the deployment's servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Made by cloud-init.
+    pub user: String,
+    /// OpenSSH format.
+    pub public_key: String,
+}
+
+/// Where private keys are kept: the cloud's key manager, else a store sealed with the user's own key.
+#[async_trait]
+pub trait Vault: Send + Sync {
+    /// Keep `secret` under `name`; the same name again replaces it. Returns a reference to it.
+    async fn put(&self, name: &str, secret: &str) -> Result<String, DriverError>;
+    /// What is kept under `name`.
+    async fn get(&self, name: &str) -> Result<Option<String>, DriverError>;
+    /// Forget it; not there is fine.
+    async fn forget(&self, name: &str) -> Result<(), DriverError>;
+}
+
+/// How far a thing is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// The cloud works on it; a few words that a person may read.
+    Pending(String),
+    /// It is there.
+    Ready(Ready),
+    /// The cloud gave up on it, in its words.
+    Failed(String),
+}
+
+/// What others can refer to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ready {
+    /// What `get_resource` gives.
+    pub reference: Value,
+    /// What `get_attr` gives. Never a secret: attributes are stored in clear.
+    pub attributes: Map<String, Value>,
+}
+
+/// One file per resource type implements this.
+#[async_trait]
+pub trait Driver: Send + Sync {
+    /// Find what carries the marker, else make it. Returns the cloud's id at once, without waiting
+    /// until it is ready.
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;
+
+    /// How far it is. A thing that is gone is `Failed`.
+    async fn progress(&self, context: &Context<'_>, physical_id: &str) -> Result<Progress, DriverError>;
+
+    /// Remove it. Without an id, look for the marker first (a crash may have come between the
+    /// creation and the journal). Not there is success.
+    async fn delete(&self, context: &Context<'_>, physical_id: Option<&str>) -> Result<(), DriverError>;
+
+    /// Whether nothing is left of it.
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
+}
+
+/// Why a call failed; the engine chooses by the variant whether to repeat.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// The cloud said so. Retry rules read the status.
+    #[error(transparent)]
+    Cloud(#[from] openstack::Error),
+    /// A property that the cloud cannot be asked with; repeating is useless.
+    #[error("property `{property}`: {message}")]
+    Property {
+        /// Its name.
+        property: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// Anything else; a sentence for the person.
+    #[error("{0}")]
+    Other(String),
+}

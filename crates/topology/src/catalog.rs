@@ -1,0 +1,107 @@
+//! Catalogue items: an Ansible role and a small manifest, read as a resource type.
+//!
+//! `meta/argument_specs.yml` of the role gives the properties; `item.yml` adds what Ansible has no
+//! word for. Reading the files is the caller's; this is the pure part.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Property, ResourceType};
+
+/// What can be dropped on a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CatalogItem {
+    /// Unique, lower case: `nginx`. The resource type is `Stackloom::Catalog::nginx`.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Semantic version.
+    pub version: String,
+    /// One line.
+    pub summary: String,
+    /// Such as `web`.
+    pub category: String,
+    /// SVG text, checked to hold nothing but drawing.
+    #[serde(default)]
+    pub icon: String,
+    /// Markdown.
+    #[serde(default)]
+    pub readme: String,
+    /// From the role's `main` argument specification.
+    #[serde(default)]
+    pub inputs: Vec<Property>,
+    /// What it listens on.
+    #[serde(default)]
+    pub listens: Vec<Listen>,
+    /// Capabilities that others can be connected to.
+    #[serde(default)]
+    pub provides: Vec<Capability>,
+    /// What it can be connected to. Each is a property that takes references, and a role variable of
+    /// the same name that gets a list of `{name, address, port}`.
+    #[serde(default)]
+    pub requires: Vec<Requirement>,
+    /// Attribute name to text with `{address}` (public, else private), `{private_address}` and
+    /// `{<input>}` in it.
+    #[serde(default)]
+    pub outputs: Vec<Output>,
+    /// Images that it was tested on.
+    #[serde(default)]
+    pub tested: Vec<String>,
+}
+
+/// A port that a component listens on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listen {
+    /// The input that holds the port number.
+    pub port: String,
+    /// `tcp` or `udp`.
+    pub protocol: String,
+}
+
+/// What a component offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capability {
+    /// Such as `http`.
+    pub name: String,
+    /// The input that holds its port number.
+    pub port: String,
+}
+
+/// What a component needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// The property and the role variable, such as `backends`.
+    pub name: String,
+    /// The capability that fits, such as `http`.
+    pub capability: String,
+    /// At least.
+    #[serde(default)]
+    pub min: u32,
+    /// At most; no limit where absent.
+    #[serde(default)]
+    pub max: Option<u32>,
+    /// One sentence.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// What a component tells when it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The attribute.
+    pub name: String,
+    /// Text with `{...}` in it.
+    pub value: String,
+}
+
+impl CatalogItem {
+    /// From the texts of `item.yml` and `meta/argument_specs.yml`; icon and readme are set by the caller.
+    pub fn parse(manifest: &str, argument_specs: &str) -> Result<CatalogItem, Vec<crate::diagnostic::Diagnostic>> {
+        let _ = (manifest, argument_specs);
+        todo!("topology")
+    }
+
+    /// The item as a resource type: property `host`, then the requirements, then the inputs.
+    pub fn resource_type(&self) -> ResourceType {
+        todo!("topology")
+    }
+}

@@ -1,0 +1,48 @@
+//! What a cloud really has, as far as forms, checks and passes need it.
+//!
+//! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON.
+//! A list that is `None` was not asked for or could not be read: checks that need it stay silent.
+
+use serde::{Deserialize, Serialize};
+
+/// Live look-ups of one project in one cloud.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CloudFacts {
+    /// Images that a server can boot from.
+    pub images: Option<Vec<Named>>,
+    /// Flavors.
+    pub flavors: Option<Vec<Flavor>>,
+    /// Networks of the project and shared ones.
+    pub networks: Option<Vec<Named>>,
+    /// Networks to the outside, from which floating IPs come.
+    pub external_networks: Option<Vec<Named>>,
+    /// Key pairs of the user.
+    pub key_pairs: Option<Vec<Named>>,
+    /// Availability zones for servers.
+    pub availability_zones: Option<Vec<Named>>,
+}
+
+/// Something with a name and an id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// The cloud's id.
+    pub id: String,
+    /// For people; not unique.
+    pub name: String,
+}
+
+/// A server size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flavor {
+    /// The cloud's id.
+    pub id: String,
+    /// Such as `m1.small`.
+    pub name: String,
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Memory in MiB.
+    pub ram_mib: u32,
+    /// Root disk in GiB.
+    pub disk_gib: u32,
+}

@@ -1,0 +1,1 @@
+//! What a person should not have to draw, one pass a file.

@@ -1,0 +1,245 @@
+//! Resource types: one description each, from which forms, checks, the palette and the planner read.
+//!
+//! One file a type. A new type is a file and a line in [`Registry::openstack`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::catalog::CatalogItem;
+
+/// A resource type, described once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceType {
+    /// Such as `OS::Neutron::FloatingIP`.
+    pub name: String,
+    /// For people, such as `Floating IP`.
+    pub title: String,
+    /// One sentence.
+    pub summary: String,
+    /// Where it stands in the palette, and its hue.
+    pub category: Category,
+    /// How the canvas draws it.
+    pub shape: Shape,
+    /// In the order of a form.
+    pub properties: Vec<Property>,
+    /// What `get_attr` gives.
+    pub attributes: Vec<Attribute>,
+    /// For a catalogue item: what it listens on, offers and needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<CatalogItem>,
+}
+
+/// Where a type stands in the palette.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Servers and what belongs to them.
+    Compute,
+    /// Networks, subnets, ports, routers, addresses.
+    Network,
+    /// Security groups, keys, secrets.
+    Security,
+    /// Volumes and objects.
+    Storage,
+    /// What runs on servers.
+    Software,
+    /// Helpers of the language.
+    Orchestration,
+}
+
+/// How the canvas draws a resource of a type (see the design of the canvas in `canvas::drawing`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// A tinted frame that others stand in: a network.
+    Frame,
+    /// A card: a server, and all types without a drawing of their own.
+    Card,
+    /// A small round node: a router.
+    Node,
+    /// A row inside its host: software.
+    Chip,
+    /// A pin, line, badge or row of another: ports, subnets, interfaces, addresses, rules, keys.
+    Part,
+}
+
+/// One property of a type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Property {
+    /// As in HOT.
+    pub name: String,
+    /// What it takes.
+    #[serde(flatten)]
+    pub kind: PropertyKind,
+    /// Must be given.
+    #[serde(default)]
+    pub required: bool,
+    /// Taken when it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// What a value must fulfil.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Constraint>,
+    /// What another value means for what is deployed.
+    pub on_change: OnChange,
+    /// What a `get_resource` here means on the canvas, and to which types it may lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// What the cloud can offer as values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Choices>,
+    /// Shown as dots, masked in plans and logs.
+    #[serde(default)]
+    pub secret: bool,
+    /// Edited in a text area.
+    #[serde(default)]
+    pub multiline: bool,
+    /// One sentence.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// The type of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum PropertyKind {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// A list; of anything where `of` is absent.
+    List {
+        /// What each item is (its name does not matter).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Box<Property>>,
+    },
+    /// A map; with any keys where `of` is empty.
+    Map {
+        /// The keys.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        of: Vec<Property>,
+    },
+    /// Anything.
+    Any,
+}
+
+/// What a value must fulfil.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    /// One of these.
+    AllowedValues(Vec<Value>),
+    /// A whole match of this pattern.
+    AllowedPattern(String),
+    /// Characters or items.
+    Length {
+        /// At least.
+        min: Option<u64>,
+        /// At most.
+        max: Option<u64>,
+    },
+    /// A number within, both ends included.
+    Range {
+        /// At least.
+        min: Option<f64>,
+        /// At most.
+        max: Option<f64>,
+    },
+    /// Heat's named constraints that need no cloud: `ip_addr`, `net_cidr`, `mac_addr` ...
+    Custom(String),
+}
+
+/// What another value means for a deployed resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnChange {
+    /// It keeps its id.
+    UpdateInPlace,
+    /// A new one takes its place.
+    Replace,
+}
+
+/// What a reference in a property means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// Nested in it, or connected with it.
+    pub role: ReferenceRole,
+    /// Type names that fit, such as `OS::Neutron::Net`; `component:http` fits any component that
+    /// provides the capability `http`.
+    pub to: Vec<String>,
+}
+
+/// How a reference is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReferenceRole {
+    /// It stands inside: software on a server, a server in a network.
+    Nests,
+    /// A line.
+    Connects,
+}
+
+/// Live values for a form's control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choices {
+    /// `CloudFacts::images`.
+    Image,
+    /// `CloudFacts::flavors`.
+    Flavor,
+    /// `CloudFacts::networks`.
+    Network,
+    /// `CloudFacts::external_networks`.
+    ExternalNetwork,
+    /// `CloudFacts::key_pairs`.
+    KeyPair,
+    /// `CloudFacts::availability_zones`.
+    AvailabilityZone,
+}
+
+/// What `get_attr` gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attribute {
+    /// As in HOT.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+}
+
+/// All types that a template may use.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    types: BTreeMap<String, ResourceType>,
+}
+
+impl Registry {
+    /// The OpenStack types that we describe.
+    pub fn openstack() -> Registry {
+        Registry::default()
+    }
+
+    /// And the catalogue's items, as `Stackloom::Catalog::<name>`.
+    pub fn with_catalog(mut self, items: impl IntoIterator<Item = CatalogItem>) -> Registry {
+        for item in items {
+            let described = item.resource_type();
+            self.types.insert(described.name.clone(), described);
+        }
+        self
+    }
+
+    /// The description of a type, if we know it.
+    pub fn get(&self, name: &str) -> Option<&ResourceType> {
+        self.types.get(name)
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &ResourceType> {
+        self.types.values()
+    }
+}

@@ -1,0 +1,1 @@
+//! YAML text to a tree with positions, within limits.

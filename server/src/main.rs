@@ -1,0 +1,2 @@
+//! The axum program.
+fn main() {}
