@@ -1,0 +1,138 @@
+//! Deployments: templates made real.
+
+use std::collections::BTreeMap;
+
+use crate::Layout;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `POST /api/v1/deployments`: a template, or a design's id.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeployRequest {
+    /// Unique among the project's live deployments; letters, digits, `-` and `_`.
+    pub name: String,
+    /// HOT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// Id of a design.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<String>,
+    /// Parameter values.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Value>,
+}
+
+/// The answer to a deploy, an update and an undeploy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Started {
+    /// Id of the deployment.
+    pub deployment: String,
+    /// Id of the run.
+    pub run: String,
+}
+
+/// A deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Deployment {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it is in now.
+    pub state: DeploymentState,
+    /// RFC 3339.
+    pub created: String,
+    /// RFC 3339.
+    pub updated: String,
+    /// Who started it.
+    pub author: String,
+    /// Id of the design that it was made from.
+    #[serde(default)]
+    pub design: Option<String>,
+    /// That design's version.
+    #[serde(default)]
+    pub design_version: Option<u32>,
+    /// Id of the newest run.
+    pub last_run: Option<String>,
+    /// HOT as deployed; in lists empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub template: String,
+    /// Where nodes stood.
+    #[serde(default)]
+    pub layout: Layout,
+    /// What exists in the cloud; in lists empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<DeployedResource>,
+    /// Resolved outputs; in lists empty.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, OutputValue>,
+}
+
+/// What a deployment is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum DeploymentState {
+    /// A run works on it.
+    Busy,
+    /// The last run ended well, and resources exist.
+    Deployed,
+    /// The last run failed or was cancelled; resume or undeploy.
+    Failed,
+    /// Nothing is left of it in the cloud.
+    Undeployed,
+}
+
+/// A resource of a deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeployedResource {
+    /// Name in the template, or the name that a pass gave.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// The cloud's id, once there is one.
+    pub physical_id: Option<String>,
+    /// What it is in.
+    pub state: ResourceState,
+    /// A pass added it.
+    pub derived: bool,
+}
+
+/// What a deployed resource is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceState {
+    /// Being made.
+    Creating,
+    /// There.
+    Ready,
+    /// Being changed.
+    Updating,
+    /// Being removed.
+    Deleting,
+    /// Gone.
+    Deleted,
+    /// The last step on it failed.
+    Failed,
+}
+
+/// A resolved output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OutputValue {
+    /// For people.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The value, if it could be resolved.
+    #[serde(default)]
+    pub value: Option<Value>,
+    /// Why not.
+    #[serde(default)]
+    pub error: Option<String>,
+}

@@ -1,0 +1,137 @@
+//! Designs: templates with a layout and versions; checks and plans of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use topology::diagnostic::Diagnostic;
+
+/// Where nodes stand, beside the template.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Layout {
+    /// Resource name to place.
+    pub nodes: BTreeMap<String, Place>,
+}
+
+/// A node's place and, for frames, size; in canvas pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Place {
+    /// Left.
+    pub x: f64,
+    /// Top.
+    pub y: f64,
+    /// Width, where a person chose one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<f64>,
+    /// Height, where a person chose one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<f64>,
+}
+
+/// `POST /api/v1/designs` and `PUT /api/v1/designs/{id}`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignRequest {
+    /// For people; not unique.
+    pub name: String,
+    /// HOT.
+    pub template: String,
+    /// Where nodes stand.
+    #[serde(default)]
+    pub layout: Layout,
+    /// On `PUT`: the version that was edited. Another one in the store is a conflict (409); without
+    /// it the last writer wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_version: Option<u32>,
+}
+
+/// A design, whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Design {
+    /// Its id.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// HOT.
+    pub template: String,
+    /// Where nodes stand.
+    pub layout: Layout,
+    /// Counts up from 1 with every save.
+    pub version: u32,
+    /// RFC 3339.
+    pub created: String,
+    /// RFC 3339.
+    pub updated: String,
+    /// Who saved it last.
+    pub author: String,
+}
+
+/// One of `GET /api/v1/designs`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignSummary {
+    /// Its id.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// The newest version.
+    pub version: u32,
+    /// RFC 3339.
+    pub updated: String,
+    /// Who saved it last.
+    pub author: String,
+    /// How many resources are drawn.
+    pub resources: u32,
+}
+
+/// One of `GET /api/v1/designs/{id}/versions`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DesignVersion {
+    /// Counts up from 1.
+    pub version: u32,
+    /// RFC 3339.
+    pub saved: String,
+    /// Who saved it.
+    pub author: String,
+    /// HOT.
+    pub template: String,
+}
+
+/// `POST /api/v1/validate`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ValidateRequest {
+    /// HOT.
+    pub template: String,
+    /// Parameter values.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Value>,
+}
+
+/// The answer to a validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ValidateResponse {
+    /// All problems.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// `POST /api/v1/plan`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PlanRequest {
+    /// HOT.
+    pub template: String,
+    /// Parameter values.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Value>,
+    /// Id of a deployment to compare with.
+    #[serde(default)]
+    pub deployment: Option<String>,
+}

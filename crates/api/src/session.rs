@@ -1,0 +1,93 @@
+//! Logging in, and who one is then.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// `POST /api/v1/login`: one of three ways.
+#[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum LoginRequest {
+    /// User name and password.
+    Password {
+        /// Name in the server's `clouds.yaml`.
+        cloud: String,
+        /// User name.
+        user: String,
+        /// Password.
+        password: String,
+        /// Domain of user and project; `Default` where empty.
+        #[serde(default)]
+        domain: String,
+        /// Project name or id.
+        project: String,
+    },
+    /// Application credential.
+    ApplicationCredential {
+        /// Name in the server's `clouds.yaml`.
+        cloud: String,
+        /// Id.
+        application_credential_id: String,
+        /// Secret.
+        application_credential_secret: String,
+    },
+    /// A Keystone token that is scoped to a project.
+    Token {
+        /// Name in the server's `clouds.yaml`.
+        cloud: String,
+        /// The token.
+        token: String,
+    },
+}
+
+/// One of `GET /api/v1/clouds`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CloudInfo {
+    /// Name in the server's `clouds.yaml`.
+    pub name: String,
+    /// Region, if the configuration names one.
+    pub region: Option<String>,
+    /// `password`, `application_credential`, `token`.
+    pub methods: Vec<String>,
+    /// What the configuration proposes for the form.
+    #[serde(default)]
+    pub domain: Option<String>,
+    /// What the configuration proposes for the form.
+    #[serde(default)]
+    pub project: Option<String>,
+}
+
+/// `GET /api/v1/me`, and the answer to a login.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Me {
+    /// Name in the server's `clouds.yaml`.
+    pub cloud: String,
+    /// User name.
+    pub user: String,
+    /// Project name.
+    pub project: String,
+    /// Project id.
+    pub project_id: String,
+    /// Role names.
+    pub roles: Vec<String>,
+    /// May change things (`member` or `admin`), not just look.
+    pub can_change: bool,
+    /// RFC 3339; when the token ends.
+    pub expires: String,
+    /// Quota name (`cores`, `instances`, `ram` ...) to limits; empty where the cloud did not tell.
+    #[serde(default)]
+    pub quotas: BTreeMap<String, Quota>,
+}
+
+/// How much may be used and how much is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Quota {
+    /// -1: no limit.
+    pub limit: i64,
+    /// Now.
+    pub used: i64,
+}
