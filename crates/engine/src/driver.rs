@@ -84,11 +84,19 @@ pub trait Driver: Send + Sync {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;
 
     /// How far it is. A thing that is gone is `Failed`.
-    async fn progress(&self, context: &Context<'_>, physical_id: &str) -> Result<Progress, DriverError>;
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError>;
 
     /// Remove it. Without an id, look for the marker first (a crash may have come between the
     /// creation and the journal). Not there is success.
-    async fn delete(&self, context: &Context<'_>, physical_id: Option<&str>) -> Result<(), DriverError>;
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError>;
 
     /// Whether nothing is left of it.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;

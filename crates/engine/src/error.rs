@@ -1,0 +1,121 @@
+//! What can go wrong when the engine is asked for something. What goes wrong inside a run is an
+//! event of that run instead.
+
+use topology::diagnostic::Diagnostic;
+
+/// Answers of the facade.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Codes of [`Error`], one page each under `docs/errors/`.
+pub const CODES: &[&str] = &[
+    "not-found",
+    "name-taken",
+    "bad-name",
+    "template-refused",
+    "run-in-progress",
+    "not-possible-now",
+    "no-vault",
+    "cloud-refused",
+    "engine-unavailable",
+    "storage",
+];
+
+/// Why the engine did not do as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not there, or another project's.
+    #[error("there is no {what} `{id}` in this project")]
+    NotFound {
+        /// `deployment` or `run`.
+        what: &'static str,
+        /// As asked for.
+        id: String,
+    },
+    /// A live deployment has the name.
+    #[error("a deployment named `{0}` exists already")]
+    NameTaken(String),
+    /// Not a name.
+    #[error("`{0}` cannot be a deployment's name")]
+    BadName(String),
+    /// The template has errors.
+    #[error("the template has {} error(s), so nothing was started", .0.iter().filter(|d| d.severity == topology::diagnostic::Severity::Error).count())]
+    Refused(Vec<Diagnostic>),
+    /// A run works on the deployment.
+    #[error("run `{0}` works on this deployment")]
+    Busy(String),
+    /// The run or deployment is not in a state for it.
+    #[error("{0}")]
+    NotNow(String),
+    /// Secrets have no place to be kept in.
+    #[error(
+        "there is nowhere to keep this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
+    )]
+    NoVault,
+    /// The cloud said no before anything was started.
+    #[error("the cloud refused: {0}")]
+    Cloud(#[from] openstack::Error),
+    /// The engine is about to stop, or something that it needs is missing.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The database did not do its work.
+    #[error("the database failed while {doing}")]
+    Storage {
+        /// What the engine was doing.
+        doing: &'static str,
+        /// What it said.
+        #[source]
+        source: sqlx::Error,
+    },
+}
+
+impl Error {
+    /// Stable, kebab-case; a page under `docs/errors/`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NotFound { .. } => "not-found",
+            Error::NameTaken(_) => "name-taken",
+            Error::BadName(_) => "bad-name",
+            Error::Refused(_) => "template-refused",
+            Error::Busy(_) => "run-in-progress",
+            Error::NotNow(_) => "not-possible-now",
+            Error::NoVault => "no-vault",
+            Error::Cloud(_) => "cloud-refused",
+            Error::Unavailable(_) => "engine-unavailable",
+            Error::Storage { .. } => "storage",
+        }
+    }
+
+    /// The HTTP status that fits.
+    pub fn status(&self) -> u16 {
+        match self {
+            Error::NotFound { .. } => 404,
+            Error::NameTaken(_) | Error::Busy(_) | Error::NotNow(_) | Error::NoVault => 409,
+            Error::BadName(_) | Error::Refused(_) => 422,
+            Error::Cloud(_) => 502,
+            Error::Unavailable(_) => 503,
+            Error::Storage { .. } => 500,
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NotFound { .. } => return None,
+            Error::NameTaken(_) => "Choose another name, or undeploy the other one first.",
+            Error::BadName(_) => {
+                "Use 1 to 63 letters, digits, `-` and `_`, and begin with a letter or digit."
+            }
+            Error::Refused(_) => "Mend the problems that are listed and try again.",
+            Error::Busy(_) => "Wait until it ends, or cancel it.",
+            Error::NotNow(_) => return None,
+            Error::NoVault => "Log in with a password or an application credential.",
+            Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
+            Error::Unavailable(_) => "Try again in a minute.",
+            Error::Storage { .. } => "Look at the server's log; the disk may be full.",
+        })
+    }
+
+    pub(crate) fn storage(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Error {
+        move |source| Error::Storage { doing, source }
+    }
+}

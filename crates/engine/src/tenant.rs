@@ -1,0 +1,62 @@
+//! Who asks: a project for looking, a person for changing.
+
+use openstack::{Credentials, Session};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+/// A project in a cloud. Every query is scoped by one: another's things are not found.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tenant {
+    /// Name in the server's `clouds.yaml`.
+    pub cloud: String,
+    /// Project id.
+    pub project_id: String,
+}
+
+/// A person who is logged in.
+#[derive(Clone)]
+pub struct Actor {
+    /// The project that they work in.
+    pub tenant: Tenant,
+    /// Their name, kept as author.
+    pub user: String,
+    /// Their session; what they may do in the cloud, the run may.
+    pub session: Session,
+    /// Opens the sealed store in clouds without a key manager.
+    pub vault_key: Option<VaultKey>,
+}
+
+/// A key that only the person can make: derived from what they log in with, never written in clear.
+#[derive(Clone)]
+pub struct VaultKey(pub(crate) Zeroizing<[u8; 32]>);
+
+impl VaultKey {
+    /// Takes some 50 ms of work and 19 MiB for a moment: call it off the async threads, once a login.
+    /// `None` for a token, which is gone tomorrow and so cannot lock anything away.
+    pub fn derive(credentials: &Credentials, user_id: &str) -> Option<VaultKey> {
+        let (kind, secret) = match credentials {
+            Credentials::Password { password, .. } => ("password", password.as_str()),
+            Credentials::ApplicationCredential { secret, .. } => {
+                ("application-credential", secret.as_str())
+            }
+            Credentials::Token { .. } => return None,
+        };
+        let salt = Sha256::new()
+            .chain_update("stackloom vault ")
+            .chain_update(kind)
+            .chain_update(" ")
+            .chain_update(user_id)
+            .finalize();
+        let mut key = Zeroizing::new([0u8; 32]);
+        argon2::Argon2::default()
+            .hash_password_into(secret.as_bytes(), &salt, key.as_mut())
+            .ok()?;
+        Some(VaultKey(key))
+    }
+}
+
+impl std::fmt::Debug for VaultKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("VaultKey(***)")
+    }
+}
