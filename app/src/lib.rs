@@ -1,12 +1,83 @@
 //! The pages.
+//!
+//! The server renders each page's frame and a skeleton, the browser hydrates them and only then
+//! fetches data from `/api/v1`. So the first render is the same on both sides whatever the data is,
+//! hydration has nothing to complain about, and the pages use the very API that a script would.
+//!
+//! Who holds what: the address says page, run and filter; [`session::Session`] who is logged in;
+//! [`load::Load`] what the server knows; all else is local to its component.
+
+pub mod browser;
+pub mod client;
+pub mod designer;
+pub mod frame;
+pub mod graph;
+pub mod load;
+pub mod markdown;
+pub mod pages;
+pub mod run;
+pub mod session;
+pub mod starters;
+pub mod time;
+pub mod ui;
 
 use leptos::prelude::*;
+use leptos_meta::{Title, provide_meta_context};
+use leptos_router::{
+    components::{ParentRoute, Redirect, Route, Router, Routes},
+    path,
+};
+
+use crate::{
+    designer::DesignPage,
+    frame::Shell,
+    pages::{
+        catalog::CatalogPage, catalog_item::CatalogItemPage, deployment::DeploymentPage, deployments::DeploymentsPage,
+        designs::DesignsPage, login::LoginPage, not_found::NotFoundPage, plan::PlanPage,
+    },
+    run::RunPage,
+};
 
 /// Everything below `<body>`.
 #[component]
 pub fn App() -> impl IntoView {
-    view! { <h1>"Stackloom"</h1> }
+    provide_meta_context();
+    session::provide_session();
+    ui::toast::provide_toasts();
+    ui::confirm::provide_confirm();
+    ui::palette::provide_palette();
+    time::provide_clock();
+
+    view! {
+        <Title text="Stackloom" formatter=|text: String| page_title(&text) />
+        <Router>
+            <Routes fallback=NotFoundPage>
+                <Route path=path!("/login") view=LoginPage />
+                <ParentRoute path=path!("") view=Shell>
+                    <Route path=path!("/") view=|| view! { <Redirect path="/designs" /> } />
+                    <Route path=path!("/designs") view=DesignsPage />
+                    <Route path=path!("/designs/:id") view=DesignPage />
+                    <Route path=path!("/designs/:id/plan") view=PlanPage />
+                    <Route path=path!("/deployments") view=DeploymentsPage />
+                    <Route path=path!("/deployments/:id") view=DeploymentPage />
+                    <Route path=path!("/runs/:id") view=RunPage />
+                    <Route path=path!("/catalog") view=CatalogPage />
+                    <Route path=path!("/catalog/:item") view=CatalogItemPage />
+                </ParentRoute>
+            </Routes>
+        </Router>
+        <ui::toast::Toasts />
+        <ui::confirm::ConfirmDialog />
+    }
 }
+
+fn page_title(page: &str) -> String {
+    if page == "Stackloom" { page.to_owned() } else { format!("{page} · Stackloom") }
+}
+
+/// The theme that a person chose, before the first paint; without a choice the system's holds.
+#[cfg(feature = "ssr")]
+const THEME_SCRIPT: &str = r#"try{var t=localStorage.getItem("stackloom.theme");if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}"#;
 
 /// The document around the app; server side only.
 #[cfg(feature = "ssr")]
@@ -17,8 +88,14 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="color-scheme" content="light dark" />
+                <link rel="icon" href="/pkg/favicon.svg" type="image/svg+xml" />
+                <link rel="preload" href="/pkg/fonts/inter.woff2" r#as="font" r#type="font/woff2" crossorigin="anonymous" />
+                <link rel="stylesheet" href="/pkg/stackloom.css" />
+                <script nonce=leptos::nonce::use_nonce()>{THEME_SCRIPT}</script>
                 <AutoReload options=options.clone() />
                 <HydrationScripts options />
+                <leptos_meta::MetaTags />
             </head>
             <body>
                 <App />

@@ -1,0 +1,133 @@
+//! The few things of the browser that pages need, each answering `None` or nothing on the server.
+
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
+use web_sys::{Document, HtmlElement, Storage, Window};
+
+/// The window; `None` on the server.
+pub fn window() -> Option<Window> {
+    if cfg!(target_arch = "wasm32") { web_sys::window() } else { None }
+}
+
+/// The document; `None` on the server.
+pub fn document() -> Option<Document> {
+    window()?.document()
+}
+
+fn storage() -> Option<Storage> {
+    window()?.local_storage().ok()?
+}
+
+/// What was remembered under a key. Read it after mount only: the server does not know it.
+pub fn remembered(key: &str) -> Option<String> {
+    storage()?.get_item(&format!("stackloom.{key}")).ok()?
+}
+
+/// Remember a choice on this machine.
+pub fn remember(key: &str, value: &str) {
+    if let Some(storage) = storage() {
+        // A full or forbidden store loses a choice, not work.
+        let _ = storage.set_item(&format!("stackloom.{key}"), value);
+    }
+}
+
+/// Forget it.
+pub fn forget(key: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.remove_item(&format!("stackloom.{key}"));
+    }
+}
+
+/// Milliseconds since 1970; 0 on the server.
+pub fn now_ms() -> f64 {
+    if cfg!(target_arch = "wasm32") { js_sys::Date::now() } else { 0.0 }
+}
+
+/// Put text on the clipboard; false where the browser refuses.
+pub async fn copy(text: &str) -> bool {
+    let Some(window) = window() else { return false };
+    let clipboard = window.navigator().clipboard();
+    // Without a secure context there is no clipboard at all.
+    if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
+        return false;
+    }
+    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// Hand the person a file.
+pub fn download(name: &str, mime: &str, text: &str) {
+    let _ = try_download(name, mime, text);
+}
+
+fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
+    let document = document()?;
+    let parts = js_sys::Array::of1(&JsValue::from_str(text));
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(mime);
+    let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
+    let url = web_sys::Url::create_object_url_with_blob(&blob).ok()?;
+    let link = document.create_element("a").ok()?;
+    link.set_attribute("href", &url).ok()?;
+    link.set_attribute("download", name).ok()?;
+    link.dyn_ref::<HtmlElement>()?.click();
+    web_sys::Url::revoke_object_url(&url).ok()
+}
+
+/// The text of the file that a person picked in an `<input type=file>`.
+pub async fn picked_text(input: &web_sys::HtmlInputElement) -> Option<(String, String)> {
+    let file = input.files()?.get(0)?;
+    let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
+    Some((file.name(), text.as_string()?))
+}
+
+/// Go to an address, with a load of its own.
+pub fn go(address: &str) {
+    if let Some(window) = window() {
+        let _ = window.location().assign(address);
+    }
+}
+
+/// Path and query of this page.
+pub fn here() -> String {
+    let Some(location) = window().map(|window| window.location()) else { return String::from("/") };
+    format!("{}{}", location.pathname().unwrap_or_default(), location.search().unwrap_or_default())
+}
+
+/// `text` as one part of an address.
+pub fn encode(text: &str) -> String {
+    if cfg!(target_arch = "wasm32") {
+        String::from(js_sys::encode_uri_component(text))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Put the focus on an element by its id.
+pub fn focus(id: &str) {
+    if let Some(element) = document().and_then(|document| document.get_element_by_id(id))
+        && let Some(element) = element.dyn_ref::<HtmlElement>()
+    {
+        let _ = element.focus();
+    }
+}
+
+/// Calls back before the next paint. Dropped with its owner, it does not call.
+pub fn on_next_frame(callback: impl FnOnce() + 'static) {
+    if let Some(window) = window() {
+        let callback = Closure::once_into_js(callback);
+        let _ = window.request_animation_frame(callback.unchecked_ref());
+    }
+}
+
+/// Calls back once, after so many milliseconds.
+pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
+    if let Some(window) = window() {
+        let callback = Closure::once_into_js(callback);
+        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), milliseconds);
+    }
+}
+
+/// Whether an event comes from a place where a person types, so that single keys are text.
+pub fn is_typing(event: &web_sys::Event) -> bool {
+    let Some(element) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) else { return false };
+    matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT") || element.is_content_editable()
+}

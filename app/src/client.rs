@@ -1,0 +1,252 @@
+//! `/api/v1` as typed functions over the browser's `fetch`.
+//!
+//! Every answer is the type of the `api` crate or an [`api::Problem`]. A request that never got an
+//! answer is a problem too, with the code [`OFFLINE`]. On the server nothing is sent: pages fetch after
+//! mount. A read that finds the session ended goes to the login page and comes back; a write does not, for
+//! that would lose what the person was about to save: its problem says so instead.
+
+use std::collections::BTreeMap;
+
+use api::{
+    CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion, Event,
+    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, ValidateRequest, ValidateResponse,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use topology::{catalog::CatalogItem, types::ResourceType};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Headers, RequestInit, Response};
+
+use crate::browser;
+
+/// The code of a problem that is ours: no answer came.
+pub const OFFLINE: &str = "offline";
+
+/// What a call gives.
+pub type Answer<T> = Result<T, Problem>;
+
+/// `GET /clouds`.
+pub async fn clouds() -> Answer<Vec<CloudInfo>> {
+    get("/clouds").await
+}
+
+/// `POST /login`.
+pub async fn login(request: &LoginRequest) -> Answer<Me> {
+    send("POST", "/login", Some(request)).await
+}
+
+/// `POST /logout`.
+pub async fn logout() -> Answer<()> {
+    done("POST", "/logout").await
+}
+
+/// `GET /me`.
+pub async fn me() -> Answer<Me> {
+    get("/me").await
+}
+
+/// `GET /cloud`: what the project's cloud has.
+pub async fn cloud_facts() -> Answer<CloudFacts> {
+    get("/cloud").await
+}
+
+/// `GET /designs`.
+pub async fn designs() -> Answer<Vec<DesignSummary>> {
+    get("/designs").await
+}
+
+/// `GET /designs/{id}`.
+pub async fn design(id: &str) -> Answer<Design> {
+    get(&format!("/designs/{}", browser::encode(id))).await
+}
+
+/// `POST /designs`.
+pub async fn design_create(request: &DesignRequest) -> Answer<Design> {
+    send("POST", "/designs", Some(request)).await
+}
+
+/// `PUT /designs/{id}`.
+pub async fn design_save(id: &str, request: &DesignRequest) -> Answer<Design> {
+    send("PUT", &format!("/designs/{}", browser::encode(id)), Some(request)).await
+}
+
+/// `DELETE /designs/{id}`.
+pub async fn design_delete(id: &str) -> Answer<()> {
+    done("DELETE", &format!("/designs/{}", browser::encode(id))).await
+}
+
+/// `GET /designs/{id}/versions`.
+pub async fn design_versions(id: &str) -> Answer<Vec<DesignVersion>> {
+    get(&format!("/designs/{}/versions", browser::encode(id))).await
+}
+
+/// `POST /validate`.
+pub async fn validate(request: &ValidateRequest) -> Answer<ValidateResponse> {
+    send("POST", "/validate", Some(request)).await
+}
+
+/// `POST /plan`.
+pub async fn plan(request: &PlanRequest) -> Answer<Plan> {
+    send("POST", "/plan", Some(request)).await
+}
+
+/// `GET /deployments`.
+pub async fn deployments() -> Answer<Vec<Deployment>> {
+    get("/deployments").await
+}
+
+/// `GET /deployments/{id}`.
+pub async fn deployment(id: &str) -> Answer<Deployment> {
+    get(&format!("/deployments/{}", browser::encode(id))).await
+}
+
+/// `POST /deployments`.
+pub async fn deploy(request: &DeployRequest) -> Answer<Started> {
+    send("POST", "/deployments", Some(request)).await
+}
+
+/// `PUT /deployments/{id}`.
+pub async fn deployment_update(id: &str, request: &DeployRequest) -> Answer<Started> {
+    send("PUT", &format!("/deployments/{}", browser::encode(id)), Some(request)).await
+}
+
+/// How an undeploy treats what it cannot remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Force {
+    /// The run fails.
+    No,
+    /// It goes on, and reports what it had to leave.
+    Yes,
+}
+
+/// `DELETE /deployments/{id}`.
+pub async fn undeploy(id: &str, force: Force) -> Answer<Started> {
+    let query = if force == Force::Yes { "?force=true" } else { "" };
+    send("DELETE", &format!("/deployments/{}{query}", browser::encode(id)), None::<&()>).await
+}
+
+/// `GET /deployments/{id}/runs`.
+pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
+    get(&format!("/deployments/{}/runs", browser::encode(deployment))).await
+}
+
+/// `GET /runs/{id}`.
+pub async fn run(id: &str) -> Answer<Run> {
+    get(&format!("/runs/{}", browser::encode(id))).await
+}
+
+/// `POST /runs/{id}/cancel`.
+pub async fn run_cancel(id: &str) -> Answer<()> {
+    done("POST", &format!("/runs/{}/cancel", browser::encode(id))).await
+}
+
+/// `POST /runs/{id}/resume`.
+pub async fn run_resume(id: &str) -> Answer<()> {
+    done("POST", &format!("/runs/{}/resume", browser::encode(id))).await
+}
+
+/// `GET /runs/{id}/events`.
+pub async fn events(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
+    get(&format!("/runs/{}/events?after={after}&limit={limit}", browser::encode(run))).await
+}
+
+/// `GET /catalog`.
+pub async fn catalog() -> Answer<Vec<CatalogItem>> {
+    get("/catalog").await
+}
+
+/// `GET /catalog/{item}`.
+pub async fn catalog_item(name: &str) -> Answer<CatalogItem> {
+    get(&format!("/catalog/{}", browser::encode(name))).await
+}
+
+/// `GET /resource-types`.
+pub async fn resource_types() -> Answer<Vec<ResourceType>> {
+    get("/resource-types").await
+}
+
+/// Parameter values of a request.
+pub type Parameters = BTreeMap<String, Value>;
+
+async fn get<T: DeserializeOwned>(path: &str) -> Answer<T> {
+    match send("GET", path, None::<&()>).await {
+        Err(problem) if problem.status == 401 => {
+            browser::go(&format!("/login?next={}", browser::encode(&browser::here())));
+            Err(problem)
+        }
+        answer => answer,
+    }
+}
+
+async fn send<B: Serialize, T: DeserializeOwned>(method: &str, path: &str, body: Option<&B>) -> Answer<T> {
+    let body = match body {
+        Some(body) => Some(serde_json::to_string(body).map_err(|error| unreadable(path, &error.to_string()))?),
+        None => None,
+    };
+    let text = call(method, path, body).await?;
+    serde_json::from_str(&text).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+/// A call whose answer's body does not matter.
+async fn done(method: &str, path: &str) -> Answer<()> {
+    call(method, path, None).await.map(|_| ())
+}
+
+/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small.
+async fn call(method: &str, path: &str, body: Option<String>) -> Answer<String> {
+    let Some(window) = browser::window() else { return Err(offline()) };
+    let request = RequestInit::new();
+    request.set_method(method);
+    let headers = Headers::new().map_err(|_| offline())?;
+    let _ = headers.set("Accept", "application/json");
+    if let Some(body) = &body {
+        let _ = headers.set("Content-Type", "application/json");
+        request.set_body(&JsValue::from_str(body));
+    }
+    request.set_headers(headers.as_ref());
+
+    let answer = JsFuture::from(window.fetch_with_str_and_init(&format!("/api/v1{path}"), &request))
+        .await
+        .map_err(|_| offline())?;
+    let response: Response = answer.dyn_into().map_err(|_| offline())?;
+    let text = match response.text() {
+        Ok(text) => JsFuture::from(text).await.map_err(|_| offline())?.as_string().unwrap_or_default(),
+        Err(_) => return Err(offline()),
+    };
+    if response.ok() { Ok(text) } else { Err(refused(response.status(), &text)) }
+}
+
+fn refused(status: u16, text: &str) -> Problem {
+    serde_json::from_str::<Problem>(text).unwrap_or_else(|_| Problem {
+        kind: String::from("about:blank"),
+        title: format!("The server answered {status}"),
+        status,
+        code: String::from("unexpected-answer"),
+        detail: text.chars().take(300).collect(),
+        hint: Some(String::from("Try again; if it stays, the server's log says more.")),
+        ..Problem::default()
+    })
+}
+
+fn offline() -> Problem {
+    Problem {
+        kind: String::from("about:blank"),
+        title: String::from("No connection to the server"),
+        code: String::from(OFFLINE),
+        detail: String::from("The request got no answer."),
+        hint: Some(String::from("Check that the server runs and that you are online, then try again.")),
+        ..Problem::default()
+    }
+}
+
+fn unreadable(path: &str, why: &str) -> Problem {
+    Problem {
+        kind: String::from("about:blank"),
+        title: String::from("The answer makes no sense"),
+        code: String::from("unreadable-answer"),
+        detail: format!("`{path}`: {why}"),
+        hint: Some(String::from("This page may be older than the server: reload it.")),
+        ..Problem::default()
+    }
+}

@@ -1,0 +1,227 @@
+//! The frame around every page but the login: top bar, rail, command palette, shortcuts.
+//!
+//! Chrome is thin and steps back. A page says where it stands ([`Frame::crumbs`]) and what can be done
+//! there ([`Frame::actions`]); both reach the top bar after mount, so the server's first render needs neither.
+
+use leptos::{children::ViewFn, prelude::*};
+use leptos_router::{
+    components::Outlet,
+    hooks::{use_location, use_navigate},
+};
+
+use crate::{
+    session::use_session,
+    ui::{
+        Command, Icon,
+        menu::Menu,
+        palette::{CommandPalette, use_palette},
+        shortcuts::Shortcuts,
+        theme::ThemeSwitch,
+    },
+};
+
+/// One step of the breadcrumb.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crumb {
+    /// What stands there.
+    pub text: String,
+    /// Where it leads; the last one leads nowhere.
+    pub href: Option<String>,
+}
+
+impl Crumb {
+    /// A step that leads somewhere.
+    pub fn link(text: impl Into<String>, href: impl Into<String>) -> Crumb {
+        Crumb { text: text.into(), href: Some(href.into()) }
+    }
+
+    /// Where we are.
+    pub fn here(text: impl Into<String>) -> Crumb {
+        Crumb { text: text.into(), href: None }
+    }
+}
+
+/// The top bar as pages see it.
+#[derive(Clone, Copy)]
+pub struct Frame {
+    crumbs: RwSignal<Vec<Crumb>>,
+    actions: RwSignal<Option<(u32, ViewFn)>>,
+    next: StoredValue<u32>,
+}
+
+/// The frame around this page.
+pub fn use_frame() -> Frame {
+    expect_context()
+}
+
+impl Frame {
+    /// Where this page stands; follows the signals that it reads.
+    pub fn crumbs(self, crumbs: impl Fn() -> Vec<Crumb> + 'static) {
+        Effect::new(move |_| {
+            self.crumbs.try_set(crumbs());
+        });
+    }
+
+    /// What stands at the right of the top bar while this page is open.
+    pub fn actions(self, view: impl Into<ViewFn>) {
+        let Some(id) = self.next.try_get_value() else { return };
+        self.next.set_value(id + 1);
+        let view = view.into();
+        Effect::new(move |_| {
+            self.actions.try_set(Some((id, view.clone())));
+        });
+        on_cleanup(move || {
+            // The next page may have put its own there already.
+            self.actions.try_update(|actions| {
+                if actions.as_ref().is_some_and(|(owner, _)| *owner == id) {
+                    *actions = None;
+                }
+            });
+        });
+    }
+}
+
+const PLACES: [(&str, &str, &str, &str); 3] = [
+    ("/designs", "Designs", "pencil-ruler", "g d"),
+    ("/deployments", "Deployments", "rocket", "g e"),
+    ("/catalog", "Catalogue", "blocks", "g c"),
+];
+
+/// The frame, with the page of the address in it.
+#[component]
+pub fn Shell() -> impl IntoView {
+    let frame =
+        Frame { crumbs: RwSignal::new(Vec::new()), actions: RwSignal::new(None), next: StoredValue::new(0) };
+    provide_context(frame);
+    let session = use_session();
+    Effect::new(move |_| session.ensure());
+
+    let palette = use_palette();
+    let navigate = StoredValue::new_local(use_navigate());
+    palette.register(
+        PLACES
+            .iter()
+            .map(|&(href, name, icon, keys)| {
+                Command::new("Go to", icon, name, move || {
+                    navigate.try_with_value(|navigate| navigate(href, Default::default()));
+                })
+                .keys(keys)
+            })
+            .chain([Command::new("Session", "log-out", "Log out", move || session.log_out())])
+            .collect(),
+    );
+
+    view! {
+        <a class="skip" href="#main" rel="external">"Skip to content"</a>
+        <div class="frame">
+            <TopBar frame />
+            <Rail />
+            <main class="frame-main" id="main" tabindex="-1"><Outlet /></main>
+        </div>
+        <CommandPalette />
+        <Shortcuts />
+    }
+}
+
+#[component]
+fn TopBar(frame: Frame) -> impl IntoView {
+    let session = use_session();
+    let palette = use_palette();
+    let project = move || {
+        session.me.with(|me| {
+            me.as_ref().map(|me| view! {
+                <span class="topbar-project" title="Project and cloud">
+                    {me.project.clone()}
+                    <span class="quiet">{format!(" / {}", me.cloud)}</span>
+                </span>
+            })
+        })
+    };
+    view! {
+        <header class="topbar">
+            <a class="brand" href="/designs" aria-label="Stackloom"><Mark /></a>
+            {project}
+            <nav class="crumbs" aria-label="Breadcrumb">
+                <ol>
+                    {move || frame.crumbs.get().into_iter().map(|crumb| view! {
+                        <li>
+                            {match crumb.href {
+                                Some(href) => view! { <a href=href>{crumb.text}</a> }.into_any(),
+                                None => view! { <span aria-current="page">{crumb.text}</span> }.into_any(),
+                            }}
+                        </li>
+                    }).collect_view()}
+                </ol>
+            </nav>
+            <div class="topbar-actions">{move || frame.actions.get().map(|(_, view)| view.run())}</div>
+            <button type="button" class="topbar-search" on:click=move |_| palette.open.set(true)>
+                <Icon name="search" />
+                <span>"Search"</span>
+                <kbd>"Ctrl K"</kbd>
+            </button>
+            <PersonMenu />
+        </header>
+    }
+}
+
+#[component]
+fn PersonMenu() -> impl IntoView {
+    let session = use_session();
+    let initial = move || {
+        session.me.with(|me| {
+            me.as_ref().and_then(|me| me.user.chars().next()).map(|letter| letter.to_uppercase().to_string())
+        })
+    };
+    let who = move || {
+        session.me.with(|me| {
+            me.as_ref().map(|me| view! {
+                <p><strong>{me.user.clone()}</strong></p>
+                <p class="meta">{format!("{} / {}", me.project, me.cloud)}</p>
+                <p class="meta">{me.roles.join(", ")}</p>
+            })
+        })
+    };
+    let face = view! { <span class="face" aria-hidden="true">{initial}</span> }.into_any();
+    view! {
+        <Menu id="person-menu" label="Person and settings" button=face>
+            <div class="menu-head">{who}</div>
+            <div class="menu-row"><span>"Theme"</span><ThemeSwitch /></div>
+            <button type="button" class="menu-item" on:click=move |_| session.log_out()>
+                <Icon name="log-out" />
+                "Log out"
+            </button>
+        </Menu>
+    }
+}
+
+#[component]
+fn Rail() -> impl IntoView {
+    let path = use_location().pathname;
+    view! {
+        <nav class="rail" aria-label="Main">
+            {PLACES.iter().map(|&(href, name, icon, _)| {
+                let inside = move || {
+                    path.with(|path| path.starts_with(href) || (href == "/deployments" && path.starts_with("/runs/")))
+                };
+                view! {
+                    <a href=href aria-current=move || inside().then_some("page")>
+                        <Icon name=icon />
+                        <span>{name}</span>
+                    </a>
+                }
+            }).collect_view()}
+        </nav>
+    }
+}
+
+/// The product's mark: three sheets, woven by a thread.
+#[component]
+pub fn Mark() -> impl IntoView {
+    view! {
+        <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+            <path class="mark-sheet" d="M12 2.5 21 7l-9 4.5L3 7z" />
+            <path class="mark-thread" d="M3 12l9 4.5L21 12" />
+            <path class="mark-thread" d="M3 17l9 4.5L21 17" />
+        </svg>
+    }
+}

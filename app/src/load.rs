@@ -1,0 +1,110 @@
+//! Data that a page fetches after mount, and how it shows while it comes, or does not.
+
+use std::future::Future;
+
+use api::Problem;
+use leptos::prelude::*;
+
+use crate::{client::Answer, ui::problem::ProblemCard};
+
+/// Where a fetch stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded<T> {
+    /// Under way, for the first time or for another thing.
+    Loading,
+    /// There.
+    Ready(T),
+    /// Refused.
+    Failed(Problem),
+}
+
+/// Something fetched, and the means to fetch it again.
+pub struct Load<T: Send + Sync + 'static> {
+    value: RwSignal<Loaded<T>>,
+    wanted: RwSignal<u32>,
+}
+
+impl<T: Send + Sync + 'static> Clone for Load<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Send + Sync + 'static> Copy for Load<T> {}
+
+impl<T: Clone + Send + Sync + 'static> Load<T> {
+    /// Calls `fetch` after mount and whenever a signal changes that it reads before its first await.
+    /// An answer that comes after a newer question is dropped. While the same thing is fetched again
+    /// ([`Load::reload`]) the old value stays.
+    pub fn new<F, Fut>(fetch: F) -> Load<T>
+    where
+        F: Fn() -> Fut + 'static,
+        Fut: Future<Output = Answer<T>> + 'static,
+    {
+        let value = RwSignal::new(Loaded::Loading);
+        let wanted = RwSignal::new(0);
+        let asked = StoredValue::new(0_u32);
+        Effect::new(move |seen: Option<u32>| {
+            let want = wanted.get();
+            let question = fetch();
+            let number = asked.get_value() + 1;
+            asked.set_value(number);
+            if seen == Some(want) {
+                value.set(Loaded::Loading);
+            }
+            leptos::task::spawn_local(async move {
+                let answer = question.await;
+                if asked.try_get_value() == Some(number) {
+                    value.try_set(match answer {
+                        Ok(it) => Loaded::Ready(it),
+                        Err(problem) => Loaded::Failed(problem),
+                    });
+                }
+            });
+            want
+        });
+        Load { value, wanted }
+    }
+
+    /// Fetch the same thing again.
+    pub fn reload(self) {
+        self.wanted.try_update(|wanted| *wanted += 1);
+    }
+
+    /// Where it stands; tracks.
+    pub fn state(self) -> Loaded<T> {
+        self.value.get()
+    }
+
+    /// The value, if it is there; tracks.
+    pub fn get(self) -> Option<T> {
+        self.with(|value| value.cloned())
+    }
+
+    /// Look at it without a copy; tracks.
+    pub fn with<R>(self, look: impl FnOnce(Option<&T>) -> R) -> R {
+        self.value.with(|value| look(if let Loaded::Ready(value) = value { Some(value) } else { None }))
+    }
+
+    /// Put a newer value in that came by another way, such as the answer of a save.
+    pub fn set(self, value: T) {
+        self.value.try_set(Loaded::Ready(value));
+    }
+
+    /// Show it: `skeleton` while it comes, the problem with "Try again" if it was refused, else `ready`.
+    /// `ready` is called anew when the value changes.
+    pub fn view<S, V>(self, skeleton: S, ready: impl Fn(T) -> V + Send + 'static) -> AnyView
+    where
+        S: Fn() -> AnyView + Send + 'static,
+        V: IntoView + 'static,
+    {
+        (move || match self.value.get() {
+            Loaded::Loading => skeleton(),
+            Loaded::Ready(value) => ready(value).into_any(),
+            Loaded::Failed(problem) => {
+                view! { <ProblemCard problem retry=Callback::new(move |()| self.reload()) /> }.into_any()
+            }
+        })
+        .into_any()
+    }
+}

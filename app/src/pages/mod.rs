@@ -1,0 +1,10 @@
+//! One file a page.
+
+pub mod catalog;
+pub mod catalog_item;
+pub mod deployment;
+pub mod deployments;
+pub mod designs;
+pub mod login;
+pub mod not_found;
+pub mod plan;

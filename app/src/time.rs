@@ -1,0 +1,180 @@
+//! Times as people read them: `2 min ago`, `1:05`, `14:03:27`.
+//!
+//! The API's times are RFC 3339 in UTC. Reading them needs no library: digits at known places.
+
+use leptos::prelude::*;
+
+use crate::browser;
+
+/// The present, ticking once a second in the browser; `None` until the page is mounted.
+#[derive(Clone, Copy)]
+pub struct Clock(RwSignal<Option<f64>>);
+
+/// For [`crate::App`].
+pub fn provide_clock() {
+    let now = RwSignal::new(None);
+    provide_context(Clock(now));
+    Effect::new(move |_| {
+        now.set(Some(browser::now_ms()));
+        let tick = set_interval_with_handle(
+            move || {
+                now.try_set(Some(browser::now_ms()));
+            },
+            std::time::Duration::from_secs(1),
+        );
+        on_cleanup(move || {
+            if let Ok(tick) = tick {
+                tick.clear();
+            }
+        });
+    });
+}
+
+/// The clock of this page.
+pub fn use_clock() -> Clock {
+    expect_context()
+}
+
+impl Clock {
+    /// Milliseconds since 1970; tracks, so what reads it is redrawn each second.
+    pub fn now(self) -> Option<f64> {
+        self.0.try_get().flatten()
+    }
+}
+
+/// RFC 3339 to milliseconds since 1970; `None` for anything else.
+pub fn parse(text: &str) -> Option<f64> {
+    let bytes = text.as_bytes();
+    if bytes.len() < 20 || bytes[4] != b'-' || bytes[7] != b'-' || bytes[13] != b':' || bytes[16] != b':' {
+        return None;
+    }
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let days = days_from_civil(number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let seconds = days * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
+    let rest = text.get(19..)?;
+    let zone_at = rest.find(['Z', 'z', '+', '-'])?;
+    let (fraction, zone) = rest.split_at(zone_at);
+    let fraction = if fraction.is_empty() { 0.0 } else { format!("0{fraction}").parse::<f64>().ok()? };
+    let offset = match zone.as_bytes()[0] {
+        b'Z' | b'z' => 0,
+        sign => {
+            let minutes = zone.get(1..3)?.parse::<i64>().ok()? * 60 + zone.get(4..6)?.parse::<i64>().ok()?;
+            if sign == b'-' { -minutes } else { minutes }
+        }
+    };
+    Some((seconds - offset * 60) as f64 * 1000.0 + (fraction * 1000.0).round())
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar: years are counted from March, so that the leap day is the last.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year - era * 400;
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// How long, as short as it stays clear: `0.4 s`, `12 s`, `3:07`, `1:02:33`.
+pub fn duration(milliseconds: f64) -> String {
+    let milliseconds = milliseconds.max(0.0);
+    let seconds = (milliseconds / 1000.0).floor() as i64;
+    match seconds {
+        0..10 => format!("{:.1} s", (milliseconds / 100.0).floor() / 10.0),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// How long something took, or has taken up to now.
+pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Option<String> {
+    let from = parse(started?)?;
+    let to = match ended {
+        Some(ended) => parse(ended)?,
+        None => now?,
+    };
+    Some(duration(to - from))
+}
+
+/// How long ago: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, else the date.
+pub fn ago(time: &str, now: Option<f64>) -> String {
+    let (Some(then), Some(now)) = (parse(time), now) else { return day(time).to_owned() };
+    let seconds = ((now - then) / 1000.0).max(0.0) as i64;
+    match seconds {
+        0..45 => String::from("just now"),
+        45..3_570 => format!("{} min ago", (seconds + 30) / 60),
+        3_570..84_600 => format!("{} h ago", (seconds + 1_800) / 3_600),
+        84_600..561_600 => {
+            let days = (seconds + 43_200) / 86_400;
+            if days == 1 { String::from("yesterday") } else { format!("{days} days ago") }
+        }
+        _ => day(time).to_owned(),
+    }
+}
+
+/// The date of an RFC 3339 time.
+fn day(time: &str) -> &str {
+    time.get(..10).unwrap_or(time)
+}
+
+/// The time of day in the browser's zone, `14:03:27`; `offset_minutes` is what JavaScript's `getTimezoneOffset` says.
+pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
+    let seconds = (milliseconds / 1000.0 - offset_minutes * 60.0).rem_euclid(86_400.0) as i64;
+    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A time that says how long ago it was, and exactly when on hover.
+#[component]
+pub fn Ago(
+    /// RFC 3339.
+    #[prop(into)]
+    time: String,
+) -> impl IntoView {
+    let clock = use_clock();
+    let (machine, title) = (time.clone(), time.clone());
+    view! { <time datetime=machine title=title>{move || ago(&time, clock.now())}</time> }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_3339_is_read() {
+        assert_eq!(parse("1970-01-01T00:00:00Z"), Some(0.0));
+        assert_eq!(parse("2024-02-29T12:00:00.250Z"), Some(1_709_208_000_250.0));
+        assert_eq!(parse("2024-02-29T14:00:00+02:00"), Some(1_709_208_000_000.0));
+        assert_eq!(parse("2000-03-01T00:00:00Z"), Some(951_868_800_000.0));
+        for nonsense in ["", "yesterday", "2024-02-29", "2024-02-29T12:00:00", "äöüäöüäöüäöüäöü"] {
+            assert_eq!(parse(nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!(duration(420.0), "0.4 s");
+        assert_eq!(duration(12_900.0), "12 s");
+        assert_eq!(duration(187_000.0), "3:07");
+        assert_eq!(duration(3_753_000.0), "1:02:33");
+        assert_eq!(duration(-5.0), "0.0 s");
+    }
+
+    #[test]
+    fn ages_are_words() {
+        let then = "2024-02-29T12:00:00Z";
+        let at = |seconds: f64| ago(then, parse(then).map(|then| then + seconds * 1000.0));
+        assert_eq!(at(3.0), "just now");
+        assert_eq!(at(300.0), "5 min ago");
+        assert_eq!(at(10_800.0), "3 h ago");
+        assert_eq!(at(90_000.0), "yesterday");
+        assert_eq!(at(9e6), "2024-02-29");
+        assert_eq!(ago(then, None), "2024-02-29");
+    }
+
+    #[test]
+    fn the_zone_moves_the_time_of_day() {
+        assert_eq!(time_of_day(0.0, -60.0), "01:00:00");
+        assert_eq!(time_of_day(0.0, 60.0), "23:00:00");
+    }
+}

@@ -1,0 +1,20 @@
+//! What all pages are made of.
+
+pub mod confirm;
+pub mod copy;
+pub mod icon;
+pub mod menu;
+pub mod palette;
+pub mod problem;
+pub mod shortcuts;
+pub mod state;
+pub mod theme;
+pub mod toast;
+
+pub use confirm::{Question, use_confirm};
+pub use copy::CopyButton;
+pub use icon::Icon;
+pub use palette::{Command, use_palette};
+pub use problem::{Diagnostics, Empty, ProblemCard, ProblemNote};
+pub use state::StateBadge;
+pub use toast::use_toasts;

@@ -1,0 +1,266 @@
+//! The command palette on Ctrl K: pages, designs, deployments, and what the open page can do.
+//!
+//! Commands are registered once and serve the palette, the keyboard and the shortcut sheet alike.
+
+use leptos::{ev::KeyboardEvent, html, prelude::*};
+use leptos_router::hooks::use_navigate;
+
+use crate::{browser, client, ui::Icon};
+
+/// Something that a person can do here.
+#[derive(Clone)]
+pub struct Command {
+    /// `Deploy`, `Zoom to fit`.
+    pub name: String,
+    /// `Go to`, `Design`, `Run`.
+    pub group: &'static str,
+    /// A name in the sprite.
+    pub icon: &'static str,
+    /// As shown: `Ctrl+K`, `?`, `g d` (one after the other).
+    pub keys: Option<&'static str>,
+    /// Whether the frame listens for these keys; a page with key handling of its own says no.
+    pub listens: bool,
+    /// Does it.
+    pub run: Callback<()>,
+}
+
+impl Command {
+    /// A command without keys.
+    pub fn new(
+        group: &'static str, icon: &'static str, name: impl Into<String>, run: impl Fn() + Send + Sync + 'static,
+    ) -> Command {
+        Command { name: name.into(), group, icon, keys: None, listens: true, run: Callback::new(move |()| run()) }
+    }
+
+    /// With keys that the frame listens for.
+    pub fn keys(mut self, keys: &'static str) -> Command {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// With keys that are shown only: the page listens itself.
+    pub fn own_keys(mut self, keys: &'static str) -> Command {
+        self.keys = Some(keys);
+        self.listens = false;
+        self
+    }
+}
+
+/// All commands of the moment.
+#[derive(Clone, Copy)]
+pub struct Palette {
+    sets: RwSignal<Vec<(u32, Vec<Command>)>>,
+    next: StoredValue<u32>,
+    /// Whether it is open.
+    pub open: RwSignal<bool>,
+}
+
+/// For [`crate::App`].
+pub fn provide_palette() {
+    provide_context(Palette {
+        sets: RwSignal::new(Vec::new()),
+        next: StoredValue::new(0),
+        open: RwSignal::new(false),
+    });
+}
+
+/// The page's palette.
+pub fn use_palette() -> Palette {
+    expect_context()
+}
+
+impl Palette {
+    /// Adds commands after mount, and takes them away with their owner.
+    pub fn register(self, commands: Vec<Command>) {
+        let Some(id) = self.next.try_get_value() else { return };
+        self.next.set_value(id + 1);
+        Effect::new(move |_| {
+            self.sets.try_update(|sets| {
+                sets.retain(|(set, _)| *set != id);
+                sets.push((id, commands.clone()));
+            });
+        });
+        on_cleanup(move || {
+            self.sets.try_update(|sets| sets.retain(|(set, _)| *set != id));
+        });
+    }
+
+    /// All of them, the newest page's first.
+    pub fn commands(self) -> Vec<Command> {
+        self.sets.with(|sets| sets.iter().rev().flat_map(|(_, commands)| commands.iter().cloned()).collect())
+    }
+}
+
+/// How well `text` answers `query`: all letters in order, better when words start with them. `None`: not at all.
+pub fn score(query: &str, text: &str) -> Option<u32> {
+    let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let (mut at, mut points, mut last) = (0, 0, None);
+    for wanted in query.chars().flat_map(char::to_lowercase).filter(|letter| !letter.is_whitespace()) {
+        let found = (at..text.len()).find(|&index| text[index] == wanted)?;
+        let starts_word = found == 0 || !text[found - 1].is_alphanumeric();
+        points += if starts_word { 8 } else { 1 } + if last == found.checked_sub(1) && last.is_some() { 4 } else { 0 };
+        last = Some(found);
+        at = found + 1;
+    }
+    Some(points * 16 + 64_u32.saturating_sub(text.len() as u32).min(15))
+}
+
+/// The palette itself; part of the frame.
+#[component]
+pub fn CommandPalette() -> impl IntoView {
+    let palette = use_palette();
+    let navigate = StoredValue::new_local(use_navigate());
+    let dialog = NodeRef::<html::Dialog>::new();
+    let query = RwSignal::new(String::new());
+    let chosen = RwSignal::new(0_usize);
+    let places = RwSignal::new(Vec::<Command>::new());
+
+    let go = move |href: String| {
+        Callback::new(move |()| {
+            let href = href.clone();
+            navigate.try_with_value(|navigate| navigate(&href, Default::default()));
+        })
+    };
+    let load_places = move || {
+        leptos::task::spawn_local(async move {
+            let mut found = Vec::new();
+            let place = |group, icon, name: String, href: String| Command {
+                name,
+                group,
+                icon,
+                keys: None,
+                listens: false,
+                run: go(href),
+            };
+            if let Ok(designs) = client::designs().await {
+                found.extend(
+                    designs.into_iter().map(|it| place("Design", "pencil-ruler", it.name, format!("/designs/{}", it.id))),
+                );
+            }
+            if let Ok(deployments) = client::deployments().await {
+                found.extend(
+                    deployments
+                        .into_iter()
+                        .map(|it| place("Deployment", "rocket", it.name, format!("/deployments/{}", it.id))),
+                );
+            }
+            places.try_set(found);
+        });
+    };
+    Effect::new(move |_| {
+        let Some(dialog) = dialog.get() else { return };
+        if palette.open.get() {
+            query.set(String::new());
+            chosen.set(0);
+            load_places();
+            if !dialog.open() {
+                // Shown already is what we want.
+                let _ = dialog.show_modal();
+            }
+            browser::focus("palette-query");
+        } else if dialog.open() {
+            dialog.close();
+        }
+    });
+
+    let hits = Memo::new_with_compare(
+        move |_| {
+            let query = query.get();
+            let mut hits: Vec<(u32, usize, Command)> = palette
+                .commands()
+                .into_iter()
+                .chain(places.get())
+                .enumerate()
+                .filter_map(|(index, command)| {
+                    let points = score(&query, &command.name).or_else(|| {
+                        score(&query, &format!("{} {}", command.group, command.name)).map(|points| points / 2)
+                    })?;
+                    Some((points, index, command))
+                })
+                .collect();
+            if !query.trim().is_empty() {
+                hits.sort_by_key(|(points, index, _)| (u32::MAX - points, *index));
+            }
+            hits.truncate(50);
+            hits.into_iter().map(|(_, _, command)| command).collect::<Vec<_>>()
+        },
+        |_, _| true,
+    );
+    let run = move |index: usize| {
+        if let Some(command) = hits.with_untracked(|hits| hits.get(index).cloned()) {
+            palette.open.set(false);
+            command.run.run(());
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        let count = hits.with_untracked(Vec::len).max(1);
+        match event.key().as_str() {
+            "ArrowDown" => chosen.update(|index| *index = (*index + 1) % count),
+            "ArrowUp" => chosen.update(|index| *index = (*index + count - 1) % count),
+            "Enter" => run(chosen.get_untracked()),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    view! {
+        <dialog
+            class="palette" node_ref=dialog aria-label="Commands" on:close=move |_| { palette.open.try_set(false); }
+            on:click=move |event| {
+                // A click on the dialog itself is one beside its content.
+                if let (Some(target), Some(dialog)) = (event.target(), dialog.get_untracked()) && &target == AsRef::<web_sys::EventTarget>::as_ref(&dialog) {
+                    palette.open.set(false);
+                }
+            }
+        >
+            <div class="palette-body">
+                <div class="palette-head">
+                    <Icon name="search" />
+                    <input
+                        id="palette-query" type="text" role="combobox" aria-expanded="true" aria-controls="palette-hits" autocomplete="off"
+                        aria-label="Search commands, designs and deployments" placeholder="Where to, what to do?"
+                        aria-activedescendant=move || format!("palette-hit-{}", chosen.get())
+                        prop:value=move || query.get()
+                        on:input=move |event| { query.set(event_target_value(&event)); chosen.set(0) }
+                        on:keydown=on_key
+                    />
+                    <kbd>"Esc"</kbd>
+                </div>
+                <ul class="palette-hits" id="palette-hits" role="listbox" aria-label="Commands">
+                    {move || {
+                        let hits = hits.get();
+                        if hits.is_empty() {
+                            return view! { <li class="palette-none">"Nothing of that name."</li> }.into_any();
+                        }
+                        hits.into_iter().enumerate().map(|(index, command)| view! {
+                            <li
+                                class="palette-hit" role="option" id=format!("palette-hit-{index}")
+                                aria-selected=move || (chosen.get() == index).to_string()
+                                on:pointermove=move |_| if chosen.get_untracked() != index { chosen.set(index) }
+                                on:click=move |_| run(index)
+                            >
+                                <Icon name=command.icon />
+                                <span class="palette-name">{command.name}</span>
+                                <span class="palette-group">{command.group}</span>
+                                {command.keys.map(|keys| view! { <kbd>{keys}</kbd> })}
+                            </li>
+                        }).collect_view().into_any()
+                    }}
+                </ul>
+            </div>
+        </dialog>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::score;
+
+    #[test]
+    fn letters_in_order_hit_and_word_starts_win() {
+        assert!(score("dpl", "Deployments").is_some());
+        assert!(score("xyz", "Deployments").is_none());
+        assert!(score("de", "Deployments") > score("ye", "Deployments").or(Some(0)));
+        assert!(score("cat", "Go to Catalogue") > score("cat", "Indicate"));
+        assert!(score("", "anything").is_some());
+    }
+}

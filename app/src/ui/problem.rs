@@ -1,0 +1,116 @@
+//! Problems in words, with the next step; and pages that have nothing to show yet.
+
+use api::{Diagnostic, Problem, Severity};
+use leptos::prelude::*;
+
+use crate::ui::Icon;
+
+/// A problem that stands in the place of what could not be shown.
+#[component]
+pub fn ProblemCard(
+    /// What is wrong.
+    problem: Problem,
+    /// Tries again.
+    #[prop(optional, into)]
+    retry: Option<Callback<()>>,
+) -> impl IntoView {
+    view! {
+        <section class="problem-card" role="alert">
+            <Icon name=if problem.code == crate::client::OFFLINE { "wifi-off" } else { "circle-alert" } />
+            <div>
+                <h2>{problem.title}</h2>
+                <p>{problem.detail}</p>
+                {problem.hint.map(|hint| view! { <p class="quiet">{hint}</p> })}
+                {retry.map(|retry| view! {
+                    <button type="button" class="button" on:click=move |_| retry.run(())>
+                        <Icon name="rotate-cw" />
+                        "Try again"
+                    </button>
+                })}
+            </div>
+        </section>
+    }
+}
+
+/// A problem beside the form that caused it; nothing while there is none.
+#[component]
+pub fn ProblemNote(
+    /// What is wrong.
+    #[prop(into)]
+    problem: Signal<Option<Problem>>,
+) -> impl IntoView {
+    view! {
+        <div role="alert" class="problem-note-place">
+            {move || problem.get().map(|problem| view! {
+                <div class="problem-note">
+                    <Icon name="circle-alert" />
+                    <div>
+                        <p><strong>{problem.title}</strong></p>
+                        <p>{problem.detail}</p>
+                        {problem.hint.map(|hint| view! { <p class="quiet">{hint}</p> })}
+                        <Diagnostics diagnostics=problem.diagnostics />
+                    </div>
+                </div>
+            })}
+        </div>
+    }
+}
+
+/// A list of a template's problems, each with its place.
+#[component]
+pub fn Diagnostics(
+    /// All of them.
+    diagnostics: Vec<Diagnostic>,
+) -> impl IntoView {
+    (!diagnostics.is_empty()).then(|| {
+        view! {
+            <ul class="diagnostics">
+                {diagnostics.into_iter().map(|diagnostic| {
+                    let (severity, icon, word) = match diagnostic.severity {
+                        Severity::Error => ("error", "circle-alert", "Error"),
+                        Severity::Warning => ("warning", "triangle-alert", "Warning"),
+                        Severity::Info => ("info", "info", "Note"),
+                    };
+                    view! {
+                        <li data-severity=severity>
+                            <Icon name=icon />
+                            <span class="sr-only">{word}</span>
+                            <div>
+                                <p>{diagnostic.message}</p>
+                                <p class="meta mono">
+                                    {diagnostic.path}
+                                    {diagnostic.line.map(|line| format!("  line {line}"))}
+                                </p>
+                            </div>
+                        </li>
+                    }
+                }).collect_view()}
+            </ul>
+        }
+    })
+}
+
+/// Says what a page is for while it has nothing to show.
+#[component]
+pub fn Empty(
+    /// Names the icon.
+    icon: &'static str,
+    /// A few words.
+    #[prop(into)]
+    title: String,
+    /// One or two sentences.
+    #[prop(into)]
+    text: String,
+    /// The primary action.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <section class="empty">
+            <span class="empty-icon"><Icon name=icon /></span>
+            <h2>{title}</h2>
+            <p>{text}</p>
+            {children.map(|children| view! { <div class="empty-actions">{children()}</div> })}
+        </section>
+    }
+}

@@ -1,0 +1,185 @@
+//! States as people see them: an icon and a word, and a colour that comes with them.
+//!
+//! `data-state` carries the API's own word; the style sheet gives it its colour.
+
+use api::{DeploymentState, ResourceState, RunState, StepState};
+use leptos::prelude::*;
+
+use crate::ui::Icon;
+
+/// A state that can be shown.
+pub trait Shown: Copy {
+    /// The API's word.
+    fn word(self) -> &'static str;
+    /// For people.
+    fn title(self) -> &'static str;
+    /// The word of the step state that looks the same; `data-state` for the style sheet's colours.
+    fn look(self) -> &'static str;
+}
+
+/// The icon of a look.
+pub fn icon_of(look: &str) -> &'static str {
+    match look {
+        "ready" | "waiting" => "circle-dashed",
+        "running" => "loader-circle",
+        "retrying" => "rotate-cw",
+        "succeeded" => "circle-check",
+        "failed" => "circle-x",
+        "cancelled" => "ban",
+        "paused" => "circle-pause",
+        _ => "circle-minus",
+    }
+}
+
+impl Shown for StepState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Retrying => "retrying",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting",
+            Self::Ready => "Queued",
+            Self::Running => "Running",
+            Self::Retrying => "Retrying",
+            Self::Succeeded => "Done",
+            Self::Failed => "Failed",
+            Self::Cancelled => "Cancelled",
+            Self::Skipped => "Skipped",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        self.word()
+    }
+}
+
+impl Shown for RunState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Failing => "failing",
+            Self::Cancelling => "cancelling",
+            Self::Paused => "paused",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Queued => "Queued",
+            Self::Running => "Running",
+            Self::Failing => "Failing",
+            Self::Cancelling => "Cancelling",
+            Self::Paused => "Paused",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Cancelled => "Cancelled",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        match self {
+            Self::Queued => "waiting",
+            Self::Running => "running",
+            Self::Failing | Self::Failed => "failed",
+            Self::Cancelling | Self::Cancelled => "cancelled",
+            Self::Paused => "paused",
+            Self::Succeeded => "succeeded",
+        }
+    }
+}
+
+impl Shown for DeploymentState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Deployed => "deployed",
+            Self::Failed => "failed",
+            Self::Undeployed => "undeployed",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Busy => "Busy",
+            Self::Deployed => "Deployed",
+            Self::Failed => "Failed",
+            Self::Undeployed => "Undeployed",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        match self {
+            Self::Busy => "running",
+            Self::Deployed => "succeeded",
+            Self::Failed => "failed",
+            Self::Undeployed => "skipped",
+        }
+    }
+}
+
+impl Shown for ResourceState {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Ready => "ready",
+            Self::Updating => "updating",
+            Self::Deleting => "deleting",
+            Self::Deleted => "deleted",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Creating => "Creating",
+            Self::Ready => "Ready",
+            Self::Updating => "Updating",
+            Self::Deleting => "Deleting",
+            Self::Deleted => "Deleted",
+            Self::Failed => "Failed",
+        }
+    }
+
+    fn look(self) -> &'static str {
+        match self {
+            Self::Creating | Self::Updating | Self::Deleting => "running",
+            Self::Ready => "succeeded",
+            Self::Deleted => "skipped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Icon and word of a state.
+#[component]
+pub fn StateBadge<S: Shown>(
+    /// Which.
+    state: S,
+) -> impl IntoView {
+    badge(state.look(), state.title())
+}
+
+/// The same from words.
+pub fn badge(look: &'static str, title: &'static str) -> AnyView {
+    view! {
+        <span class="state" data-look=look>
+            <Icon name=icon_of(look) />
+            {title}
+        </span>
+    }
+    .into_any()
+}
