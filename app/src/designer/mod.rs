@@ -1,9 +1,11 @@
 //! The designer: palette, canvas, inspector and code view over one document.
 
+pub mod board;
+
 use leptos::prelude::*;
 
 /// One design, on the canvas.
 #[component]
 pub fn DesignPage() -> impl IntoView {
-    view! { <main class="page" id="main"></main> }
+    view! { <div class="page"></div> }
 }
