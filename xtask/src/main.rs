@@ -1,2 +1,69 @@
-//! The project s own commands.
-fn main() {}
+//! The project's own commands, so that a fresh machine needs nothing but `cargo xtask run`.
+//!
+//! Each command is a file. They share four things: [`needs`] (what the machine must have, and how to get it),
+//! [`docker`] (daemon, base image, our images), [`build`] (what the browser gets) and [`children`] (programs that we
+//! start and therefore stop). All state goes below `target/`, so that removing that folder removes all of it.
+//!
+//! The crate stays light on purpose: everybody's first minute is spent compiling it. Programs that every
+//! distribution has (`gzip`, `brotli`, `wasm-opt`, `npm`, `docker`) are called, not linked.
+
+mod apt;
+mod bench;
+mod build;
+mod children;
+mod clouds;
+mod docker;
+mod doctor;
+mod http;
+mod lab;
+mod needs;
+mod paths;
+mod run;
+mod server;
+mod shell;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// Stackloom's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Prepare the machine, build, start the lab cloud and the server, and say where they are.
+    Run(run::Options),
+    /// Prepare the machine and run every check and test, those in the browser included.
+    Test(test::Options),
+    /// Measure, and print one line a figure.
+    Bench(bench::Options),
+    /// Build what the browser gets: wasm, style sheet, fonts and icons.
+    Build(build::Options),
+    /// Tell what is there and what is missing; change nothing.
+    Doctor,
+    /// The lab cloud by itself.
+    Lab(lab::Options),
+}
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(options) => run::run(&options),
+        Command::Test(options) => test::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Build(options) => build::run(&options),
+        Command::Doctor => doctor::run(),
+        Command::Lab(options) => lab::run(&options),
+    };
+    match result {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

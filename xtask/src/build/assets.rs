@@ -1,0 +1,106 @@
+//! Fonts and icons. They come from npm packages of exact versions (`style/package.json`), and we serve them ourselves.
+//!
+//! Fonts: the latin and latin-ext cuts of the upright variable fonts. Icons: those named in `style/icons.txt`, one a
+//! line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`. Stroke and size are set by the symbol,
+//! colour is `currentColor`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::packed::{is_older, write_if_changed};
+use crate::paths;
+use crate::shell::{self, cmd};
+
+/// Package and file name's stem of each font.
+const FONTS: [(&str, &str); 2] = [
+    ("@fontsource-variable/inter", "inter"),
+    ("@fontsource-variable/jetbrains-mono", "jetbrains-mono"),
+];
+
+/// Copies the fonts and writes the sprite.
+pub fn build() -> Result<()> {
+    let modules = install()?;
+    for (package, stem) in FONTS {
+        for subset in ["latin", "latin-ext"] {
+            let name = format!("{stem}-{subset}-wght-normal.woff2");
+            let from = modules.join(package).join("files").join(&name);
+            let font = std::fs::read(&from).with_context(|| format!("cannot read the font {}", from.display()))?;
+            write_if_changed(&paths::pkg().join("fonts").join(&name), &font)?;
+        }
+    }
+    write_if_changed(&paths::pkg().join("icons.svg"), sprite(&modules)?.as_bytes())
+}
+
+/// Installs the packages below `target/`, when the list of them is newer than what is there.
+fn install() -> Result<PathBuf> {
+    let list = paths::root().join("style/package.json");
+    let dir = paths::web().join("npm");
+    let done = dir.join("installed");
+    if is_older(&done, &list) {
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        std::fs::copy(&list, dir.join("package.json")).with_context(|| format!("cannot copy {}", list.display()))?;
+        let quiet = [
+            "install",
+            "--no-package-lock",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--silent",
+        ];
+        shell::run(cmd("npm", quiet).current_dir(&dir))?;
+        std::fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
+    }
+    Ok(dir.join("node_modules"))
+}
+
+fn sprite(modules: &Path) -> Result<String> {
+    let list = paths::root().join("style/icons.txt");
+    let names = std::fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+    let mut out = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
+    for name in names
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+    {
+        if name.is_empty() {
+            continue;
+        }
+        let file = modules.join("lucide-static/icons").join(format!("{name}.svg"));
+        let Ok(svg) = std::fs::read_to_string(&file) else {
+            bail!("style/icons.txt names `{name}`, and lucide-static has no such icon");
+        };
+        out.push_str(&symbol(name, &svg).with_context(|| format!("{} is not an icon", file.display()))?);
+    }
+    out.push_str("</svg>\n");
+    Ok(out)
+}
+
+/// The drawing of one icon as a symbol; `None` where there is no `<svg>`.
+fn symbol(name: &str, svg: &str) -> Option<String> {
+    let open = svg.find("<svg")?;
+    let start = open + svg[open..].find('>')? + 1;
+    let end = svg.rfind("</svg>")?;
+    let drawing = svg[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!(
+        "<symbol id=\"{name}\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
+         stroke-linecap=\"round\" stroke-linejoin=\"round\">{drawing}</symbol>\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_keeps_the_drawing_and_nothing_else() {
+        let svg = "<!-- c -->\n<svg\n  width=\"24\"\n>\n  <path\n    d=\"M1 1\" />\n</svg>\n";
+        let symbol = symbol("dot", svg).expect("there is a drawing");
+        assert!(symbol.starts_with("<symbol id=\"dot\""), "{symbol}");
+        assert!(symbol.ends_with("><path d=\"M1 1\" /></symbol>\n"), "{symbol}");
+    }
+
+    #[test]
+    fn what_is_no_svg_is_no_symbol() {
+        assert_eq!(symbol("dot", "404: not found"), None);
+    }
+}

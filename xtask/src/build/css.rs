@@ -1,0 +1,98 @@
+//! `style/main.css` with its imports put in place: one file, one request.
+//!
+//! Only the imports that we write are known: `@import "file.css";` with an optional `layer(name)`, one a line, of a
+//! file beside the importing one. A layer becomes a block; the cascade stays as the browser would have seen it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::paths;
+
+/// Writes `pkg/stackloom.css`.
+pub fn build() -> Result<()> {
+    let main = paths::root().join("style/main.css");
+    if !main.is_file() {
+        eprintln!("warning: there is no {}, so no style sheet is made", main.display());
+        return Ok(());
+    }
+    let text = inline(&main)?;
+    super::packed::write_if_changed(&paths::pkg().join("stackloom.css"), text.as_bytes())
+}
+
+fn inline(file: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        match import(line) {
+            Some(Import { path, layer }) => {
+                if path.contains("://") || path.starts_with("//") {
+                    bail!(
+                        "{} imports {path} from elsewhere; everything is served by us",
+                        file.display()
+                    );
+                }
+                let inner = inline(&folder.join(path))?;
+                match layer {
+                    Some(layer) => out.push_str(&format!("@layer {layer} {{\n{inner}}}\n")),
+                    None => out.push_str(&inner),
+                }
+            }
+            None => {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+    Ok(out)
+}
+
+#[derive(Debug, PartialEq)]
+struct Import<'a> {
+    path: &'a str,
+    layer: Option<&'a str>,
+}
+
+fn import(line: &str) -> Option<Import<'_>> {
+    let rest = line.trim().strip_prefix("@import")?.trim().strip_suffix(';')?.trim();
+    let rest = rest
+        .strip_prefix("url(")
+        .and_then(|inner| inner.split_once(')'))
+        .map_or_else(
+            || {
+                let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+                rest[1..].split_once(quote)
+            },
+            |(path, rest)| Some((path.trim_matches(['"', '\'']), rest)),
+        )?;
+    let (path, after) = rest;
+    let layer = after
+        .trim()
+        .strip_prefix("layer(")
+        .and_then(|inner| inner.strip_suffix(')'));
+    Some(Import { path, layer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_read_in_every_form_that_we_write() {
+        let plain = Some(Import {
+            path: "tokens.css",
+            layer: None,
+        });
+        assert_eq!(import(r#"@import "tokens.css";"#), plain);
+        assert_eq!(import("  @import url('tokens.css');"), plain);
+        assert_eq!(
+            import(r#"@import "a/b.css" layer(base);"#),
+            Some(Import {
+                path: "a/b.css",
+                layer: Some("base")
+            })
+        );
+        assert_eq!(import("body { color: red; }"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! The lab cloud as a program of ours: started by `run`, `test` and `bench`, emptied by `cargo xtask lab reset`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::children::{self, Child};
+use crate::shell;
+use crate::{build, docker, http, needs, paths};
+
+/// Options of `lab`.
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Take away all servers, networks and rules of the lab cloud, and forget its state.
+    Reset,
+}
+
+/// Runs the sub-command.
+pub fn run(options: &Options) -> Result<()> {
+    match options.command {
+        Command::Reset => {
+            needs::ensure(&needs::for_running())?;
+            let _daemon = docker::ensure()?;
+            let programs = build::programs(build::Profile::Release)?;
+            Lab::of_run().reset(&programs.lab)
+        }
+    }
+}
+
+/// A lab cloud. Two with different names, addresses and folders live side by side.
+pub struct Lab {
+    /// Tells its Docker objects from those of another lab.
+    pub name: &'static str,
+    /// `127.0.0.1:9500`.
+    pub listen: String,
+    /// Addresses of its external network.
+    pub public_cidr: &'static str,
+    /// Where its state is kept.
+    pub state: PathBuf,
+}
+
+impl Lab {
+    /// The one of `cargo xtask run`.
+    pub fn of_run() -> Lab {
+        let state = paths::data().join("lab");
+        Lab {
+            name: "lab",
+            listen: "127.0.0.1:9500".into(),
+            public_cidr: "172.30.0.0/24",
+            state,
+        }
+    }
+
+    /// Starts it and waits until it answers.
+    pub fn start(&self, program: &Path) -> Result<Child> {
+        if http::is_taken(&self.listen) {
+            bail!(
+                "{} is taken; is another `cargo xtask run` or `test` still there?",
+                self.listen
+            );
+        }
+        std::fs::create_dir_all(&self.state)?;
+        let mut command = children::command(program);
+        command.args([
+            "--listen",
+            &self.listen,
+            "--name",
+            self.name,
+            "--public-cidr",
+            self.public_cidr,
+        ]);
+        command.arg("--state").arg(&self.state);
+        let mut lab = Child::start("lab cloud", &mut command)?;
+        let answers = || http::answers(&self.listen, "/identity/v3");
+        if !shell::wait_until(Duration::from_secs(60), || answers() || lab.has_ended()) || lab.has_ended() {
+            bail!("the lab cloud does not come up at {}", self.listen);
+        }
+        Ok(lab)
+    }
+
+    /// Takes away all that it made.
+    pub fn reset(&self, program: &Path) -> Result<()> {
+        let mut command = shell::cmd(&program.to_string_lossy(), ["reset", "--name", self.name]);
+        shell::run_quiet(command.arg("--state").arg(&self.state))?;
+        if self.state.is_dir() {
+            std::fs::remove_dir_all(&self.state)?;
+        }
+        Ok(())
+    }
+}

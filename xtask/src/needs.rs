@@ -1,0 +1,138 @@
+//! What the machine must have, as a list: how to see that it is there, and which packages bring it.
+//!
+//! `run`, `test`, `build` and `doctor` read the same list. Installing is said first and asked for, except in CI and
+//! without a terminal.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::shell;
+use crate::{apt, build};
+
+/// One thing that must be there.
+pub struct Need {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is for, in a few words.
+    pub purpose: &'static str,
+    /// Whether it is there.
+    pub is_there: fn() -> bool,
+    /// Debian packages that bring it; none where the compiler module sees to it.
+    pub packages: &'static [&'static str],
+}
+
+const C_COMPILER: Need = Need {
+    name: "C compiler",
+    purpose: "SQLite and the TLS library",
+    is_there: || shell::has("cc"),
+    packages: &["gcc", "libc6-dev"],
+};
+const NODE: Need = Need {
+    name: "Node and npm",
+    purpose: "fonts, icons, and the browser tests' driver",
+    is_there: || shell::has("node") && shell::has("npm"),
+    packages: &["nodejs", "npm"],
+};
+const WASM_OPT: Need = Need {
+    name: "wasm-opt",
+    purpose: "a small download for the browser",
+    is_there: || shell::has("wasm-opt"),
+    packages: &["binaryen"],
+};
+const BROTLI: Need = Need {
+    name: "brotli",
+    purpose: "the same",
+    is_there: || shell::has("brotli"),
+    packages: &["brotli"],
+};
+const DOCKER: Need = Need {
+    name: "Docker",
+    purpose: "the lab cloud's servers, and the sandboxes",
+    is_there: || shell::has("docker") && shell::has("dockerd"),
+    packages: &["docker.io"],
+};
+const PACKET_FILTER: Need = Need {
+    name: "iptables, nft, ip",
+    purpose: "the lab cloud's security groups and routers",
+    is_there: || ["iptables", "nft", "ip"].iter().all(|program| shell::has(program)),
+    packages: &["iptables", "nftables", "iproute2"],
+};
+const DEBOOTSTRAP: Need = Need {
+    name: "debootstrap",
+    purpose: "a base image where none can be pulled",
+    is_there: || shell::has("debootstrap"),
+    packages: &["debootstrap"],
+};
+const SSH: Need = Need {
+    name: "ssh",
+    purpose: "logging in to servers, in tests and by hand",
+    is_there: || shell::has("ssh") && shell::has("ssh-keygen"),
+    packages: &["openssh-client"],
+};
+const CHROMIUM: Need = Need {
+    name: "Chromium",
+    purpose: "the browser tests",
+    is_there: || Path::new("/usr/bin/chromium").exists(),
+    packages: &["chromium"],
+};
+
+/// What `build` needs.
+pub fn for_building() -> Vec<Need> {
+    vec![C_COMPILER, NODE, WASM_OPT, BROTLI]
+}
+
+/// What `run` needs.
+pub fn for_running() -> Vec<Need> {
+    let mut needs = for_building();
+    needs.extend([DOCKER, PACKET_FILTER, DEBOOTSTRAP, SSH]);
+    needs
+}
+
+/// What `test` needs: everything.
+pub fn for_testing() -> Vec<Need> {
+    let mut needs = for_running();
+    needs.push(CHROMIUM);
+    needs
+}
+
+/// Installs what is missing.
+pub fn ensure(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages.iter().copied()).collect();
+    eprintln!("This machine lacks:");
+    for need in &missing {
+        eprintln!("  {:<18} for {}", need.name, need.purpose);
+    }
+    if !shell::has("apt-get") {
+        bail!(
+            "install these by hand (there is no apt-get here): {}",
+            packages.join(" ")
+        );
+    }
+    shell::consent(&format!("Install with apt-get: {}?", packages.join(" ")))?;
+    eprintln!("installing {}", packages.join(" "));
+    apt::install(&packages)?;
+    match missing.iter().find(|need| !(need.is_there)()) {
+        Some(need) => bail!(
+            "{} is still not there after installing {}",
+            need.name,
+            need.packages.join(" ")
+        ),
+        None => Ok(()),
+    }
+}
+
+/// How wasm would be compiled, in words; for `doctor`.
+pub fn wasm_compiler() -> Result<&'static str, &'static str> {
+    if build::has_rustup_target() {
+        return Ok("rustup's wasm32 target");
+    }
+    if apt::missing(&build::DEBIAN_PACKAGES).is_empty() {
+        return Ok("Debian's rustc-web");
+    }
+    Err("will be added by rustup, else by Debian's rustc-web")
+}

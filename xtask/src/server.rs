@@ -1,0 +1,52 @@
+//! The server as a program of ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::children::{self, Child};
+use crate::{http, paths, shell};
+
+/// How to start a server.
+pub struct Server {
+    /// `127.0.0.1:8080`.
+    pub address: String,
+    /// Its `clouds.yaml`.
+    pub clouds: PathBuf,
+    /// Its state.
+    pub data: PathBuf,
+    /// A file for what it says; our own output where there is none.
+    pub log: Option<PathBuf>,
+}
+
+impl Server {
+    /// Starts it and waits until it is ready.
+    pub fn start(&self, program: &Path) -> Result<Child> {
+        if http::is_taken(&self.address) {
+            bail!(
+                "{} is taken; set STACKLOOM_ADDR to another address, or stop what is there",
+                self.address
+            );
+        }
+        std::fs::create_dir_all(&self.data).with_context(|| format!("cannot make {}", self.data.display()))?;
+        let mut command = children::command(program);
+        command
+            .env("STACKLOOM_ADDR", &self.address)
+            .env("STACKLOOM_CLOUDS", &self.clouds)
+            .env("STACKLOOM_DATA", &self.data)
+            .env("STACKLOOM_CATALOG", paths::root().join("catalog"))
+            .env("STACKLOOM_SITE", paths::site());
+        if let Some(log) = &self.log {
+            let file = std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+            command.stdout(file.try_clone()?).stderr(file);
+        }
+        let mut server = Child::start("server", command.stdin(Stdio::null()))?;
+        let ready = || http::answers(&self.address, "/readyz");
+        if !shell::wait_until(Duration::from_secs(60), || ready() || server.has_ended()) || server.has_ended() {
+            bail!("the server does not come up at {}", self.address);
+        }
+        Ok(server)
+    }
+}

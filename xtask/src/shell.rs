@@ -1,0 +1,163 @@
+//! Running other programs: what is run is said, and a failure names the command.
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::paths;
+
+/// A command in the root of the tree.
+pub fn cmd<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(paths::root());
+    command
+}
+
+/// A cargo command. The package variables that `cargo run` gave to us are taken away: some build scripts watch
+/// them, and would be run again each time that a person changes between `cargo xtask` and plain `cargo`.
+pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let mut command = cmd(&program, args);
+    for (name, _) in std::env::vars_os() {
+        let known = name.to_string_lossy();
+        if known.starts_with("CARGO_PKG_") || known.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// Runs it in the open and fails when it fails.
+pub fn run(command: &mut Command) -> Result<()> {
+    eprintln!("{}", dim(&format!("$ {}", shown(command))));
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs it unseen; its output is shown only when it fails.
+pub fn run_quiet(command: &mut Command) -> Result<()> {
+    read(command).map(drop)
+}
+
+/// Runs it unseen and gives its standard output.
+pub fn read(command: &mut Command) -> Result<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].concat();
+        bail!(
+            "`{}` ended with {}:\n{}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&said).trim_end()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// Whether it can be run and succeeds.
+pub fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Whether there is a program of that name: on the path, or where Debian keeps what only root runs.
+pub fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .any(|dir| dir.join(program).is_file())
+}
+
+/// Whether we are root. Everything that needs to be root goes through [`as_root`].
+pub fn is_root() -> bool {
+    read(&mut cmd("id", ["-u"])).is_ok_and(|id| id == "0")
+}
+
+/// A command that needs root: as it is for root, through `sudo` for others.
+pub fn as_root<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Command {
+    if is_root() {
+        return cmd(program, args);
+    }
+    let mut command = cmd("sudo", [program]);
+    command.args(args);
+    command
+}
+
+/// Asks for consent. Without a terminal, or with `CI=true`, nobody can answer, and the answer is yes.
+pub fn consent(question: &str) -> Result<()> {
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") || !std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    eprint!("{question} [Y/n] ");
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("cannot read the answer")?;
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "" | "y" | "yes" => Ok(()),
+        _ => bail!("stopped, nothing was changed"),
+    }
+}
+
+/// A headline for what comes next.
+pub fn headline(text: &str) {
+    if std::io::stderr().is_terminal() {
+        eprintln!("\x1b[1m{text}\x1b[0m");
+    } else {
+        eprintln!("== {text}");
+    }
+}
+
+/// Text for the background.
+pub fn dim(text: &str) -> String {
+    if std::io::stderr().is_terminal() {
+        format!("\x1b[2m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Looks every tenth of a second until it is so or the time is over. Always bounded.
+pub fn wait_until(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    loop {
+        if is_so() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// `1 m 03 s` or `4.2 s`.
+pub fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        seconds => format!("{} m {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
