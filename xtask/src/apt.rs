@@ -9,10 +9,17 @@ use crate::shell::{self, as_root, cmd};
 /// Which of them are not installed.
 pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     let installed = |package: &str| {
-        shell::read(&mut cmd("dpkg-query", ["--show", "--showformat=${Status}", package]))
-            .is_ok_and(|status| status.ends_with(" installed"))
+        shell::read(&mut cmd(
+            "dpkg-query",
+            ["--show", "--showformat=${Status}", package],
+        ))
+        .is_ok_and(|status| status.ends_with(" installed"))
     };
-    packages.iter().copied().filter(|package| !installed(package)).collect()
+    packages
+        .iter()
+        .copied()
+        .filter(|package| !installed(package))
+        .collect()
 }
 
 /// Installs those that are not there. No recommendations: we name what we need.
@@ -22,7 +29,10 @@ pub fn install(packages: &[&str]) -> Result<()> {
         return Ok(());
     }
     let apt = |args: &[&str]| {
-        let mut command = as_root("env", ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]);
+        let mut command = as_root(
+            "env",
+            ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"],
+        );
         command.args(args).args(&missing);
         command
     };
@@ -32,7 +42,8 @@ pub fn install(packages: &[&str]) -> Result<()> {
         return Ok(());
     }
     shell::run_quiet(&mut as_root("apt-get", ["-q", "update"]))?;
-    shell::run_quiet(&mut apt(&install)).with_context(|| format!("cannot install {}", missing.join(" ")))
+    shell::run_quiet(&mut apt(&install))
+        .with_context(|| format!("cannot install {}", missing.join(" ")))
 }
 
 /// One place that packages come from.
@@ -65,7 +76,9 @@ pub fn sources() -> Vec<Source> {
             _ => {}
         }
     }
-    found.retain(|source| !source.uri.starts_with("file:") || Path::new(&source.uri["file:".len()..]).exists());
+    found.retain(|source| {
+        !source.uri.starts_with("file:") || Path::new(&source.uri["file:".len()..]).exists()
+    });
     found
 }
 

@@ -1,12 +1,14 @@
 //! Programs that we start and therefore stop.
 //!
-//! A child is its own process group: Ctrl-C in a terminal reaches only us, and we stop children in our own order, the
-//! last started first. It is asked by SIGTERM, and killed when it does not listen. Should we ourselves be killed
-//! outright, the kernel ends them (`setpriv --pdeathsig`).
+//! A child leads a process group of its own: Ctrl-C in a terminal reaches only us, and we stop children in our own
+//! order, the last started first, with all that they started. They are asked by SIGTERM, and killed when they do not
+//! listen. Should we ourselves be killed outright, the kernel ends them (`setpriv --pdeathsig`).
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus};
+use std::path::Path;
+use std::process::{ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +28,16 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = cmd("setpriv", ["--pdeathsig", "TERM", "--"]);
     command.arg(program);
     command
+}
+
+/// Lets it write to a file in place of our own output.
+pub fn write_output_to(command: &mut Command, log: &Path) -> Result<()> {
+    let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    let again = file
+        .try_clone()
+        .with_context(|| format!("cannot write {}", log.display()))?;
+    command.stdout(file).stderr(again);
+    Ok(())
 }
 
 /// A running program; stopped when dropped.
@@ -54,6 +66,11 @@ impl Child {
         self.process.id()
     }
 
+    /// What it writes, where the command asked for a pipe. Once.
+    pub fn take_output(&mut self) -> Option<ChildStdout> {
+        self.process.stdout.take()
+    }
+
     /// How it ended, if it did.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()
@@ -70,7 +87,8 @@ impl Drop for Child {
         if self.has_ended() {
             return;
         }
-        let asked = shell::succeeds(&mut cmd("kill", ["-TERM", &self.process.id().to_string()]));
+        let group = format!("-{}", self.process.id());
+        let asked = shell::succeeds(&mut cmd("kill", ["-TERM", "--", &group]));
         if !(asked && shell::wait_until(GRACE, || self.has_ended())) {
             eprintln!("{} does not end by itself; it is killed", self.name);
             // Both fail only when it has ended in between, which is what we want.

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 /// The text to write. `lab` is the lab's address (`127.0.0.1:9500`), `more` the person's file.
 pub fn text(lab: Option<&str>, more: Option<&Path>) -> Result<String> {
     let more = match more {
-        Some(path) => std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?,
         None => String::new(),
     };
     merge(lab, &more)
@@ -30,15 +31,19 @@ fn merge(lab: Option<&str>, more: &str) -> Result<String> {
         }
         return Ok(format!("clouds:\n{}", entry(lab, "  ")));
     };
-    let says_something = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    let indent = lines[at + 1..].iter().find(says_something).map_or("  ", |line| {
-        let width = line.len() - line.trim_start().len();
-        if width == 0 { "  " } else { &line[..width] }
-    });
-    if lines[at + 1..]
+    let says_something =
+        |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let indent = lines[at + 1..]
         .iter()
-        .any(|line| line.strip_prefix(indent).is_some_and(|rest| rest.trim_end() == "lab:"))
-    {
+        .find(says_something)
+        .map_or("  ", |line| {
+            let width = line.len() - line.trim_start().len();
+            if width == 0 { "  " } else { &line[..width] }
+        });
+    if lines[at + 1..].iter().any(|line| {
+        line.strip_prefix(indent)
+            .is_some_and(|rest| rest.trim_end() == "lab:")
+    }) {
         bail!(
             "the file given with --clouds names a cloud `lab`, which is the lab cloud's name; rename it or use --no-lab"
         );
@@ -59,7 +64,10 @@ fn entry(lab: &str, indent: &str) -> String {
         format!("{indent}region_name: lab"),
         format!("{indent}identity_api_version: 3"),
     ];
-    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
+    lines
+        .iter()
+        .map(|line| format!("{indent}{line}\n"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -80,7 +88,10 @@ mod tests {
     fn another_file_is_kept_with_its_comments_and_indentation() {
         let more = "# mine\nclouds:\n    # far away\n    prod:\n        region_name: eu\n";
         let text = merge(Some("127.0.0.1:1"), more).expect("nothing is in the way");
-        assert!(text.starts_with("# mine\nclouds:\n    lab:\n        auth:\n"), "{text}");
+        assert!(
+            text.starts_with("# mine\nclouds:\n    lab:\n        auth:\n"),
+            "{text}"
+        );
         assert!(
             text.ends_with("    # far away\n    prod:\n        region_name: eu\n"),
             "{text}"

@@ -6,7 +6,6 @@
 //! The base image is pulled. Where no registry can be reached it is made by debootstrap from the package sources
 //! that this machine itself uses, and imported under the same name, so that ordinary Dockerfiles build on it.
 
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,7 +70,10 @@ pub fn has_image(tag: &str) -> bool {
 /// Whether the image was built from what its folder holds now.
 pub fn is_current(image: Image) -> bool {
     let format = format!("{{{{index .Config.Labels \"{CONTEXT_LABEL}\"}}}}");
-    let built = shell::read(&mut cmd("docker", ["image", "inspect", "--format", &format, image.tag]));
+    let built = shell::read(&mut cmd(
+        "docker",
+        ["image", "inspect", "--format", &format, image.tag],
+    ));
     matches!((built, context_hash(image)), (Ok(built), Ok(now)) if built == now)
 }
 
@@ -79,7 +81,9 @@ fn ensure_daemon() -> Result<Option<Child>> {
     if answers() {
         return Ok(None);
     }
-    let reply = cmd("docker", ["version"]).output().context("cannot start `docker`")?;
+    let reply = cmd("docker", ["version"])
+        .output()
+        .context("cannot start `docker`")?;
     if String::from_utf8_lossy(&reply.stderr).contains("permission denied") {
         bail!("this account may not use Docker: add it to the group `docker` and log in again");
     }
@@ -94,11 +98,12 @@ fn ensure_daemon() -> Result<Option<Child>> {
     }
     std::fs::create_dir_all(paths::target())?;
     let log = paths::target().join("dockerd.log");
-    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = daemon_command();
-    command.stdout(file.try_clone()?).stderr(file);
+    children::write_output_to(&mut command, &log)?;
     let mut daemon = Child::start("dockerd", &mut command)?;
-    if !shell::wait_until(Duration::from_secs(60), || answers() || daemon.has_ended()) || daemon.has_ended() {
+    if !shell::wait_until(Duration::from_secs(60), || answers() || daemon.has_ended())
+        || daemon.has_ended()
+    {
         bail!("dockerd does not come up; its log is {}", log.display());
     }
     Ok(Some(daemon))
@@ -120,7 +125,10 @@ fn ensure_base() -> Result<()> {
         return Ok(());
     }
     shell::headline(&format!("Getting the base image {BASE}"));
-    if shell::succeeds(&mut cmd("timeout", ["120", "docker", "pull", "--quiet", BASE])) {
+    if shell::succeeds(&mut cmd(
+        "timeout",
+        ["120", "docker", "pull", "--quiet", BASE],
+    )) {
         return Ok(());
     }
     eprintln!("it cannot be pulled; making it with debootstrap");
@@ -148,7 +156,13 @@ fn ensure_base() -> Result<()> {
             "--exclude=./var/lib/apt/lists/*",
         ],
     );
-    shell::run_quiet(pack.arg("-C").arg(&rootfs).arg("-cf").arg(&archive).arg("."))?;
+    shell::run_quiet(
+        pack.arg("-C")
+            .arg(&rootfs)
+            .arg("-cf")
+            .arg(&archive)
+            .arg("."),
+    )?;
     shell::run_quiet(
         cmd("docker", ["import", "--change", "CMD [\"bash\"]"])
             .arg(&archive)
@@ -165,8 +179,9 @@ fn scratch_dir() -> Result<PathBuf> {
 /// Where the release itself comes from on this machine.
 fn mirror(sources: &[apt::Source]) -> Result<String> {
     let source = sources.iter().find(|source| source.suite == RELEASE);
-    let source = source
-        .with_context(|| format!("{BASE} cannot be pulled, and this machine has no package source for {RELEASE}"))?;
+    let source = source.with_context(|| {
+        format!("{BASE} cannot be pulled, and this machine has no package source for {RELEASE}")
+    })?;
     Ok(source.uri.clone())
 }
 
@@ -187,13 +202,19 @@ fn ensure_image(image: Image) -> Result<()> {
     }
     shell::headline(&format!("Building the image {}", image.tag));
     let label = format!("{CONTEXT_LABEL}={}", context_hash(image)?);
-    shell::run_quiet(cmd("docker", ["build", "--tag", image.tag, "--label", &label]).arg(context_dir(image)))
+    shell::run_quiet(
+        cmd("docker", ["build", "--tag", image.tag, "--label", &label]).arg(context_dir(image)),
+    )
 }
 
 /// Changes with any file of the image's folder and with the base image.
 fn context_hash(image: Image) -> Result<String> {
     let mut hasher = DefaultHasher::new();
-    shell::read(&mut cmd("docker", ["image", "inspect", "--format", "{{.Id}}", BASE]))?.hash(&mut hasher);
+    shell::read(&mut cmd(
+        "docker",
+        ["image", "inspect", "--format", "{{.Id}}", BASE],
+    ))?
+    .hash(&mut hasher);
     let dir = context_dir(image);
     for file in files_below(&dir)? {
         file.strip_prefix(&dir).unwrap_or(&file).hash(&mut hasher);
@@ -212,7 +233,9 @@ fn files_below(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![dir.to_owned()];
     while let Some(dir) = open.pop() {
-        for entry in std::fs::read_dir(&dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        for entry in
+            std::fs::read_dir(&dir).with_context(|| format!("cannot list {}", dir.display()))?
+        {
             let path = entry?.path();
             if path.is_dir() {
                 open.push(path)

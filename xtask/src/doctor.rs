@@ -21,7 +21,8 @@ pub fn run() -> Result<()> {
         Ok(how) => line(true, "wasm compiler", how),
         Err(how) => line(false, "wasm compiler", how),
     }
-    let rust = shell::read(&mut cmd("rustc", ["--version"])).unwrap_or_else(|_| "none on the path".into());
+    let rust =
+        shell::read(&mut cmd("rustc", ["--version"])).unwrap_or_else(|_| "none on the path".into());
     line(rust.starts_with("rustc"), "Rust", &rust);
 
     println!("Containers");
@@ -36,7 +37,11 @@ pub fn run() -> Result<()> {
         },
     );
     if daemon {
-        line(docker::has_image(docker::BASE), docker::BASE, "the base of our images");
+        line(
+            docker::has_image(docker::BASE),
+            docker::BASE,
+            "the base of our images",
+        );
         for image in docker::IMAGES {
             let note = if docker::is_current(image) {
                 "up to date"
@@ -73,5 +78,8 @@ pub fn run() -> Result<()> {
 }
 
 fn line(good: bool, name: &str, note: &str) {
-    println!("  {} {name:<24} {note}", if good { "ok     " } else { "missing" });
+    println!(
+        "  {} {name:<24} {note}",
+        if good { "ok     " } else { "missing" }
+    );
 }

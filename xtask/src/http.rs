@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 
 /// The body of a GET of `http://<address><path>`; an error where the status is not 2xx.
 pub fn get(address: &str, path: &str) -> Result<String> {
-    let mut stream = TcpStream::connect(address).with_context(|| format!("nothing answers at {address}"))?;
+    let mut stream =
+        TcpStream::connect(address).with_context(|| format!("nothing answers at {address}"))?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     write!(
         stream,

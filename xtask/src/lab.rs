@@ -58,8 +58,8 @@ impl Lab {
         }
     }
 
-    /// Starts it and waits until it answers.
-    pub fn start(&self, program: &Path) -> Result<Child> {
+    /// Starts it and waits until it answers. What it says goes to `log`, or to our own output.
+    pub fn start(&self, program: &Path, log: Option<&Path>) -> Result<Child> {
         if http::is_taken(&self.listen) {
             bail!(
                 "{} is taken; is another `cargo xtask run` or `test` still there?",
@@ -77,9 +77,14 @@ impl Lab {
             self.public_cidr,
         ]);
         command.arg("--state").arg(&self.state);
+        if let Some(log) = log {
+            children::write_output_to(&mut command, log)?;
+        }
         let mut lab = Child::start("lab cloud", &mut command)?;
         let answers = || http::answers(&self.listen, "/identity/v3");
-        if !shell::wait_until(Duration::from_secs(60), || answers() || lab.has_ended()) || lab.has_ended() {
+        if !shell::wait_until(Duration::from_secs(60), || answers() || lab.has_ended())
+            || lab.has_ended()
+        {
             bail!("the lab cloud does not come up at {}", self.listen);
         }
         Ok(lab)

@@ -55,7 +55,11 @@ const DOCKER: Need = Need {
 const PACKET_FILTER: Need = Need {
     name: "iptables, nft, ip",
     purpose: "the lab cloud's security groups and routers",
-    is_there: || ["iptables", "nft", "ip"].iter().all(|program| shell::has(program)),
+    is_there: || {
+        ["iptables", "nft", "ip"]
+            .iter()
+            .all(|program| shell::has(program))
+    },
     packages: &["iptables", "nftables", "iproute2"],
 };
 const DEBOOTSTRAP: Need = Need {
@@ -102,7 +106,10 @@ pub fn ensure(needs: &[Need]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages.iter().copied()).collect();
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|need| need.packages.iter().copied())
+        .collect();
     eprintln!("This machine lacks:");
     for need in &missing {
         eprintln!("  {:<18} for {}", need.name, need.purpose);

@@ -54,11 +54,15 @@ pub fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
     let lab = (!options.no_lab).then(Lab::of_run);
     if let Some(lab) = &lab {
-        running.push(lab.start(&programs.lab)?);
+        running.push(lab.start(&programs.lab, None)?);
     }
     let clouds_file = data.join("clouds.yaml");
-    let clouds = clouds::text(lab.as_ref().map(|lab| lab.listen.as_str()), options.clouds.as_deref())?;
-    std::fs::write(&clouds_file, clouds).with_context(|| format!("cannot write {}", clouds_file.display()))?;
+    let clouds = clouds::text(
+        lab.as_ref().map(|lab| lab.listen.as_str()),
+        options.clouds.as_deref(),
+    )?;
+    std::fs::write(&clouds_file, clouds)
+        .with_context(|| format!("cannot write {}", clouds_file.display()))?;
     let server = Server {
         address: address.clone(),
         clouds: clouds_file,
@@ -103,9 +107,16 @@ fn welcome(address: &str, has_lab: bool, took: Duration) -> String {
         "Ready after {}. Ctrl-C stops everything.",
         shell::duration(took)
     ));
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+    let width = lines
+        .iter()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or_default();
     let rule = "─".repeat(width + 4);
-    let body: String = lines.iter().map(|line| format!("│  {line:<width$}  │\n")).collect();
+    let body: String = lines
+        .iter()
+        .map(|line| format!("│  {line:<width$}  │\n"))
+        .collect();
     format!("\n┌{rule}┐\n{body}└{rule}┘\n\n")
 }
 
@@ -116,9 +127,18 @@ mod tests {
     #[test]
     fn the_box_is_straight_and_names_address_and_login() {
         let text = welcome("127.0.0.1:8080", true, Duration::from_secs(63));
-        let widths: Vec<usize> = text.trim().lines().map(|line| line.chars().count()).collect();
+        let widths: Vec<usize> = text
+            .trim()
+            .lines()
+            .map(|line| line.chars().count())
+            .collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{text}");
-        for part in ["http://127.0.0.1:8080", "user demo", "password demo", "1 m 03 s"] {
+        for part in [
+            "http://127.0.0.1:8080",
+            "user demo",
+            "password demo",
+            "1 m 03 s",
+        ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
     }

@@ -30,7 +30,8 @@ impl Server {
                 self.address
             );
         }
-        std::fs::create_dir_all(&self.data).with_context(|| format!("cannot make {}", self.data.display()))?;
+        std::fs::create_dir_all(&self.data)
+            .with_context(|| format!("cannot make {}", self.data.display()))?;
         let mut command = children::command(program);
         command
             .env("STACKLOOM_ADDR", &self.address)
@@ -39,12 +40,13 @@ impl Server {
             .env("STACKLOOM_CATALOG", paths::root().join("catalog"))
             .env("STACKLOOM_SITE", paths::site());
         if let Some(log) = &self.log {
-            let file = std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-            command.stdout(file.try_clone()?).stderr(file);
+            children::write_output_to(&mut command, log)?;
         }
         let mut server = Child::start("server", command.stdin(Stdio::null()))?;
         let ready = || http::answers(&self.address, "/readyz");
-        if !shell::wait_until(Duration::from_secs(60), || ready() || server.has_ended()) || server.has_ended() {
+        if !shell::wait_until(Duration::from_secs(60), || ready() || server.has_ended())
+            || server.has_ended()
+        {
             bail!("the server does not come up at {}", self.address);
         }
         Ok(server)

@@ -62,7 +62,9 @@ pub fn read(command: &mut Command) -> Result<String> {
             String::from_utf8_lossy(&said).trim_end()
         );
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned())
 }
 
 /// Whether it can be run and succeeds.

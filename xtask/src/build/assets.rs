@@ -25,11 +25,15 @@ pub fn build() -> Result<()> {
         for subset in ["latin", "latin-ext"] {
             let name = format!("{stem}-{subset}-wght-normal.woff2");
             let from = modules.join(package).join("files").join(&name);
-            let font = std::fs::read(&from).with_context(|| format!("cannot read the font {}", from.display()))?;
+            let font = std::fs::read(&from)
+                .with_context(|| format!("cannot read the font {}", from.display()))?;
             write_if_changed(&paths::pkg().join("fonts").join(&name), &font)?;
         }
     }
-    write_if_changed(&paths::pkg().join("icons.svg"), sprite(&modules)?.as_bytes())
+    write_if_changed(
+        &paths::pkg().join("icons.svg"),
+        sprite(&modules)?.as_bytes(),
+    )
 }
 
 /// Installs the packages below `target/`, when the list of them is newer than what is there.
@@ -39,7 +43,8 @@ fn install() -> Result<PathBuf> {
     let done = dir.join("installed");
     if is_older(&done, &list) {
         std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
-        std::fs::copy(&list, dir.join("package.json")).with_context(|| format!("cannot copy {}", list.display()))?;
+        std::fs::copy(&list, dir.join("package.json"))
+            .with_context(|| format!("cannot copy {}", list.display()))?;
         let quiet = [
             "install",
             "--no-package-lock",
@@ -56,7 +61,8 @@ fn install() -> Result<PathBuf> {
 
 fn sprite(modules: &Path) -> Result<String> {
     let list = paths::root().join("style/icons.txt");
-    let names = std::fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
+    let names = std::fs::read_to_string(&list)
+        .with_context(|| format!("cannot read {}", list.display()))?;
     let mut out = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\">\n");
     for name in names
         .lines()
@@ -65,11 +71,15 @@ fn sprite(modules: &Path) -> Result<String> {
         if name.is_empty() {
             continue;
         }
-        let file = modules.join("lucide-static/icons").join(format!("{name}.svg"));
+        let file = modules
+            .join("lucide-static/icons")
+            .join(format!("{name}.svg"));
         let Ok(svg) = std::fs::read_to_string(&file) else {
             bail!("style/icons.txt names `{name}`, and lucide-static has no such icon");
         };
-        out.push_str(&symbol(name, &svg).with_context(|| format!("{} is not an icon", file.display()))?);
+        out.push_str(
+            &symbol(name, &svg).with_context(|| format!("{} is not an icon", file.display()))?,
+        );
     }
     out.push_str("</svg>\n");
     Ok(out)
@@ -80,7 +90,10 @@ fn symbol(name: &str, svg: &str) -> Option<String> {
     let open = svg.find("<svg")?;
     let start = open + svg[open..].find('>')? + 1;
     let end = svg.rfind("</svg>")?;
-    let drawing = svg[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    let drawing = svg[start..end]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     Some(format!(
         "<symbol id=\"{name}\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
          stroke-linecap=\"round\" stroke-linejoin=\"round\">{drawing}</symbol>\n"
@@ -96,7 +109,10 @@ mod tests {
         let svg = "<!-- c -->\n<svg\n  width=\"24\"\n>\n  <path\n    d=\"M1 1\" />\n</svg>\n";
         let symbol = symbol("dot", svg).expect("there is a drawing");
         assert!(symbol.starts_with("<symbol id=\"dot\""), "{symbol}");
-        assert!(symbol.ends_with("><path d=\"M1 1\" /></symbol>\n"), "{symbol}");
+        assert!(
+            symbol.ends_with("><path d=\"M1 1\" /></symbol>\n"),
+            "{symbol}"
+        );
     }
 
     #[test]

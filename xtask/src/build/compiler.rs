@@ -32,13 +32,15 @@ pub enum Compiler {
 impl Compiler {
     /// Finds one, or makes one. `STACKLOOM_WASM_COMPILER=debian` skips rustup: for trying the other way.
     pub fn ensure() -> Result<Compiler> {
-        let forced = std::env::var("STACKLOOM_WASM_COMPILER").is_ok_and(|choice| choice == "debian");
+        let forced =
+            std::env::var("STACKLOOM_WASM_COMPILER").is_ok_and(|choice| choice == "debian");
         if !forced && (has_rustup_target() || add_rustup_target()) {
             return Ok(Compiler::Rustup);
         }
         let sysroot = paths::web().join("sysroot");
-        ensure_debian(&sysroot)
-            .context("rustup has no wasm32 target for us, and Debian's compiler did not do either")?;
+        ensure_debian(&sysroot).context(
+            "rustup has no wasm32 target for us, and Debian's compiler did not do either",
+        )?;
         Ok(Compiler::Debian { sysroot })
     }
 
@@ -74,7 +76,10 @@ fn add_rustup_target() -> bool {
         return false;
     }
     eprintln!("adding the Rust target {TARGET}");
-    shell::succeeds(&mut cmd("timeout", ["180", "rustup", "target", "add", TARGET])) && has_rustup_target()
+    shell::succeeds(&mut cmd(
+        "timeout",
+        ["180", "rustup", "target", "add", TARGET],
+    )) && has_rustup_target()
 }
 
 fn ensure_debian(sysroot: &Path) -> Result<()> {
@@ -88,15 +93,18 @@ fn ensure_debian(sysroot: &Path) -> Result<()> {
     let scratch = paths::web().join("std");
     let built = build_std(&scratch)?;
     fill_sysroot(sysroot, &built, &version)?;
-    std::fs::write(&made_for, version).with_context(|| format!("cannot write {}", made_for.display()))
+    std::fs::write(&made_for, version)
+        .with_context(|| format!("cannot write {}", made_for.display()))
 }
 
 /// Builds `std` as the dependency of a crate that holds nothing, and gives the folder with the libraries.
 fn build_std(scratch: &Path) -> Result<PathBuf> {
     let source = scratch.join("src");
-    std::fs::create_dir_all(&source).with_context(|| format!("cannot make {}", source.display()))?;
+    std::fs::create_dir_all(&source)
+        .with_context(|| format!("cannot make {}", source.display()))?;
     std::fs::write(source.join("lib.rs"), "#![no_std]\n")?;
-    let manifest = "[package]\nname = \"nothing\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    let manifest =
+        "[package]\nname = \"nothing\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
     std::fs::write(scratch.join("Cargo.toml"), manifest)?;
     let args = [
         "build",
@@ -112,7 +120,9 @@ fn build_std(scratch: &Path) -> Result<PathBuf> {
         .current_dir(scratch)
         .env("RUSTC", DEBIAN_RUSTC)
         .env("RUSTC_BOOTSTRAP", "1");
-    build.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO_TARGET_DIR");
+    build
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO_TARGET_DIR");
     shell::run(&mut build)?;
     Ok(scratch.join("target").join(TARGET).join("release/deps"))
 }
@@ -127,22 +137,27 @@ fn fill_sysroot(sysroot: &Path, built: &Path, version: &str) -> Result<()> {
     let rustlib = sysroot.join("lib/rustlib");
     let libraries = rustlib.join(TARGET).join("lib");
     if libraries.exists() {
-        std::fs::remove_dir_all(&libraries).with_context(|| format!("cannot empty {}", libraries.display()))?;
+        std::fs::remove_dir_all(&libraries)
+            .with_context(|| format!("cannot empty {}", libraries.display()))?;
     }
-    std::fs::create_dir_all(&libraries).with_context(|| format!("cannot make {}", libraries.display()))?;
+    std::fs::create_dir_all(&libraries)
+        .with_context(|| format!("cannot make {}", libraries.display()))?;
     let link = rustlib.join(host);
     if link.symlink_metadata().is_err() {
         std::os::unix::fs::symlink(debian.join("lib/rustlib").join(host), &link)
             .with_context(|| format!("cannot link {}", link.display()))?;
     }
     let mut count = 0;
-    for entry in std::fs::read_dir(built).with_context(|| format!("cannot list {}", built.display()))? {
+    for entry in
+        std::fs::read_dir(built).with_context(|| format!("cannot list {}", built.display()))?
+    {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
             continue;
         };
         if name.ends_with(".rlib") && !name.starts_with("libnothing") {
-            std::fs::copy(&path, libraries.join(name)).with_context(|| format!("cannot copy {}", path.display()))?;
+            std::fs::copy(&path, libraries.join(name))
+                .with_context(|| format!("cannot copy {}", path.display()))?;
             count += 1;
         }
     }

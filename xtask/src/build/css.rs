@@ -13,7 +13,10 @@ use crate::paths;
 pub fn build() -> Result<()> {
     let main = paths::root().join("style/main.css");
     if !main.is_file() {
-        eprintln!("warning: there is no {}, so no style sheet is made", main.display());
+        eprintln!(
+            "warning: there is no {}, so no style sheet is made",
+            main.display()
+        );
         return Ok(());
     }
     let text = inline(&main)?;
@@ -21,7 +24,8 @@ pub fn build() -> Result<()> {
 }
 
 fn inline(file: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -55,7 +59,12 @@ struct Import<'a> {
 }
 
 fn import(line: &str) -> Option<Import<'_>> {
-    let rest = line.trim().strip_prefix("@import")?.trim().strip_suffix(';')?.trim();
+    let rest = line
+        .trim()
+        .strip_prefix("@import")?
+        .trim()
+        .strip_suffix(';')?
+        .trim();
     let rest = rest
         .strip_prefix("url(")
         .and_then(|inner| inner.split_once(')'))

@@ -12,6 +12,7 @@ mod wasm;
 
 pub use compiler::{DEBIAN_PACKAGES, has_rustup_target};
 pub use host::{Profile, programs};
+pub use packed::is_older;
 pub use wasm::Speed;
 
 use std::time::Instant;
@@ -34,7 +35,11 @@ pub struct Options {
 /// Builds after making sure that the tools for it are there.
 pub fn run(options: &Options) -> Result<()> {
     needs::ensure(&needs::for_building())?;
-    let speed = if options.dev { Speed::Dev } else { Speed::Release };
+    let speed = if options.dev {
+        Speed::Dev
+    } else {
+        Speed::Release
+    };
     let start = Instant::now();
     site(speed, !options.no_wasm)?;
     eprintln!(

@@ -33,7 +33,8 @@ pub fn remove(dir: &Path) -> Result<()> {
         for suffix in ["br", "gz"] {
             let copy = with_suffix(&file, suffix);
             if copy.exists() {
-                std::fs::remove_file(&copy).with_context(|| format!("cannot remove {}", copy.display()))?;
+                std::fs::remove_file(&copy)
+                    .with_context(|| format!("cannot remove {}", copy.display()))?;
             }
         }
     }
@@ -62,7 +63,8 @@ pub fn is_older(file: &Path, than: &Path) -> bool {
 }
 
 fn originals(dir: &Path) -> Result<Vec<std::path::PathBuf>> {
-    let entries = std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
+    let entries =
+        std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
     Ok(entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| {

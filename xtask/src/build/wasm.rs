@@ -26,7 +26,8 @@ pub enum Speed {
 /// Builds `pkg/stackloom.js` and `pkg/stackloom.wasm`.
 pub fn build(speed: Speed) -> Result<()> {
     let module = compile(speed)?;
-    let wasm = std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
+    let wasm =
+        std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let stamp_file = paths::web().join("bound");
     let stamp = stamp(&wasm, speed);
     let target = paths::pkg().join("stackloom.wasm");
@@ -37,14 +38,20 @@ pub fn build(speed: Speed) -> Result<()> {
     bind(&module, &dir, speed)?;
     let bound = dir.join("stackloom_bg.wasm");
     if speed == Speed::Release && shell::has("wasm-opt") {
-        shell::run(cmd("wasm-opt", ["-Oz", "--all-features", "-o"]).arg(&bound).arg(&bound))?;
+        shell::run(
+            cmd("wasm-opt", ["-Oz", "--all-features", "-o"])
+                .arg(&bound)
+                .arg(&bound),
+        )?;
     }
     // Leptos asks for `<output name>.wasm`; wasm-bindgen adds `_bg`, in the script too.
-    let script = std::fs::read_to_string(dir.join("stackloom.js"))?.replace("stackloom_bg.wasm", "stackloom.wasm");
+    let script = std::fs::read_to_string(dir.join("stackloom.js"))?
+        .replace("stackloom_bg.wasm", "stackloom.wasm");
     write_if_changed(&paths::pkg().join("stackloom.js"), script.as_bytes())?;
     write_if_changed(&target, &std::fs::read(&bound)?)?;
     copy_snippets(&dir.join("snippets"), &paths::pkg().join("snippets"))?;
-    std::fs::write(&stamp_file, stamp).with_context(|| format!("cannot write {}", stamp_file.display()))
+    std::fs::write(&stamp_file, stamp)
+        .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
 
 fn compile(speed: Speed) -> Result<PathBuf> {
@@ -100,5 +107,9 @@ fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
 fn stamp(wasm: &[u8], speed: Speed) -> String {
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
-    format!("{:016x} {speed:?} {}", hasher.finish(), shell::has("wasm-opt"))
+    format!(
+        "{:016x} {speed:?} {}",
+        hasher.finish(),
+        shell::has("wasm-opt")
+    )
 }

@@ -1,0 +1,140 @@
+//! A test runner's output passed on as it comes, with its totals picked out of the closing lines.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::children::{self, Child};
+
+/// How many tests did what.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Ended well.
+    pub passed: u64,
+    /// Did not.
+    pub failed: u64,
+}
+
+impl Counts {
+    /// Both together.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+        }
+    }
+}
+
+/// A runner that ended with an error, and what it had counted until then.
+#[derive(Debug)]
+pub struct Failed(pub Counts, String);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.1)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Runs it, ending it early when `stop` is raised.
+pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let shown: Vec<_> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let shown = shown.join(" ");
+    let mut child = Child::start(
+        "test runner",
+        command.stdin(Stdio::null()).stdout(Stdio::piped()),
+    )?;
+    let output = child.take_output().context("the runner has no output")?;
+    let reader = std::thread::spawn(move || pass_on(BufReader::new(output)));
+    let status = loop {
+        if let Some(status) = child.exit_status() {
+            break status;
+        }
+        if children::is_raised(stop) {
+            drop(child);
+            bail!("`{shown}` was stopped");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let counts = reader.join().unwrap_or_default();
+    if status.success() {
+        Ok(counts)
+    } else {
+        Err(Failed(counts, format!("`{shown}` ended with {status}")).into())
+    }
+}
+
+fn pass_on(mut output: impl BufRead) -> Counts {
+    let mut counts = Counts::default();
+    let mut line = Vec::new();
+    while output
+        .read_until(b'\n', &mut line)
+        .is_ok_and(|read| read > 0)
+    {
+        // A closed output of ours must not keep the runner from ending.
+        let _ = std::io::stdout().write_all(&line);
+        counts = counts.plus(totals(&String::from_utf8_lossy(&line)));
+        line.clear();
+    }
+    let _ = std::io::stdout().flush();
+    counts
+}
+
+/// `test result: ok. 12 passed; 0 failed; ...` of cargo, `  12 passed (1.2m)` and `  1 failed` of Playwright.
+fn totals(line: &str) -> Counts {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let number_before = |name: &str| {
+        words
+            .windows(2)
+            .find(|pair| pair[1].trim_end_matches(';') == name)
+            .and_then(|pair| pair[0].parse().ok())
+    };
+    let is_cargo = line.starts_with("test result:");
+    let is_playwright = matches!(words.as_slice(), [number, "passed" | "failed", ..] if number.parse::<u64>().is_ok());
+    if !is_cargo && !is_playwright {
+        return Counts::default();
+    }
+    Counts {
+        passed: number_before("passed").unwrap_or(0),
+        failed: number_before("failed").unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_of_both_runners_and_of_no_other_line() {
+        let line = "test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+        assert_eq!(
+            totals(line),
+            Counts {
+                passed: 12,
+                failed: 2
+            }
+        );
+        assert_eq!(
+            totals("  7 passed (1.2m)\n"),
+            Counts {
+                passed: 7,
+                failed: 0
+            }
+        );
+        assert_eq!(
+            totals("  1 failed\n"),
+            Counts {
+                passed: 0,
+                failed: 1
+            }
+        );
+        assert_eq!(totals("all 3 checks passed\n"), Counts::default());
+    }
+}

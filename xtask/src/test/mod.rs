@@ -1,0 +1,192 @@
+//! `cargo xtask test`: every check, in one command.
+//!
+//! Stages run in order of their price: format, lints, tests of the crates (those against the lab cloud and Docker
+//! included), the pages' build, and a real browser against all of it. A failed stage does not keep the others from
+//! running; what they printed stays as it was, and a summary follows.
+
+mod counted;
+mod end2end;
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+use crate::children;
+use crate::shell::{self, cargo};
+use crate::{build, docker, needs};
+use counted::Counts;
+
+/// Options of `test`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Which stages; all when none is named.
+    stages: Vec<Stage>,
+    /// The long suites too: tests that are marked `ignored`.
+    #[arg(long)]
+    full: bool,
+    /// Browser tests whose title matches this, and no others.
+    #[arg(long, value_name = "PATTERN")]
+    grep: Option<String>,
+}
+
+/// One kind of check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Stage {
+    /// `cargo fmt --check`.
+    Fmt,
+    /// Lints as errors, for the host's side and for the browser's.
+    Clippy,
+    /// `cargo test`: unit, property and integration tests.
+    Unit,
+    /// Wasm, style sheet, fonts, icons.
+    Web,
+    /// The browser tests.
+    E2e,
+}
+
+/// Runs the stages and sums up.
+pub fn run(options: &Options) -> Result<()> {
+    let stop = children::stop_flag()?;
+    let stages = if options.stages.is_empty() {
+        Stage::value_variants()
+    } else {
+        &options.stages
+    };
+    let uses_docker = stages
+        .iter()
+        .any(|stage| matches!(stage, Stage::Unit | Stage::E2e));
+    let begin = Instant::now();
+    needs::ensure(&if uses_docker {
+        needs::for_testing()
+    } else {
+        needs::for_building()
+    })?;
+    let _daemon = if uses_docker { docker::ensure()? } else { None };
+    let mut outcomes = vec![Outcome {
+        name: "prepare".into(),
+        took: begin.elapsed(),
+        result: Ok(Counts::default()),
+    }];
+    for stage in stages {
+        let name = format!("{stage:?}").to_lowercase();
+        shell::headline(&format!("Stage {name}"));
+        let begin = Instant::now();
+        let result = stage.run(options, &stop);
+        if let Err(error) = &result {
+            eprintln!("error: {error:#}");
+        }
+        outcomes.push(Outcome {
+            name,
+            took: begin.elapsed(),
+            result,
+        });
+        if children::is_raised(&stop) {
+            bail!("stopped");
+        }
+    }
+    sum_up(&outcomes)
+}
+
+impl Stage {
+    fn run(self, options: &Options, stop: &AtomicBool) -> Result<Counts> {
+        match self {
+            Stage::Fmt => plain(cargo(["fmt", "--all", "--check"]), stop),
+            Stage::Clippy => clippy(stop),
+            Stage::Unit => {
+                let mut test = cargo([
+                    "test",
+                    "--workspace",
+                    "--exclude",
+                    "frontend",
+                    "--no-fail-fast",
+                ]);
+                if options.full {
+                    test.args(["--", "--include-ignored"]);
+                }
+                counted::run(test, stop)
+            }
+            Stage::Web => build::site(build::Speed::Release, true).map(|()| Counts::default()),
+            Stage::E2e => end2end::run(options.grep.as_deref(), stop),
+        }
+    }
+}
+
+/// The two sides have features that exclude each other, so they are looked at one after the other.
+fn clippy(stop: &AtomicBool) -> Result<Counts> {
+    let host = [
+        "clippy",
+        "--workspace",
+        "--exclude",
+        "frontend",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    plain(cargo(host), stop)?;
+    let browser = [
+        "clippy",
+        "--package",
+        "app",
+        "--package",
+        "frontend",
+        "--features",
+        "app/hydrate",
+    ];
+    let mut command = cargo(browser);
+    command.args(["--", "-D", "warnings"]);
+    plain(command, stop)
+}
+
+fn plain(command: std::process::Command, stop: &AtomicBool) -> Result<Counts> {
+    counted::run(command, stop).map(|_| Counts::default())
+}
+
+struct Outcome {
+    name: String,
+    took: Duration,
+    result: Result<Counts>,
+}
+
+fn sum_up(outcomes: &[Outcome]) -> Result<()> {
+    let mut total = Counts::default();
+    println!("\n{:<10} {:>12}", "stage", "time");
+    for Outcome { name, took, result } in outcomes {
+        let note = match result {
+            Ok(counts) if *counts == Counts::default() => "ok".to_owned(),
+            Ok(counts) => format!("ok, {} tests", counts.passed),
+            Err(error) => format!(
+                "FAILED: {}",
+                error.to_string().lines().next().unwrap_or_default()
+            ),
+        };
+        println!("{name:<10} {:>12}  {note}", shell::duration(*took));
+        match result {
+            Ok(counts) => total = total.plus(*counts),
+            Err(error) => {
+                let counts = error.downcast_ref::<counted::Failed>().map_or(
+                    Counts {
+                        passed: 0,
+                        failed: 1,
+                    },
+                    |f| f.0,
+                );
+                total = total.plus(Counts {
+                    failed: counts.failed.max(1),
+                    ..counts
+                });
+            }
+        }
+    }
+    println!("\n{} passed, {} failed", total.passed, total.failed);
+    match outcomes
+        .iter()
+        .filter(|outcome| outcome.result.is_err())
+        .count()
+    {
+        0 => Ok(()),
+        failed => bail!("{failed} of {} stages failed", outcomes.len()),
+    }
+}
