@@ -1,1 +1,39 @@
-//! openstack
+//! A thin client for OpenStack: what the drivers, the login and the forms need, and no more.
+//!
+//! [`Clouds`] says which clouds may be reached. [`Session::login`] turns [`Credentials`] into a
+//! token with its service catalogue; a session is cheap to clone and knows one user in one project.
+//! From it hangs one module a service ([`compute`], [`network`], [`image`], [`key_manager`],
+//! [`identity`]), typed where our code reads an answer and JSON where a driver writes a body.
+//!
+//! Why not the maintained SDK: it brings a crate per service and minutes of compile time for the
+//! forty calls that we make, and it hides what the engine's rules live on: the status, the service's
+//! own words, the request id and `Retry-After` of every refusal (see [`Error`]).
+//!
+//! What this crate does *not* do: retry, wait, or poll. It says whether a failure is worth another
+//! try ([`Error::is_transient`]); the engine decides. It never follows a redirect and sends a token
+//! only to the cloud's own catalogue. No token, password or body appears in a log or an error.
+//!
+//! Read in this order: [`config`] → [`credentials`] → [`session`] → [`catalog`] → `discovery` →
+//! `transport` → the services.
+
+pub mod catalog;
+pub mod compute;
+pub mod config;
+pub mod credentials;
+mod discovery;
+pub mod error;
+pub mod identity;
+pub mod image;
+pub mod key_manager;
+pub mod network;
+mod pages;
+mod secret;
+pub mod session;
+mod transport;
+
+pub use catalog::{Catalog, Service};
+pub use config::{CloudConfig, Clouds, ConfigError, LoginMethod};
+pub use credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
+pub use error::{ApiError, Error, Wire};
+pub use secret::Secret;
+pub use session::{Project, Role, Session, User};

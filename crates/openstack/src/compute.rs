@@ -1,0 +1,322 @@
+//! Nova: servers, flavors, key pairs, zones, limits.
+//!
+//! All calls speak at most microversion 2.52, the first that takes tags when a server is made: newer
+//! ones change answers (2.73 and on) and take key generation away (2.92) without giving us anything.
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::discovery::Microversion;
+use crate::network::only;
+use crate::session::Call;
+use crate::{Error, Service, Session, pages};
+
+const SPOKEN: Microversion = Microversion(2, 52);
+
+/// Calls to Nova.
+pub struct Compute<'a>(pub(crate) &'a Session);
+
+/// A virtual machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Server {
+    /// The cloud's id.
+    pub id: String,
+    /// For people; not unique.
+    pub name: String,
+    /// `BUILD`, `ACTIVE`, `ERROR`, `DELETED` ...
+    pub status: String,
+    /// Addresses by network name.
+    pub addresses: BTreeMap<String, Vec<Address>>,
+    /// Ours and the person's.
+    pub metadata: BTreeMap<String, String>,
+    /// Ours and the person's.
+    pub tags: Vec<String>,
+    /// Why it is in `ERROR`.
+    pub fault: Option<Fault>,
+    /// What Nova does with it right now.
+    #[serde(rename = "OS-EXT-STS:task_state")]
+    pub task_state: Option<String>,
+    /// All else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// An address of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Address {
+    /// The address.
+    pub addr: String,
+    /// 4 or 6.
+    pub version: u8,
+    /// `fixed` or `floating`.
+    #[serde(rename = "OS-EXT-IPS:type")]
+    pub kind: String,
+    /// The port's hardware address.
+    #[serde(rename = "OS-EXT-IPS-MAC:mac_addr")]
+    pub mac: String,
+}
+
+/// Nova's reason for `ERROR`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fault {
+    /// In Nova's words.
+    pub message: String,
+    /// HTTP-like.
+    pub code: i64,
+}
+
+/// A server size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Flavor {
+    /// The cloud's id; any text.
+    pub id: String,
+    /// For people; unique.
+    pub name: String,
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Memory in MiB.
+    pub ram: u32,
+    /// Root disk in GiB.
+    pub disk: u32,
+}
+
+/// A public key that Nova puts on servers. Belongs to a user, not to a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeyPair {
+    /// Its id, too.
+    pub name: String,
+    /// OpenSSH format.
+    pub public_key: String,
+    /// Of the public key.
+    pub fingerprint: String,
+}
+
+/// Where servers can be put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// Its id, too.
+    pub name: String,
+    /// Whether it takes servers now.
+    pub available: bool,
+}
+
+/// What the project may have of Nova's things, and has. Negative means without limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Limits {
+    /// Servers at most.
+    pub max_total_instances: i64,
+    /// Virtual CPUs at most.
+    pub max_total_cores: i64,
+    /// Memory at most, in MiB.
+    #[serde(rename = "maxTotalRAMSize")]
+    pub max_total_ram_mib: i64,
+    /// Key pairs at most.
+    pub max_total_keypairs: i64,
+    /// Servers there are.
+    pub total_instances_used: i64,
+    /// Virtual CPUs in use.
+    pub total_cores_used: i64,
+    /// Memory in use, in MiB.
+    #[serde(rename = "totalRAMUsed")]
+    pub total_ram_mib_used: i64,
+}
+
+impl Compute<'_> {
+    fn call(&self, method: Method, path: &[&str]) -> Call<'_> {
+        self.0
+            .call(Service::Compute, method, path)
+            .microversion(SPOKEN)
+    }
+
+    /// Servers with all details; filters as Nova names them (`tags`, `name`, `status`).
+    pub async fn server_list(&self, query: &[(&str, &str)]) -> Result<Vec<Server>, Error> {
+        let path = ["servers", "detail"];
+        pages::list(
+            self.0,
+            Service::Compute,
+            &path,
+            "servers",
+            query,
+            Some(SPOKEN),
+        )
+        .await
+    }
+
+    /// One server.
+    pub async fn server_get(&self, id: &str) -> Result<Server, Error> {
+        self.call(Method::GET, &["servers", id])
+            .fetch("server")
+            .await
+    }
+
+    /// Order a server; `hints` are scheduler hints. Returns its id at once.
+    pub async fn server_create(
+        &self,
+        fields: &Value,
+        hints: Option<&Value>,
+    ) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Created {
+            id: String,
+        }
+        let mut body = json!({"server": fields});
+        if let Some(hints) = hints {
+            body["os:scheduler_hints"] = hints.clone();
+        }
+        let call = self.call(Method::POST, &["servers"]).json(&body);
+        let created: Created = call.fetch("server").await?;
+        Ok(created.id)
+    }
+
+    /// Remove a server. Not there is an error of status 404.
+    pub async fn server_delete(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &["servers", id])
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// The last lines of the console.
+    pub async fn server_console(&self, id: &str, lines: u32) -> Result<String, Error> {
+        let body = json!({"os-getConsoleOutput": {"length": lines}});
+        self.call(Method::POST, &["servers", id, "action"])
+            .json(&body)
+            .fetch("output")
+            .await
+    }
+
+    /// Server sizes.
+    pub async fn flavor_list(&self) -> Result<Vec<Flavor>, Error> {
+        pages::list(
+            self.0,
+            Service::Compute,
+            &["flavors", "detail"],
+            "flavors",
+            &[],
+            Some(SPOKEN),
+        )
+        .await
+    }
+
+    /// By id or name. Flavor ids are any text, so the list is asked rather than guessed.
+    pub async fn flavor_find(&self, name_or_id: &str) -> Result<Flavor, Error> {
+        let mut flavors = self.flavor_list().await?;
+        if let Some(at) = flavors.iter().position(|flavor| flavor.id == name_or_id) {
+            return Ok(flavors.swap_remove(at));
+        }
+        flavors.retain(|flavor| flavor.name == name_or_id);
+        only(flavors, "flavor", name_or_id, |flavor| &flavor.id)
+    }
+
+    /// Key pairs of the user.
+    pub async fn key_pair_list(&self) -> Result<Vec<KeyPair>, Error> {
+        #[derive(Deserialize)]
+        struct Wrapped {
+            keypair: KeyPair,
+        }
+        let path = ["os-keypairs"];
+        let wrapped: Vec<Wrapped> = pages::list(
+            self.0,
+            Service::Compute,
+            &path,
+            "keypairs",
+            &[],
+            Some(SPOKEN),
+        )
+        .await?;
+        Ok(wrapped.into_iter().map(|one| one.keypair).collect())
+    }
+
+    /// One key pair.
+    pub async fn key_pair_get(&self, name: &str) -> Result<KeyPair, Error> {
+        self.call(Method::GET, &["os-keypairs", name])
+            .fetch("keypair")
+            .await
+    }
+
+    /// Give Nova a public key.
+    pub async fn key_pair_create(&self, name: &str, public_key: &str) -> Result<KeyPair, Error> {
+        let body = json!({"keypair": {"name": name, "public_key": public_key}});
+        self.call(Method::POST, &["os-keypairs"])
+            .json(&body)
+            .fetch("keypair")
+            .await
+    }
+
+    /// Remove a key pair. Not there is an error of status 404.
+    pub async fn key_pair_delete(&self, name: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &["os-keypairs", name])
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Where servers can be put.
+    pub async fn zone_list(&self) -> Result<Vec<Zone>, Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Listed {
+            zone_name: String,
+            zone_state: State,
+        }
+        #[derive(Deserialize)]
+        struct State {
+            available: bool,
+        }
+        let call = self.call(Method::GET, &["os-availability-zone"]);
+        let zones: Vec<Listed> = call.fetch("availabilityZoneInfo").await?;
+        let zones = zones.into_iter().map(|zone| Zone {
+            name: zone.zone_name,
+            available: zone.zone_state.available,
+        });
+        Ok(zones.collect())
+    }
+
+    /// What the project may have, and has.
+    pub async fn limits(&self) -> Result<Limits, Error> {
+        #[derive(Deserialize)]
+        struct Outer {
+            absolute: Limits,
+        }
+        let outer: Outer = self.call(Method::GET, &["limits"]).fetch("limits").await?;
+        Ok(outer.absolute)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_as_nova_answers() {
+        let server: Server = serde_json::from_value(json!({
+            "id": "1", "name": "web", "status": "ACTIVE", "OS-EXT-STS:task_state": null,
+            "addresses": {"front": [
+                {"addr": "10.0.0.5", "version": 4, "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01"},
+                {"addr": "172.30.0.9", "version": 4, "OS-EXT-IPS:type": "floating", "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:00:00:01"}]},
+            "metadata": {"stackloom_resource": "web"}, "accessIPv4": ""}))
+        .unwrap();
+        assert_eq!(server.addresses["front"][1].kind, "floating");
+        assert_eq!(server.other["accessIPv4"], "");
+    }
+
+    #[test]
+    fn limits_as_nova_names_them() {
+        let limits: Limits = serde_json::from_value(json!({
+            "maxTotalInstances": 10, "maxTotalRAMSize": 51200, "totalRAMUsed": 512, "totalInstancesUsed": 1}))
+        .unwrap();
+        assert_eq!(
+            (limits.max_total_ram_mib, limits.total_ram_mib_used),
+            (51200, 512)
+        );
+    }
+}

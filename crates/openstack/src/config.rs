@@ -1,0 +1,660 @@
+//! Which clouds may be reached, and how: `clouds.yaml` and its companions.
+//!
+//! Files and order are those of openstacksdk, so that what works for the `openstack` command works
+//! here. `clouds.yaml` is the first found of `$OS_CLIENT_CONFIG_FILE`, `./`, `~/.config/openstack/`
+//! and `/etc/openstack/`; `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it; a cloud's
+//! `profile` is taken from `clouds-public.yaml` and lies below it; the `OS_*` variables make one more
+//! cloud named `envvars`. `$STACKLOOM_CLOUDS` names one file that stands in for all of that: then
+//! only `secure.yaml` and `clouds-public.yaml` beside it are read too, and no variable.
+//!
+//! Only clouds that are configured here can be reached at all. All sessions in one cloud share its
+//! connections and its limit of parallel calls, which therefore hang on [`CloudConfig`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
+use crate::transport::Transport;
+use crate::{Error, Secret, Service};
+
+/// A configuration that cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not there or not readable.
+    #[error("cannot read {path}: {why}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The file is not YAML, or not of the form that it should be.
+    #[error("{path} is not a valid clouds file: {why}")]
+    Invalid {
+        /// Which file.
+        path: String,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// A cloud lacks what it needs, or has it in a form that we cannot use.
+    #[error("cloud `{cloud}`: {why}")]
+    Cloud {
+        /// Its name.
+        cloud: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// All configured clouds, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Clouds {
+    clouds: BTreeMap<String, CloudConfig>,
+}
+
+impl Clouds {
+    /// From `$STACKLOOM_CLOUDS`, else the usual files and variables. No file at all is no error: then
+    /// there are no clouds.
+    pub fn load() -> Result<Clouds, ConfigError> {
+        if let Some(path) = std::env::var_os("STACKLOOM_CLOUDS").filter(|path| !path.is_empty()) {
+            return Clouds::from_file(Path::new(&path));
+        }
+        let environment: BTreeMap<String, String> = std::env::vars()
+            .filter(|(name, _)| name.starts_with("OS_"))
+            .collect();
+        let folders = search_folders();
+        let find = |variable: &str, stem: &str| {
+            environment
+                .get(variable)
+                .map(PathBuf::from)
+                .filter(|path| path.is_file())
+                .or_else(|| find_file(&folders, stem))
+        };
+        let clouds = read(find("OS_CLIENT_CONFIG_FILE", "clouds"))?;
+        let secure = read(find("OS_CLIENT_SECURE_FILE", "secure"))?;
+        let public = read(find("OS_CLIENT_VENDOR_FILE", "clouds-public"))?;
+        Clouds::assemble(clouds, secure, public, &environment)
+    }
+
+    /// From one file, with `secure.yaml` and `clouds-public.yaml` beside it.
+    pub fn from_file(path: &Path) -> Result<Clouds, ConfigError> {
+        let folder = [path.parent().unwrap_or(Path::new(".")).to_path_buf()];
+        let clouds = read(Some(path.to_path_buf()))?;
+        let secure = read(find_file(&folder, "secure"))?;
+        let public = read(find_file(&folder, "clouds-public"))?;
+        Clouds::assemble(clouds, secure, public, &BTreeMap::new())
+    }
+
+    /// From the text of a `clouds.yaml`.
+    pub fn from_yaml(text: &str) -> Result<Clouds, ConfigError> {
+        let clouds = parse(text, "clouds.yaml")?;
+        Clouds::assemble(clouds, Value::Null, Value::Null, &BTreeMap::new())
+    }
+
+    /// One cloud.
+    pub fn get(&self, name: &str) -> Option<&CloudConfig> {
+        self.clouds.get(name)
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &CloudConfig> {
+        self.clouds.values()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.clouds.is_empty()
+    }
+
+    fn assemble(
+        mut clouds: Value,
+        secure: Value,
+        public: Value,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Clouds, ConfigError> {
+        merge(&mut clouds, secure);
+        let mut entries = match clouds.get_mut("clouds").map(Value::take) {
+            Some(Value::Object(entries)) => entries,
+            Some(Value::Null) | None => Map::new(),
+            Some(_) => {
+                return Err(ConfigError::Invalid {
+                    path: "clouds.yaml".into(),
+                    why: "`clouds` must be a map from names to clouds".into(),
+                });
+            }
+        };
+        if let Some(entry) = cloud_of_variables(environment) {
+            entries.insert("envvars".into(), entry);
+        }
+        let mut all = BTreeMap::new();
+        for (name, entry) in entries {
+            let entry = with_profile(entry, &public);
+            all.insert(name.clone(), CloudConfig::read(&name, &entry)?);
+        }
+        Ok(Clouds { clouds: all })
+    }
+}
+
+/// A way to log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginMethod {
+    /// User, password, domain, project.
+    Password,
+    /// Id and secret.
+    ApplicationCredential,
+    /// A token from elsewhere.
+    Token,
+}
+
+/// One cloud. Clones share the connections and the limit of parallel calls.
+#[derive(Clone, Debug)]
+pub struct CloudConfig {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Where Keystone is, with or without the version.
+    pub auth_url: String,
+    /// The region whose services are used; any, if there is none.
+    pub region: Option<String>,
+    /// All regions that the configuration lists.
+    pub regions: Vec<String>,
+    /// `public`, `internal`, `admin`; the first that a service has is used.
+    pub interfaces: Vec<String>,
+    /// Credentials that stand in the configuration. People who log in bring their own.
+    pub credentials: Option<Credentials>,
+    /// The project that stands in the configuration.
+    pub scope: Option<Scope>,
+    /// The domain of users who give none.
+    pub user_domain: Domain,
+    /// The domain of projects that are given without one.
+    pub project_domain: Domain,
+    /// Addresses that stand in for those of the catalogue.
+    pub endpoint_overrides: BTreeMap<Service, String>,
+    /// Certificates and time limits.
+    pub tls: Tls,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// How many calls may be under way at once, over all sessions.
+    pub parallel_calls: usize,
+    login_first: LoginMethod,
+    transport: Arc<OnceLock<Arc<Transport>>>,
+}
+
+/// How the cloud's certificates are checked, and ours shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Whether they are checked at all.
+    pub verify: bool,
+    /// Authorities that stand in for the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Our certificate, where the cloud wants one.
+    pub certificate: Option<PathBuf>,
+    /// Its key, if it is in a file of its own.
+    pub key: Option<PathBuf>,
+}
+
+impl CloudConfig {
+    /// A cloud with no more than a name and an address.
+    pub fn new(name: &str, auth_url: &str) -> CloudConfig {
+        CloudConfig {
+            name: name.into(),
+            auth_url: auth_url.into(),
+            region: None,
+            regions: Vec::new(),
+            interfaces: vec!["public".into()],
+            credentials: None,
+            scope: None,
+            user_domain: Domain::default(),
+            project_domain: Domain::default(),
+            endpoint_overrides: BTreeMap::new(),
+            tls: Tls {
+                verify: true,
+                ca_file: None,
+                certificate: None,
+                key: None,
+            },
+            timeout: Duration::from_secs(60),
+            parallel_calls: 32,
+            login_first: LoginMethod::Password,
+            transport: Arc::default(),
+        }
+    }
+
+    /// All ways to log in, the configured one first.
+    pub fn login_methods(&self) -> Vec<LoginMethod> {
+        let mut methods = vec![
+            LoginMethod::Password,
+            LoginMethod::ApplicationCredential,
+            LoginMethod::Token,
+        ];
+        methods.sort_by_key(|method| *method != self.login_first);
+        methods
+    }
+
+    /// The same cloud, another of its regions.
+    pub fn with_region(&self, region: &str) -> CloudConfig {
+        CloudConfig {
+            region: Some(region.into()),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn transport(&self) -> Result<Arc<Transport>, Error> {
+        if let Some(transport) = self.transport.get() {
+            return Ok(transport.clone());
+        }
+        let transport = Arc::new(Transport::new(self)?);
+        Ok(self.transport.get_or_init(|| transport).clone())
+    }
+
+    fn read(name: &str, entry: &Value) -> Result<CloudConfig, ConfigError> {
+        let wrong = |why: &str| ConfigError::Cloud {
+            cloud: name.into(),
+            why: why.into(),
+        };
+        let entry = entry.as_object().ok_or_else(|| wrong("it must be a map"))?;
+        let empty = Map::new();
+        let auth = entry
+            .get("auth")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
+        // openstacksdk takes the fields of `auth` at the top too.
+        let field = |key: &str| text(auth, key).or_else(|| text(entry, key));
+
+        let auth_url = field("auth_url")
+            .ok_or_else(|| wrong("`auth: {auth_url: ...}` is missing: the address of Keystone"))?;
+        let mut config = CloudConfig::new(name, &auth_url);
+
+        config.regions = entry
+            .get("regions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|region| match region {
+                Value::Object(region) => text(region, "name"),
+                other => other.as_str().map(str::to_string),
+            })
+            .collect();
+        config.region = text(entry, "region_name").or_else(|| config.regions.first().cloned());
+        if let Some(interfaces) = entry
+            .get("interface")
+            .or_else(|| entry.get("endpoint_type"))
+        {
+            let interfaces = match interfaces {
+                Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+                other => other.as_str().into_iter().collect::<Vec<_>>(),
+            };
+            // Older files write `publicURL`.
+            config.interfaces = interfaces
+                .iter()
+                .map(|interface| interface.trim_end_matches("URL").to_string())
+                .collect();
+        }
+        config.tls = Tls {
+            verify: switch(entry, "verify").unwrap_or(true)
+                && !switch(entry, "insecure").unwrap_or(false),
+            ca_file: text(entry, "cacert").map(home),
+            certificate: text(entry, "cert").map(home),
+            key: text(entry, "key").map(home),
+        };
+        if let Some(seconds) =
+            text(entry, "api_timeout").and_then(|seconds| seconds.parse::<f64>().ok())
+            && let Ok(timeout) = Duration::try_from_secs_f64(seconds)
+            && !timeout.is_zero()
+        {
+            config.timeout = timeout;
+        }
+        for service in OVERRIDABLE {
+            for service_type in service.types() {
+                let key = format!("{}_endpoint_override", service_type.replace('-', "_"));
+                if let Some(url) = text(entry, &key) {
+                    config.endpoint_overrides.entry(service).or_insert(url);
+                }
+            }
+        }
+
+        let domain = |id: &str, name: &str| {
+            let own = field(id)
+                .map(Domain::Id)
+                .or_else(|| field(name).map(Domain::Name));
+            own.or_else(|| {
+                field("default_domain_id")
+                    .or_else(|| field("default_domain"))
+                    .map(Domain::Id)
+            })
+            .or_else(|| field("default_domain_name").map(Domain::Name))
+        };
+        config.user_domain = domain("user_domain_id", "user_domain_name").unwrap_or_default();
+        config.project_domain =
+            domain("project_domain_id", "project_domain_name").unwrap_or_default();
+        config.credentials = credentials(&field, &config.user_domain);
+        config.scope = scope(&field, &config.project_domain);
+        config.login_first = match (text(entry, "auth_type").as_deref(), &config.credentials) {
+            (Some(kind), _) if kind.contains("applicationcredential") => {
+                LoginMethod::ApplicationCredential
+            }
+            (Some(kind), _) if kind.contains("token") => LoginMethod::Token,
+            (None, Some(Credentials::ApplicationCredential { .. })) => {
+                LoginMethod::ApplicationCredential
+            }
+            (None, Some(Credentials::Token { .. })) => LoginMethod::Token,
+            _ => LoginMethod::Password,
+        };
+        Ok(config)
+    }
+}
+
+const OVERRIDABLE: [Service; 11] = [
+    Service::Identity,
+    Service::Compute,
+    Service::Network,
+    Service::Image,
+    Service::BlockStorage,
+    Service::KeyManager,
+    Service::Orchestration,
+    Service::LoadBalancer,
+    Service::Dns,
+    Service::ObjectStore,
+    Service::Placement,
+];
+
+fn credentials(
+    field: &dyn Fn(&str) -> Option<String>,
+    user_domain: &Domain,
+) -> Option<Credentials> {
+    let user = field("user_id").map(Identifier::Id).or_else(|| {
+        let name = field("username").or_else(|| field("user_name"))?;
+        Some(Identifier::Name {
+            name,
+            domain: user_domain.clone(),
+        })
+    });
+    if let Some(secret) = field("application_credential_secret") {
+        let credential = match field("application_credential_id") {
+            Some(id) => ApplicationCredential::Id(id),
+            None => ApplicationCredential::Name {
+                name: field("application_credential_name")?,
+                user: user?,
+            },
+        };
+        return Some(Credentials::ApplicationCredential {
+            credential,
+            secret: secret.into(),
+        });
+    }
+    if let (Some(user), Some(password)) = (user, field("password")) {
+        return Some(Credentials::Password {
+            user,
+            password: password.into(),
+            passcode: field("passcode").map(Secret::from),
+        });
+    }
+    field("token").map(|token| Credentials::Token {
+        token: token.into(),
+    })
+}
+
+fn scope(field: &dyn Fn(&str) -> Option<String>, project_domain: &Domain) -> Option<Scope> {
+    let project_id = field("project_id").or_else(|| field("tenant_id"));
+    if let Some(id) = project_id {
+        return Some(Scope::Project(Identifier::Id(id)));
+    }
+    if let Some(name) = field("project_name").or_else(|| field("tenant_name")) {
+        return Some(Scope::Project(Identifier::Name {
+            name,
+            domain: project_domain.clone(),
+        }));
+    }
+    if field("system_scope").is_some() {
+        return Some(Scope::System);
+    }
+    let domain = field("domain_id").map(Domain::Id);
+    domain
+        .or_else(|| field("domain_name").map(Domain::Name))
+        .map(Scope::Domain)
+}
+
+/// Text or number of a map, as text; empty counts as absent.
+fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
+    match map.get(key)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn switch(map: &Map<String, Value>, key: &str) -> Option<bool> {
+    match map.get(key)? {
+        Value::Bool(on) => Some(*on),
+        Value::String(text) => Some(!matches!(
+            text.to_lowercase().as_str(),
+            "false" | "no" | "0" | "off"
+        )),
+        _ => None,
+    }
+}
+
+/// `~/` at the start means the home folder.
+fn home(path: String) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.into(),
+    }
+}
+
+fn search_folders() -> Vec<PathBuf> {
+    let user = std::env::var_os("XDG_CONFIG_HOME")
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")));
+    let mut folders = vec![PathBuf::from(".")];
+    folders.extend(user.map(|folder| folder.join("openstack")));
+    folders.push("/etc/openstack".into());
+    folders
+}
+
+fn find_file(folders: &[PathBuf], stem: &str) -> Option<PathBuf> {
+    folders
+        .iter()
+        .flat_map(|folder| {
+            ["yaml", "yml", "json"].map(|ending| folder.join(format!("{stem}.{ending}")))
+        })
+        .find(|path| path.is_file())
+}
+
+fn read(path: Option<PathBuf>) -> Result<Value, ConfigError> {
+    let Some(path) = path else {
+        return Ok(Value::Null);
+    };
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(&path).map_err(|error| ConfigError::Unreadable {
+        path: shown.clone(),
+        why: error.to_string(),
+    })?;
+    parse(&text, &shown)
+}
+
+fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let invalid = |why: String| ConfigError::Invalid {
+        path: path.into(),
+        why,
+    };
+    // The first line only: the rest quotes the file, and secrets stand in it.
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+        invalid(
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_string(),
+        )
+    })?;
+    if value.is_object() || value.is_null() {
+        Ok(value)
+    } else {
+        Err(invalid("it must be a map with the key `clouds`".into()))
+    }
+}
+
+/// Lays `upper` over `lower`, maps key by key.
+fn merge(lower: &mut Value, upper: Value) {
+    match (lower, upper) {
+        (Value::Object(lower), Value::Object(upper)) => {
+            for (key, value) in upper {
+                merge(lower.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::Null) => {}
+        (lower, upper) => *lower = upper,
+    }
+}
+
+/// A cloud's entry over the profile that it names.
+fn with_profile(entry: Value, public: &Value) -> Value {
+    let profile = ["profile", "cloud"]
+        .iter()
+        .find_map(|key| entry.get(*key)?.as_str());
+    let base = profile
+        .and_then(|name| public.get("public-clouds")?.get(name))
+        .cloned();
+    match base {
+        Some(mut base) => {
+            merge(&mut base, entry);
+            base
+        }
+        None => entry,
+    }
+}
+
+/// The cloud that the `OS_*` variables describe.
+fn cloud_of_variables(environment: &BTreeMap<String, String>) -> Option<Value> {
+    environment
+        .get("OS_AUTH_URL")
+        .filter(|url| !url.is_empty())?;
+    let entry: Map<String, Value> = environment
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| {
+            (
+                name.trim_start_matches("OS_").to_lowercase(),
+                Value::String(value.clone()),
+            )
+        })
+        .collect();
+    Some(Value::Object(entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAB: &str = "
+clouds:
+  lab:
+    auth:
+      auth_url: http://127.0.0.1:9500/identity/v3
+      username: demo
+      password: 1234
+      project_name: demo
+      user_domain_name: Users
+      project_domain_id: abc
+    region_name: lab
+    interface: [internal, public]
+    network_endpoint_override: http://elsewhere/network
+    verify: false
+";
+
+    #[test]
+    fn a_cloud_with_all_that_matters() {
+        let clouds = Clouds::from_yaml(LAB).unwrap();
+        let lab = clouds.get("lab").unwrap();
+        assert_eq!(lab.auth_url, "http://127.0.0.1:9500/identity/v3");
+        assert_eq!(lab.region.as_deref(), Some("lab"));
+        assert_eq!(lab.interfaces, ["internal", "public"]);
+        assert_eq!(
+            lab.endpoint_overrides[&Service::Network],
+            "http://elsewhere/network"
+        );
+        assert!(!lab.tls.verify);
+        assert_eq!(lab.user_domain, Domain::Name("Users".into()));
+        assert_eq!(
+            lab.scope,
+            Some(Scope::Project(Identifier::Name {
+                name: "demo".into(),
+                domain: Domain::Id("abc".into())
+            }))
+        );
+        let Some(Credentials::Password { user, password, .. }) = &lab.credentials else {
+            panic!("a password login");
+        };
+        assert_eq!(user.as_str(), "demo");
+        assert_eq!(password.expose(), "1234");
+    }
+
+    #[test]
+    fn secure_file_and_profile_are_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "clouds.yaml",
+            "clouds: {a: {profile: big, auth: {username: u}, region_name: two}}",
+        );
+        write("secure.yaml", "clouds: {a: {auth: {password: p}}}");
+        write(
+            "clouds-public.yaml",
+            "public-clouds: {big: {auth: {auth_url: 'https://big/v3'}, region_name: one, interface: internal}}",
+        );
+        let clouds = Clouds::from_file(&folder.path().join("clouds.yaml")).unwrap();
+        let cloud = clouds.get("a").unwrap();
+        assert_eq!(cloud.auth_url, "https://big/v3");
+        assert_eq!(cloud.region.as_deref(), Some("two"));
+        assert_eq!(cloud.interfaces, ["internal"]);
+        assert!(matches!(
+            cloud.credentials,
+            Some(Credentials::Password { .. })
+        ));
+    }
+
+    #[test]
+    fn variables_make_a_cloud() {
+        let variables = [
+            ("OS_AUTH_URL", "http://k/v3"),
+            ("OS_APPLICATION_CREDENTIAL_ID", "id"),
+            ("OS_APPLICATION_CREDENTIAL_SECRET", "s"),
+            ("OS_REGION_NAME", "r"),
+            ("OS_PASSWORD", ""),
+        ]
+        .map(|(name, value)| (name.to_string(), value.to_string()));
+        let clouds =
+            Clouds::assemble(Value::Null, Value::Null, Value::Null, &variables.into()).unwrap();
+        let cloud = clouds.get("envvars").unwrap();
+        assert_eq!(cloud.region.as_deref(), Some("r"));
+        assert_eq!(cloud.login_methods()[0], LoginMethod::ApplicationCredential);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_quoting_the_file() {
+        let error = Clouds::from_yaml("clouds: {a: {auth: {password: hunter2}}}").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cloud `a`: `auth: {auth_url: ...}` is missing: the address of Keystone"
+        );
+        let error = Clouds::from_yaml("clouds: {a: {password: hunter2").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        let error = Clouds::from_yaml("clouds: [1]").unwrap_err();
+        assert!(error.to_string().contains("must be a map"), "{error}");
+        let error = Clouds::from_file(Path::new("/nowhere/clouds.yaml")).unwrap_err();
+        assert!(
+            error.to_string().contains("/nowhere/clouds.yaml"),
+            "{error}"
+        );
+    }
+}

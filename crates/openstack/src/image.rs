@@ -1,0 +1,55 @@
+//! Glance: what servers boot from.
+
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Error, Service, Session, pages};
+
+/// Calls to Glance.
+pub struct ImageService<'a>(pub(crate) &'a Session);
+
+/// An image.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Image {
+    /// The cloud's id.
+    pub id: String,
+    /// For people; not unique.
+    pub name: Option<String>,
+    /// `active` when servers can boot from it.
+    pub status: String,
+    /// Root disk that it needs at least, in GiB.
+    pub min_disk: u32,
+    /// Memory that it needs at least, in MiB.
+    pub min_ram: u32,
+    /// All else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl ImageService<'_> {
+    /// Images that the project can boot from.
+    pub async fn image_list(&self, query: &[(&str, &str)]) -> Result<Vec<Image>, Error> {
+        pages::list(self.0, Service::Image, &["images"], "images", query, None).await
+    }
+
+    /// One image.
+    pub async fn image_get(&self, id: &str) -> Result<Image, Error> {
+        let call = self.0.call(Service::Image, Method::GET, &["images", id]);
+        call.send().await?.json()
+    }
+
+    /// By id, or by a name that only one image has.
+    pub async fn image_find(&self, name_or_id: &str) -> Result<Image, Error> {
+        if crate::network::looks_like_id(name_or_id) {
+            match self.image_get(name_or_id).await {
+                Err(error) if error.is_not_found() => {}
+                other => return other,
+            }
+        }
+        let mut named = self.image_list(&[("name", name_or_id)]).await?;
+        named.retain(|image| image.name.as_deref() == Some(name_or_id));
+        crate::network::only(named, "image", name_or_id, |image| &image.id)
+    }
+}

@@ -1,0 +1,59 @@
+//! Text that must not be seen: passwords, tokens, private keys.
+//!
+//! `Debug` prints `***`, there is no `Display` and no `Serialize`, so a secret cannot get into a log,
+//! an error or a stored value by accident; [`Secret::expose`] is the one way out and easy to search
+//! for. The memory is wiped when it is dropped.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+/// A password, token or key.
+#[derive(Clone, Default)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes the text over.
+    pub fn new(text: impl Into<String>) -> Secret {
+        Secret(Zeroizing::new(text.into()))
+    }
+
+    /// The text itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Secret {
+        Secret::new(text)
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Secret {
+        Secret::new(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_hides_the_text() {
+        let shown = format!("{:?}", Secret::new("open sesame"));
+        assert_eq!(shown, "***");
+    }
+}

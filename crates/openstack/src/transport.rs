@@ -1,0 +1,337 @@
+//! One HTTP exchange with a cloud: bounded, traced, and never redirected.
+//!
+//! One transport a cloud: its connections are reused by all sessions, and at most
+//! `parallel_calls` exchanges are under way at once; the others wait in line. A wait costs nothing,
+//! an overrun API server costs everybody.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::io;
+use std::sync::{Mutex, Once};
+use std::time::{Duration, Instant};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tracing::Instrument as _;
+
+use crate::discovery::Endpoint;
+use crate::error::{ApiError, Error, Wire, words};
+use crate::{CloudConfig, ConfigError, Secret, Service};
+
+/// An answer may not be larger than this.
+const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The way to one cloud.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    client: reqwest::Client,
+    permits: Semaphore,
+    /// What version discovery found, by the address that the catalogue gave.
+    pub(crate) endpoints: Mutex<HashMap<(Service, String), Endpoint>>,
+}
+
+/// What goes out.
+pub(crate) struct Outgoing<'a> {
+    pub service: Service,
+    pub method: Method,
+    pub url: Url,
+    pub token: Option<&'a Secret>,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Option<Value>,
+}
+
+/// What came back, whatever its status.
+pub(crate) struct Answer {
+    pub service: Service,
+    pub method: Method,
+    pub path: String,
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Transport {
+    pub(crate) fn new(config: &CloudConfig) -> Result<Transport, Error> {
+        static RING: Once = Once::new();
+        // Fails only if the program has chosen another provider already, which is as good.
+        RING.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+
+        let wrong = |why: String| {
+            Error::Config(ConfigError::Cloud {
+                cloud: config.name.clone(),
+                why,
+            })
+        };
+        let builder = || {
+            reqwest::Client::builder()
+                .user_agent(concat!("stackloom/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(CONNECT_TIMEOUT)
+                .timeout(config.timeout)
+                .pool_idle_timeout(Duration::from_secs(30))
+        };
+        let read = |path: &std::path::Path| {
+            std::fs::read(path)
+                .map_err(|error| wrong(format!("cannot read {}: {error}", path.display())))
+        };
+        let mut chosen = builder();
+        if !config.tls.verify {
+            tracing::warn!(
+                cloud = config.name,
+                "certificates of this cloud are not checked (`verify: false`)"
+            );
+            chosen = chosen.tls_danger_accept_invalid_certs(true);
+        } else if let Some(path) = &config.tls.ca_file {
+            let bundle = reqwest::Certificate::from_pem_bundle(&read(path)?).map_err(|error| {
+                wrong(format!("{} holds no certificates: {error}", path.display()))
+            })?;
+            chosen = chosen.tls_certs_only(bundle);
+        }
+        if let Some(path) = &config.tls.certificate {
+            let mut pem = read(path)?;
+            if let Some(key) = &config.tls.key {
+                pem.extend_from_slice(b"\n");
+                pem.extend(read(key)?);
+            }
+            let identity = reqwest::Identity::from_pem(&pem).map_err(|error| {
+                wrong(format!(
+                    "{} is no certificate with a key: {error}",
+                    path.display()
+                ))
+            })?;
+            chosen = chosen.identity(identity);
+        }
+        let client = match chosen.build() {
+            Ok(client) => client,
+            // A machine without any certificate authority can still reach clouds over plain HTTP.
+            Err(_) if config.auth_url.starts_with("http://") => builder()
+                .tls_certs_only([])
+                .build()
+                .map_err(|error| wrong(format!("no HTTP client: {error}")))?,
+            Err(error) => return Err(wrong(format!("no HTTPS client: {}", deepest(&error)))),
+        };
+        Ok(Transport {
+            client,
+            permits: Semaphore::new(config.parallel_calls.max(1)),
+            endpoints: Mutex::default(),
+        })
+    }
+
+    /// One exchange. Any status is an answer; an error is only what kept us from getting one.
+    pub(crate) async fn exchange(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
+        let span = tracing::debug_span!(
+            "openstack",
+            service = out.service.as_str(),
+            method = out.method.as_str(),
+            path = out.url.path(),
+            status = tracing::field::Empty,
+            ms = tracing::field::Empty,
+        );
+        async {
+            let _permit = self
+                .permits
+                .acquire()
+                .await
+                .expect("the semaphore is never closed");
+            let started = Instant::now();
+            let result = self.send(out).await;
+            let span = tracing::Span::current();
+            span.record(
+                "ms",
+                u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            );
+            match &result {
+                Ok(answer) => {
+                    span.record("status", answer.status);
+                    tracing::debug!("answered");
+                }
+                Err(error) => tracing::debug!(%error, "not answered"),
+            }
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn send(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
+        let Outgoing {
+            service,
+            method,
+            url,
+            token,
+            headers,
+            body,
+        } = out;
+        let path = url.path().to_string();
+        let failed = |error: reqwest::Error| {
+            let (wire, why) = diagnose(&error);
+            Error::Connection {
+                service,
+                method: method.to_string(),
+                path: path.clone(),
+                wire,
+                why,
+            }
+        };
+        let mut request = self.client.request(method.clone(), url);
+        if !headers.iter().any(|(name, _)| *name == "accept") {
+            request = request.header("Accept", "application/json");
+        }
+        if let Some(token) = token {
+            request = request.header("X-Auth-Token", secret_header(token));
+        }
+        for (name, value) in headers {
+            request = request.header(HeaderName::from_static(name), value);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let mut response = request.send().await.map_err(failed)?;
+        let mut content = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if content.len() + chunk.len() > ANSWER_BYTES_MAX {
+                return Err(Error::Malformed {
+                    service,
+                    method: method.to_string(),
+                    path,
+                    why: format!("it is larger than {} MiB", ANSWER_BYTES_MAX >> 20),
+                });
+            }
+            content.extend_from_slice(&chunk);
+        }
+        Ok(Answer {
+            service,
+            path,
+            status: response.status().as_u16(),
+            headers: std::mem::take(response.headers_mut()),
+            body: content,
+            method,
+        })
+    }
+}
+
+impl Answer {
+    /// Itself, unless it is a refusal. A redirect is one.
+    pub(crate) fn check(self) -> Result<Answer, Error> {
+        if (200..300).contains(&self.status) {
+            return Ok(self);
+        }
+        Err(self.refusal())
+    }
+
+    /// As an error, whatever the status.
+    pub(crate) fn refusal(&self) -> Error {
+        let (message, kind) = words(&self.body, self.status);
+        Error::Api(Box::new(ApiError {
+            service: self.service,
+            method: self.method.to_string(),
+            path: self.path.clone(),
+            status: self.status,
+            message,
+            kind,
+            request_id: self.request_id(),
+            retry_after: self.retry_after(),
+        }))
+    }
+
+    /// The body as what it should be.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        serde_json::from_slice(&self.body).map_err(|error| self.malformed(error.to_string()))
+    }
+
+    /// What stands under a key of the body.
+    pub(crate) fn json_at<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
+        let mut body: Value = self.json()?;
+        let inner = body
+            .get_mut(key)
+            .map(Value::take)
+            .ok_or_else(|| self.malformed(format!("`{key}` is missing")))?;
+        serde_json::from_value(inner).map_err(|error| self.malformed(format!("`{key}`: {error}")))
+    }
+
+    pub(crate) fn malformed(&self, why: String) -> Error {
+        Error::Malformed {
+            service: self.service,
+            method: self.method.to_string(),
+            path: self.path.clone(),
+            why,
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn request_id(&self) -> Option<String> {
+        [
+            "x-openstack-request-id",
+            "x-compute-request-id",
+            "openstack-request-id",
+        ]
+        .iter()
+        .find_map(|name| self.header(name))
+        .map(str::to_string)
+    }
+
+    /// Seconds, or a date.
+    fn retry_after(&self) -> Option<Duration> {
+        let value = self.header("retry-after")?.trim();
+        if let Ok(seconds) = value.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let then = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+        Some(Duration::try_from(then.duration_since(jiff::Timestamp::now())).unwrap_or_default())
+    }
+}
+
+/// Marked as sensitive, so that no layer below prints it.
+fn secret_header(secret: &Secret) -> HeaderValue {
+    let mut value = HeaderValue::from_str(secret.expose())
+        .unwrap_or_else(|_| HeaderValue::from_static("invalid"));
+    value.set_sensitive(true);
+    value
+}
+
+/// What kept us from an answer: its kind, and the words of the layer that knows.
+fn diagnose(error: &reqwest::Error) -> (Wire, String) {
+    let mut io_kind = None;
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(error) = inner.downcast_ref::<io::Error>() {
+            io_kind = Some(error.kind());
+        }
+        cause = inner.source();
+    }
+    let why = deepest(error);
+    let lower = why.to_lowercase();
+    let wire = match io_kind {
+        Some(io::ErrorKind::ConnectionRefused) => Wire::Refused,
+        Some(
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof,
+        ) => Wire::Reset,
+        Some(io::ErrorKind::TimedOut) => Wire::Timeout,
+        _ if error.is_timeout() => Wire::Timeout,
+        _ if error.is_dns() => Wire::Name,
+        _ if lower.contains("certificate") || lower.contains("tls") => Wire::Tls,
+        _ if lower.contains("before message completed") || lower.contains("connection closed") => {
+            Wire::Reset
+        }
+        _ => Wire::Other,
+    };
+    (wire, why)
+}
+
+fn deepest(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(inner) = deepest.source() {
+        deepest = inner;
+    }
+    deepest.to_string()
+}
