@@ -1,6 +1,6 @@
 //! Fonts and icons. They come from npm packages of exact versions (`style/package.json`), and we serve them ourselves.
 //!
-//! Fonts: the latin and latin-ext cuts of the upright variable fonts. Icons: those named in `style/icons.txt`, one a
+//! Fonts: the latin cut of the upright variable fonts, `fonts/inter.woff2` and `fonts/jetbrains-mono.woff2`. Icons: those named in `style/icons.txt`, one a
 //! line, as symbols of one sprite: `<use href="/pkg/icons.svg#server">`. Stroke and size are set by the symbol,
 //! colour is `currentColor`.
 
@@ -22,13 +22,16 @@ const FONTS: [(&str, &str); 2] = [
 pub fn build() -> Result<()> {
     let modules = install()?;
     for (package, stem) in FONTS {
-        for subset in ["latin", "latin-ext"] {
-            let name = format!("{stem}-{subset}-wght-normal.woff2");
-            let from = modules.join(package).join("files").join(&name);
-            let font = std::fs::read(&from)
-                .with_context(|| format!("cannot read the font {}", from.display()))?;
-            write_if_changed(&paths::pkg().join("fonts").join(&name), &font)?;
-        }
+        let from = modules
+            .join(package)
+            .join("files")
+            .join(format!("{stem}-latin-wght-normal.woff2"));
+        let font = std::fs::read(&from)
+            .with_context(|| format!("cannot read the font {}", from.display()))?;
+        write_if_changed(
+            &paths::pkg().join("fonts").join(format!("{stem}.woff2")),
+            &font,
+        )?;
     }
     write_if_changed(
         &paths::pkg().join("icons.svg"),

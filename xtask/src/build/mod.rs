@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Result<()> {
 pub fn site(speed: Speed, with_wasm: bool) -> Result<()> {
     std::fs::create_dir_all(paths::pkg())?;
     assets::build()?;
-    css::build()?;
+    css::build(speed)?;
     if with_wasm {
         wasm::build(speed)?;
     }
