@@ -1,0 +1,48 @@
+// Logging in, and each way of not getting in with its own words.
+import { expect, test } from '@playwright/test';
+import { demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
+
+test('the demo account gets in, and out again', async ({ page }) => {
+  const complaints = watchConsole(page);
+  await login(page);
+  await page.getByRole('button', { name: 'Person and settings' }).click();
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await expect(page).toHaveURL(/\/login/);
+  await page.goto('/designs');
+  await expect(page).toHaveURL(/\/login/);
+  expect(complaints).toEqual([]);
+});
+
+test('the page of the login', async ({ page }) => {
+  await page.goto('/login');
+  await expect(page.getByLabel('Cloud', { exact: true }).locator('option')).not.toHaveCount(0);
+  await shoot(page, 'login');
+});
+
+const refusals = [
+  { what: 'a wrong password', account: { ...demo, password: 'wrong' }, says: /password/i },
+  { what: 'a user that nobody knows', account: { ...demo, user: 'nobody' }, says: /user|password/i },
+  { what: 'an unknown project', account: { ...demo, project: 'nothing' }, says: /project/i },
+  { what: 'a project of somebody else', account: { ...demo, project: 'other' }, says: /project/i },
+  { what: 'a cloud that does not answer', account: { ...demo, cloud: 'nowhere' }, says: /cannot be reached|not reach|unreachable|does not answer/i },
+];
+
+for (const { what, account, says } of refusals) {
+  test(`${what} is told as such`, async ({ page }) => {
+    await fillLogin(page, account);
+    await expect(page.getByRole('alert')).toContainText(says);
+    await expect(page).toHaveURL(/\/login/);
+    // Nothing that was typed is lost, the password aside.
+    await expect(page.getByLabel('User', { exact: true })).toHaveValue(account.user);
+    await expect(page.getByLabel('Project', { exact: true })).toHaveValue(account.project);
+  });
+}
+
+test('the messages differ', async ({ page }) => {
+  const said = new Set<string>();
+  for (const { account } of [refusals[0]!, refusals[2]!, refusals[4]!]) {
+    await fillLogin(page, account);
+    said.add((await page.getByRole('alert').innerText()).trim());
+  }
+  expect(said.size).toBe(3);
+});

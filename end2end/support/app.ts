@@ -1,0 +1,127 @@
+// The pages as a person knows them: by role, by label, and by the few fixed hooks of the canvas.
+// Specs say what is done; how a control is found stands here, once.
+import { expect, type Locator, type Page } from '@playwright/test';
+
+/** Whom to log in as. The lab cloud knows `demo` and `other`. */
+export interface Account {
+  cloud: string;
+  user: string;
+  password: string;
+  domain: string;
+  project: string;
+}
+
+export const demo: Account = { cloud: 'lab', user: 'demo', password: 'demo', domain: 'Default', project: 'demo' };
+
+/** Fills the login form and sends it. What comes of it is the caller's to say. */
+export async function fillLogin(page: Page, account: Account): Promise<void> {
+  await page.goto('/login');
+  await hydrated(page);
+  const cloud = page.getByLabel('Cloud', { exact: true });
+  await expect(cloud.locator(`option[value="${account.cloud}"]`)).toBeAttached();
+  await cloud.selectOption(account.cloud);
+  await page.getByLabel('User', { exact: true }).fill(account.user);
+  await page.getByLabel('Password', { exact: true }).fill(account.password);
+  await page.getByLabel('Domain', { exact: true }).fill(account.domain);
+  await page.getByLabel('Project', { exact: true }).fill(account.project);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** Logs in through the form. */
+export async function login(page: Page, account: Account = demo): Promise<void> {
+  await fillLogin(page, account);
+  await expect(page).toHaveURL(/\/designs$/);
+  await expect(page.getByRole('heading', { name: 'Designs' })).toBeVisible();
+}
+
+/** Until the page answers to clicks: the server sends it drawn, the wasm makes it live. */
+export async function hydrated(page: Page): Promise<void> {
+  await expect(page.locator('html[data-hydrated="true"]')).toBeAttached({ timeout: 30_000 });
+}
+
+/** Collects what the console complains about; hydration that does not fit says so there. */
+export function watchConsole(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return complaints;
+}
+
+/** Says a word of the REST API with the page's own session. */
+export async function api<T>(page: Page, method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, data?: unknown): Promise<T> {
+  const response = await page.request.fetch(`/api/v1${path}`, { method, data });
+  expect(response.ok(), `${method} ${path} answered ${response.status()}: ${await response.text()}`).toBeTruthy();
+  return (await response.json()) as T;
+}
+
+/** A design that exists, opened. */
+export async function openDesign(page: Page, id: string): Promise<void> {
+  await page.goto(`/designs/${id}`);
+  await canvasReady(page);
+}
+
+/** Until the canvas is drawn. */
+export async function canvasReady(page: Page): Promise<Locator> {
+  const canvas = page.getByTestId('canvas');
+  await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 30_000 });
+  return canvas;
+}
+
+/** The element that stands for a resource. Parts of it may carry the name too; the first is the node. */
+export function node(page: Page, name: string): Locator {
+  return page.getByTestId('canvas').locator(`[data-node="${name}"]`).first();
+}
+
+/** Names of all resources on the canvas. */
+export async function nodeNames(page: Page): Promise<string[]> {
+  const names = await page.getByTestId('canvas').locator('[data-node]').evaluateAll((elements) =>
+    elements.map((element) => element.getAttribute('data-node') ?? ''));
+  return [...new Set(names)];
+}
+
+/** Drags an entry of the palette to a point of the canvas (as parts of its width and height) or onto a node. */
+export async function dragFromPalette(page: Page, entry: string, target: { x: number; y: number } | Locator): Promise<void> {
+  const from = page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: entry, exact: true });
+  await from.scrollIntoViewIfNeeded();
+  const start = await centre(from);
+  const end = 'x' in target ? await pointOfCanvas(page, target) : await centre(target);
+  await drag(page, start, end);
+}
+
+/** Presses, moves in steps as a hand does, lets go. */
+export async function drag(page: Page, from: Point, to: Point): Promise<void> {
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 6, from.y + 6);
+  await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 8 });
+  await page.mouse.move(to.x, to.y, { steps: 8 });
+  await page.mouse.up();
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+export async function centre(locator: Locator): Promise<Point> {
+  const box = await locator.boundingBox();
+  if (!box) throw new Error(`${locator} is not on the page`);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+export async function pointOfCanvas(page: Page, part: Point): Promise<Point> {
+  const box = await page.getByTestId('canvas').boundingBox();
+  if (!box) throw new Error('there is no canvas');
+  return { x: box.x + box.width * part.x, y: box.y + box.height * part.y };
+}
+
+/** A screenshot in light and one in dark, for people to look at. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+    await page.screenshot({ path: `test-results/${name}-${scheme}.png` });
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
+}

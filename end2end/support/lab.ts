@@ -1,0 +1,40 @@
+// The lab cloud, asked directly: what the cloud says counts, not what our pages say about it.
+import { expect, type APIRequestContext } from '@playwright/test';
+
+const lab = process.env.STACKLOOM_LAB ?? 'http://127.0.0.1:9500';
+
+/** All that exists in the lab and was made by somebody, as the lab lists it. */
+export async function leftovers(request: APIRequestContext): Promise<unknown> {
+  const response = await request.get(`${lab}/lab/leftovers`);
+  expect(response.ok(), `the lab answered ${response.status()}`).toBeTruthy();
+  return response.json();
+}
+
+/** A token of the demo user, got as `openstack token issue` would. */
+export async function token(request: APIRequestContext): Promise<string> {
+  const user = { name: 'demo', password: 'demo', domain: { name: 'Default' } };
+  const scope = { project: { name: 'demo', domain: { name: 'Default' } } };
+  const response = await request.post(`${lab}/identity/v3/auth/tokens`, {
+    data: { auth: { identity: { methods: ['password'], password: { user } }, scope } },
+  });
+  expect(response.status()).toBe(201);
+  return response.headers()['x-subject-token'] ?? '';
+}
+
+/** One rule of a security group. */
+export interface Rule {
+  direction: string;
+  protocol: string | null;
+  port_range_min: number | null;
+  remote_ip_prefix: string | null;
+}
+
+/** The rules that let SSH in from one address: what an open bastion looks like. */
+export async function openBastionRules(request: APIRequestContext): Promise<Rule[]> {
+  const response = await request.get(`${lab}/network/v2.0/security-group-rules`, {
+    headers: { 'X-Auth-Token': await token(request) },
+  });
+  expect(response.ok()).toBeTruthy();
+  const { security_group_rules: rules } = (await response.json()) as { security_group_rules: Rule[] };
+  return rules.filter((rule) => rule.direction === 'ingress' && rule.port_range_min === 22 && rule.remote_ip_prefix !== null);
+}
