@@ -1,1 +1,32 @@
-//! The axum program.
+//! The axum program: configuration, sessions, the REST API, the websocket, pages and files.
+//!
+//! Everything here is thin: a route takes a request apart, finds out who asks, calls the engine, the
+//! designs' store or the pure `topology`, and answers. [`build`] puts it together, for `main` and
+//! for tests alike. Read in this order:
+
+mod build;
+pub mod config;
+mod services;
+
+// Who asks, and how we answer.
+mod auth;
+pub mod codes;
+mod extract;
+mod origin;
+mod problem;
+mod session_store;
+
+// What is asked for.
+mod catalog;
+mod designs;
+mod facts;
+pub mod routes;
+
+// Around it.
+mod headers;
+mod metrics;
+mod pages;
+
+pub use build::{Server, build};
+pub use codes::CODES;
+pub use config::Config;

@@ -1,2 +1,82 @@
-//! The axum program.
-fn main() {}
+//! Starts the server, and stops it in good order.
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::Context as _;
+use clap::Parser;
+use server::{Config, config::LogFormat};
+use tokio::{net::TcpListener, signal::unix};
+use tracing_subscriber::EnvFilter;
+
+/// How long open requests may take to end once we were told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Config::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stackloom: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(config: Config) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.log)
+        .with_context(|| format!("`{}` is not a log filter", config.log))?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match config.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+    let listener = TcpListener::bind(config.addr)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.addr))?;
+    let address = listener.local_addr()?;
+    let server = server::build(config).await?;
+    println!("stackloom: listening on http://{address}");
+
+    let closing = server.closing();
+    let asked = {
+        let closing = closing.clone();
+        async move {
+            stop_asked().await;
+            tracing::info!("stopping; runs go on at the next start");
+            closing.cancel();
+        }
+    };
+    let serve = axum::serve(listener, server.router.clone())
+        .with_graceful_shutdown(asked)
+        .into_future();
+    let too_late = async {
+        closing.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        done = serve => done?,
+        () = too_late => tracing::warn!("some requests did not end within {} s and were cut off", DRAIN.as_secs()),
+    }
+    server.stop().await;
+    Ok(())
+}
+
+async fn stop_asked() {
+    let terminate = async {
+        match unix::signal(unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(error) => {
+                tracing::warn!("SIGTERM cannot be handled: {error}");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = terminate => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}

@@ -91,3 +91,14 @@ pub struct Quota {
     /// Now.
     pub used: i64,
 }
+
+impl LoginRequest {
+    /// Name in the server's `clouds.yaml`.
+    pub fn cloud(&self) -> &str {
+        match self {
+            Self::Password { cloud, .. }
+            | Self::ApplicationCredential { cloud, .. }
+            | Self::Token { cloud, .. } => cloud,
+        }
+    }
+}

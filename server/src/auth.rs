@@ -1,0 +1,336 @@
+//! Who asks, and what they may do.
+//!
+//! A person has a cookie; its session holds the cloud's name, the Keystone token and the key to
+//! their sealed secrets, and nobody can read it without the cookie (see `session_store`). A program
+//! sends `X-Auth-Token` and `X-Stackloom-Cloud` instead. Both ways lead to a [`Caller`]: a route
+//! that takes one answers 401 to everybody else, a route that takes a [`Member`] answers 403 to
+//! those who may only look.
+//!
+//! What Keystone says about a token is remembered for some minutes, in memory only, so that a click
+//! does not cost a call. A token that was revoked is noticed when that time is over; while the cloud
+//! cannot be reached, what is known stays good until the token's own end.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use api::Me;
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, request::Parts},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use engine::{Actor, Tenant, VaultKey};
+use openstack::{CloudConfig, Secret};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use tower_sessions::{Expiry, Session};
+
+use crate::{
+    codes,
+    config::Config,
+    problem::{Error, Result},
+    routes::unknown_cloud,
+    services::Services,
+};
+
+/// The name of the session's cookie.
+pub const COOKIE: &str = "stackloom_session";
+/// A Keystone token.
+pub const TOKEN_HEADER: &str = "x-auth-token";
+/// The cloud that the token is of.
+pub const CLOUD_HEADER: &str = "x-stackloom-cloud";
+
+const SESSION_KEY: &str = "login";
+const REMEMBERED_FOR: Duration = Duration::from_secs(300);
+const REMEMBERED_MAX: usize = 10_000;
+
+/// Somebody whom a cloud knows.
+#[derive(Clone)]
+pub struct Caller {
+    /// For pages; without quotas.
+    pub me: Me,
+    /// For the engine.
+    pub actor: Actor,
+}
+
+/// A [`Caller`] who may change things.
+pub struct Member(pub Caller);
+
+impl Caller {
+    /// From a login that the cloud accepted.
+    ///
+    /// # Errors
+    /// Where the token is for no project: everything we keep belongs to one.
+    pub fn new(
+        config: &Config,
+        cloud: &CloudConfig,
+        session: openstack::Session,
+        vault_key: Option<VaultKey>,
+    ) -> Result<Caller> {
+        let project = session.project().ok_or_else(|| {
+            Error::new(
+                codes::UNKNOWN_PROJECT,
+                "The token is for no project, and everything in Stackloom belongs to one.",
+            )
+            .hint("Log in to a project.")
+            .path("project")
+        })?;
+        let me = Me {
+            cloud: cloud.name.clone(),
+            user: session.user().name.clone(),
+            project: project.name.clone(),
+            project_id: project.id.clone(),
+            roles: session
+                .roles()
+                .iter()
+                .map(|role| role.name.clone())
+                .collect(),
+            can_change: config
+                .member_roles
+                .iter()
+                .any(|role| session.has_role(role)),
+            expires: session.expires_at().to_string(),
+            quotas: Default::default(),
+        };
+        let tenant = Tenant {
+            cloud: cloud.name.clone(),
+            project_id: project.id.clone(),
+        };
+        let user = me.user.clone();
+        Ok(Caller {
+            me,
+            actor: Actor {
+                tenant,
+                user,
+                session,
+                vault_key,
+            },
+        })
+    }
+
+    /// The project whose things are seen.
+    pub fn tenant(&self) -> &Tenant {
+        &self.actor.tenant
+    }
+}
+
+impl FromRequestParts<Services> for Caller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Caller> {
+        let login = match Login::of_headers(&parts.headers)? {
+            Some(login) => login,
+            None => {
+                let session = parts
+                    .extensions
+                    .get::<Session>()
+                    .ok_or_else(not_signed_in)?;
+                Login::of_session(session).await.ok_or_else(not_signed_in)?
+            }
+        };
+        let cloud = services
+            .clouds
+            .get(&login.cloud)
+            .ok_or_else(|| unknown_cloud(services, &login.cloud))?;
+        let session = services.tokens.session(cloud, &login.token).await?;
+        Caller::new(&services.config, cloud, session, login.vault_key())
+    }
+}
+
+impl FromRequestParts<Services> for Member {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Member> {
+        let caller = Caller::from_request_parts(parts, services).await?;
+        if caller.me.can_change {
+            return Ok(Member(caller));
+        }
+        let roles = caller
+            .me
+            .roles
+            .iter()
+            .map(|role| format!("`{role}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        Err(Error::new(
+            codes::READER_CANNOT_CHANGE,
+            format!(
+                "`{}` has the role {roles} in project `{}` and may only look.",
+                caller.me.user, caller.me.project
+            ),
+        )
+        .hint("Ask the project's administrator for the role `member`."))
+    }
+}
+
+/// Puts the caller into the session, under a new id: whoever knew the old one knows nothing.
+pub async fn sign_in(session: &Session, caller: &Caller) -> Result<()> {
+    let failed = |error| Error::internal("opening the session", error);
+    session.cycle_id().await.map_err(failed)?;
+    session
+        .insert(SESSION_KEY, Login::of_caller(caller))
+        .await
+        .map_err(failed)?;
+    let expires =
+        OffsetDateTime::from_unix_timestamp(caller.actor.session.expires_at().as_second())
+            .map_err(|error| Error::internal("reading the token's end", error))?;
+    session.set_expiry(Some(Expiry::AtDateTime(expires)));
+    Ok(())
+}
+
+/// Whether there is a login in the session; a page's frame needs to know no more.
+pub async fn is_signed_in(session: &Session) -> bool {
+    Login::of_session(session).await.is_some()
+}
+
+/// What a session's record holds. Never logged: no `Debug`.
+#[derive(Serialize, Deserialize)]
+struct Login {
+    cloud: String,
+    token: String,
+    vault_key: Option<String>,
+}
+
+impl Login {
+    fn of_caller(caller: &Caller) -> Login {
+        Login {
+            cloud: caller.me.cloud.clone(),
+            token: caller.actor.session.token().expose().to_owned(),
+            vault_key: caller
+                .actor
+                .vault_key
+                .as_ref()
+                .map(|key| STANDARD.encode(key.to_bytes())),
+        }
+    }
+
+    async fn of_session(session: &Session) -> Option<Login> {
+        session.get(SESSION_KEY).await.unwrap_or_else(|error| {
+            tracing::warn!(
+                "a session could not be read, so its owner has to log in again: {error}"
+            );
+            None
+        })
+    }
+
+    fn of_headers(headers: &HeaderMap) -> Result<Option<Login>> {
+        let text = |name: &str| {
+            headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let Some(token) = text(TOKEN_HEADER) else {
+            return Ok(None);
+        };
+        let cloud = text(CLOUD_HEADER).ok_or_else(|| {
+            Error::new(
+                codes::NOT_SIGNED_IN,
+                "`X-Auth-Token` came without `X-Stackloom-Cloud`.",
+            )
+            .hint("Say which cloud the token is of; `/api/v1/clouds` lists them.")
+        })?;
+        Ok(Some(Login {
+            cloud,
+            token,
+            vault_key: None,
+        }))
+    }
+
+    fn vault_key(&self) -> Option<VaultKey> {
+        let bytes = STANDARD.decode(self.vault_key.as_ref()?).ok()?;
+        Some(VaultKey::from_bytes(bytes.try_into().ok()?))
+    }
+}
+
+fn not_signed_in() -> Error {
+    Error::new(codes::NOT_SIGNED_IN, "This needs a login.")
+        .hint("Log in, or send `X-Auth-Token` and `X-Stackloom-Cloud`. Sessions end with the cloud's token.")
+}
+
+/// What Keystone said about tokens, for a while.
+#[derive(Clone, Default)]
+pub struct TokenLogins {
+    known: Arc<Mutex<HashMap<[u8; 32], Known>>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    session: openstack::Session,
+    checked: Instant,
+}
+
+impl TokenLogins {
+    /// A session on a token that the cloud knows.
+    pub async fn session(&self, cloud: &CloudConfig, token: &str) -> Result<openstack::Session> {
+        let key = key(&cloud.name, token);
+        let known = self
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+            .cloned();
+        let known = known.filter(|known| known.session.expires_at() > jiff::Timestamp::now());
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| known.checked.elapsed() < REMEMBERED_FOR)
+        {
+            return Ok(known.session.clone());
+        }
+        match openstack::Session::from_token(cloud, Secret::new(token)).await {
+            Ok(session) => {
+                self.remember(&session);
+                Ok(session)
+            }
+            Err(error) if error.is_transient() && known.is_some() => {
+                tracing::warn!(
+                    "cloud `{}` cannot say whether a token is still good; going on with it: {error}",
+                    cloud.name
+                );
+                known.map(|known| known.session).ok_or_else(not_signed_in)
+            }
+            Err(openstack::Error::WrongCredentials { .. }) => {
+                self.forget(&cloud.name, token);
+                Err(not_signed_in())
+            }
+            Err(error) => Err(Error::from_cloud(&error)),
+        }
+    }
+
+    /// After a login: no need to ask again at once.
+    pub fn remember(&self, session: &openstack::Session) {
+        let key = key(&session.cloud().name, session.token().expose());
+        let known = Known {
+            session: session.clone(),
+            checked: Instant::now(),
+        };
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= REMEMBERED_MAX {
+            all.retain(|_, known| known.checked.elapsed() < REMEMBERED_FOR);
+        }
+        if all.len() >= REMEMBERED_MAX {
+            all.clear();
+        }
+        all.insert(key, known);
+    }
+
+    fn forget(&self, cloud: &str, token: &str) {
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&key(cloud, token));
+    }
+}
+
+fn key(cloud: &str, token: &str) -> [u8; 32] {
+    Sha256::new()
+        .chain_update(cloud)
+        .chain_update([0])
+        .chain_update(token)
+        .finalize()
+        .into()
+}

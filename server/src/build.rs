@@ -1,0 +1,223 @@
+//! Puts the server together: database, engine, router. `main` and the tests start the same thing.
+
+use std::{any::Any, fs, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderName, Request},
+    middleware,
+    response::{IntoResponse, Response},
+};
+use sqlx::{
+    SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use time::OffsetDateTime;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceBuilder;
+use tower_http::{
+    CompressionLevel,
+    catch_panic::CatchPanicLayer,
+    compression::CompressionLayer,
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
+    trace::TraceLayer,
+};
+use tower_sessions::{SessionManagerLayer, cookie::SameSite};
+
+use crate::{
+    auth::{self, TokenLogins},
+    catalog::Catalog,
+    config::Config,
+    designs::Designs,
+    facts::Facts,
+    headers, metrics, pages,
+    problem::Error,
+    routes,
+    services::Services,
+    session_store::SealedStore,
+};
+
+const SWEEP_EVERY: Duration = Duration::from_secs(600);
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A server that is ready to be served.
+pub struct Server {
+    /// Everything that it answers.
+    pub router: Router,
+    services: Services,
+}
+
+/// Opens the database, starts the engine (which goes on with unfinished runs) and builds the router.
+///
+/// # Errors
+/// Where the data folder cannot be written, the clouds' configuration cannot be read, or the
+/// database is newer than the program.
+pub async fn build(config: Config) -> anyhow::Result<Server> {
+    let config = Arc::new(config);
+    fs::create_dir_all(&config.data)
+        .with_context(|| format!("cannot make the folder {}", config.data.display()))?;
+    let clouds = clouds(&config)?;
+    let pool = open_database(&config).await?;
+    let (catalog, refused) = Catalog::load(&config.catalog);
+    for problem in refused {
+        let line = problem
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
+        tracing::warn!(
+            "catalogue: {}{line}: {}",
+            problem.file.display(),
+            problem.why
+        );
+    }
+    let engine = engine::Engine::start(engine_config(&config, &clouds), pool.clone())
+        .await
+        .context("the engine did not start")?;
+    let services = Services {
+        clouds,
+        engine,
+        sessions: SealedStore::new(pool.clone()),
+        tokens: TokenLogins::default(),
+        designs: Designs::new(pool.clone()),
+        catalog: Arc::new(catalog),
+        facts: Facts::default(),
+        metrics: metrics::Metrics::default(),
+        leptos: pages::options(&config),
+        closing: CancellationToken::new(),
+        pool,
+        config,
+    };
+    tokio::spawn(sweep(services.sessions.clone(), services.closing.clone()));
+    Ok(Server {
+        router: router(services.clone()),
+        services,
+    })
+}
+
+impl Server {
+    /// Cancelled to end the sockets; see [`Server::stop`].
+    pub fn closing(&self) -> CancellationToken {
+        self.services.closing.clone()
+    }
+
+    /// Lets go of the runs, which go on at the next start, and closes the database.
+    pub async fn stop(&self) {
+        self.services.closing.cancel();
+        self.services.engine.shutdown().await;
+        self.services.pool.close().await;
+    }
+}
+
+fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
+    match &config.clouds {
+        Some(path) => openstack::Clouds::from_file(path)
+            .with_context(|| format!("cannot read {}", path.display())),
+        None => openstack::Clouds::load().context("cannot read the clouds' configuration"),
+    }
+}
+
+async fn open_database(config: &Config) -> anyhow::Result<SqlitePool> {
+    let file = config.data.join("stackloom.db");
+    let options = SqliteConnectOptions::new()
+        .filename(&file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        // With a write-ahead log this loses nothing but the last moments at a power cut, and never breaks the file.
+        .synchronous(SqliteSynchronous::Normal)
+        .busy_timeout(Duration::from_secs(10))
+        .foreign_keys(true);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(8)
+        .connect_with(options)
+        .await
+        .with_context(|| format!("cannot open {}", file.display()))?;
+    restrict(&file)?;
+    sqlx::migrate!("../migrations")
+        .run(&pool)
+        .await
+        .with_context(|| format!("cannot migrate {}", file.display()))?;
+    Ok(pool)
+}
+
+/// The database is for the server's own user.
+fn restrict(file: &std::path::Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600))
+        .with_context(|| format!("cannot protect {}", file.display()))
+}
+
+fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config {
+    let mut engine = engine::Config::new(&config.data, &config.catalog, clouds.clone());
+    engine.sandbox_image = config.sandbox_image.clone();
+    engine.orchestrator_address = config.orchestrator_address;
+    engine.ssh_timeout = config.ssh_timeout;
+    engine.grace = config.grace;
+    engine.retry_pause = config.retry_pause;
+    engine.parallel_steps = config.parallel_steps;
+    engine
+}
+
+fn router(services: Services) -> Router {
+    let sessions = SessionManagerLayer::new(services.sessions.clone())
+        .with_name(auth::COOKIE)
+        .with_same_site(SameSite::Lax) // a link from elsewhere to a run opens it
+        .with_secure(services.config.is_https());
+    let around = ServiceBuilder::new()
+        .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(span)
+                .on_request(())
+                .on_failure(()),
+        )
+        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
+        .layer(middleware::from_fn_with_state(
+            services.metrics.clone(),
+            metrics::count,
+        ))
+        .layer(middleware::from_fn(headers::secure))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(CatchPanicLayer::custom(panicked));
+    Router::new()
+        .merge(routes::api(&services))
+        .merge(pages::routes(&services))
+        .layer(sessions)
+        .merge(routes::public())
+        .merge(pages::files(&services.config))
+        .layer(around)
+        .with_state(services)
+}
+
+/// Method, path and id; never the query, headers or a body.
+fn span(request: &Request<Body>) -> tracing::Span {
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .and_then(|id| id.header_value().to_str().ok())
+        .unwrap_or_default();
+    tracing::info_span!("http", method = %request.method(), path = request.uri().path(), request_id = id)
+}
+
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let what = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panic");
+    Error::internal("answering this request", what).into_response()
+}
+
+async fn sweep(sessions: SealedStore, closing: CancellationToken) {
+    let mut every = tokio::time::interval(SWEEP_EVERY);
+    every.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    while closing.run_until_cancelled(every.tick()).await.is_some() {
+        match sessions.sweep(OffsetDateTime::now_utc()).await {
+            Ok(0) => {}
+            Ok(swept) => tracing::info!(swept, "sessions that had expired were removed"),
+            Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The problem codes that the server itself answers with; each has a page in `docs/errors`.
+//!
+//! Codes of templates are listed by `topology`, those of runs by `engine`. A code never changes its
+//! meaning: scripts and translations hold on to it.
+
+use axum::http::StatusCode;
+
+/// A stable name for a kind of problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Kebab-case; the page is `docs/errors/<name>.md`.
+    pub name: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// What HTTP says to it.
+    pub status: StatusCode,
+}
+
+macro_rules! codes {
+    ($($constant:ident = $name:literal, $status:ident, $title:literal;)*) => {
+        $(#[doc = $title] pub const $constant: Code = Code { name: $name, title: $title, status: StatusCode::$status };)*
+        /// The names of all of them.
+        pub const CODES: &[&str] = &[$($name),*];
+    };
+}
+
+codes! {
+    NOT_SIGNED_IN = "not-signed-in", UNAUTHORIZED, "Not signed in";
+    WRONG_CREDENTIALS = "wrong-credentials", UNAUTHORIZED, "Wrong credentials";
+    UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
+    UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
+    CLOUD_UNREACHABLE = "cloud-unreachable", BAD_GATEWAY, "Cloud unreachable";
+    CLOUD_ERROR = "cloud-error", BAD_GATEWAY, "The cloud refused";
+    READER_CANNOT_CHANGE = "reader-cannot-change", FORBIDDEN, "Readers cannot change anything";
+    CROSS_ORIGIN = "cross-origin", FORBIDDEN, "Request from another site";
+    NOT_FOUND = "not-found", NOT_FOUND, "Not found";
+    METHOD_NOT_ALLOWED = "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    INVALID_REQUEST = "invalid-request", UNPROCESSABLE_ENTITY, "Invalid request";
+    UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
+    TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "Too large";
+    VERSION_CONFLICT = "version-conflict", CONFLICT, "Somebody else saved in the meantime";
+    NOT_AVAILABLE_YET = "not-available-yet", NOT_IMPLEMENTED, "Not available yet";
+    INTERNAL_ERROR = "internal-error", INTERNAL_SERVER_ERROR, "Internal error";
+}

@@ -1,0 +1,120 @@
+//! Settings: command line flags, each with an environment variable and a default.
+
+use std::{net::IpAddr, net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Parser, ValueEnum};
+
+/// What the server is started with.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "stackloom",
+    version,
+    about = "Draw it, deploy it, watch it: a designer and orchestrator for OpenStack."
+)]
+pub struct Config {
+    /// Where to listen.
+    #[arg(long, env = "STACKLOOM_ADDR", default_value = "127.0.0.1:8080")]
+    pub addr: SocketAddr,
+
+    /// A `clouds.yaml`; without it the usual search path is taken.
+    #[arg(long, env = "STACKLOOM_CLOUDS")]
+    pub clouds: Option<PathBuf>,
+
+    /// Where state lives.
+    #[arg(long, env = "STACKLOOM_DATA", default_value = "stackloom-data")]
+    pub data: PathBuf,
+
+    /// The service catalogue: one folder an item.
+    #[arg(long, env = "STACKLOOM_CATALOG", default_value = "catalog")]
+    pub catalog: PathBuf,
+
+    /// The built site, with `pkg/` in it.
+    #[arg(long, env = "STACKLOOM_SITE", default_value = "target/site")]
+    pub site: PathBuf,
+
+    /// The address that people type, such as `https://stackloom.example.org`, where a proxy stands in
+    /// front. With `https` the session's cookie is `Secure`.
+    #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
+    pub public_url: Option<String>,
+
+    /// The image that Ansible runs in.
+    #[arg(
+        long,
+        env = "STACKLOOM_SANDBOX_IMAGE",
+        default_value = "stackloom-sandbox"
+    )]
+    pub sandbox_image: String,
+
+    /// The address that bastions let in; detected where absent.
+    #[arg(long, env = "STACKLOOM_ORCHESTRATOR_ADDRESS")]
+    pub orchestrator_address: Option<IpAddr>,
+
+    /// How long a server may take to answer over SSH once it is active, in seconds.
+    #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value = "120", value_parser = seconds)]
+    pub ssh_timeout: Duration,
+
+    /// How long parallel steps may go on once one has failed, in seconds.
+    #[arg(long, env = "STACKLOOM_GRACE", default_value = "120", value_parser = seconds)]
+    pub grace: Duration,
+
+    /// Between two tries when the cloud is unreachable, in seconds.
+    #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value = "10", value_parser = seconds)]
+    pub retry_pause: Duration,
+
+    /// Steps of one run at work at the same time.
+    #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value = "50")]
+    pub parallel_steps: usize,
+
+    /// Keystone roles that may change things; all others only look.
+    #[arg(
+        long,
+        env = "STACKLOOM_MEMBER_ROLES",
+        value_delimiter = ',',
+        default_value = "member,_member_,manager,admin"
+    )]
+    pub member_roles: Vec<String>,
+
+    /// What to log, such as `info` or `server=debug,info`.
+    #[arg(
+        long,
+        env = "STACKLOOM_LOG",
+        default_value = "info,sqlx=warn,tower_sessions_core=warn"
+    )]
+    pub log: String,
+
+    /// How to log.
+    #[arg(long, env = "STACKLOOM_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For collectors.
+    Json,
+}
+
+impl Config {
+    /// Whether browsers reach us over TLS.
+    pub fn is_https(&self) -> bool {
+        self.public_url
+            .as_deref()
+            .is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// The origin that browsers show, where it is set: scheme, host and port.
+    pub fn public_origin(&self) -> Option<&str> {
+        self.public_url
+            .as_deref()
+            .map(|url| url.trim_end_matches('/'))
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}

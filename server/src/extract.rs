@@ -1,0 +1,171 @@
+//! Extractors that answer with problems instead of bare text.
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Request, rejection::QueryRejection},
+    http::{StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use futures::StreamExt;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    codes,
+    problem::{Error, Result},
+};
+
+/// The largest request body that is read: room for a template of some 20,000 resources.
+pub const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// How much more is taken in and thrown away, so that the sender is still there to read the answer.
+const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A JSON body, in or out.
+pub struct Json<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self> {
+        let is_json = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .map(|value| {
+                value
+                    .split(';')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_ascii_lowercase()
+            })
+            .is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"));
+        if !is_json {
+            return Err(Error::new(
+                codes::UNSUPPORTED_MEDIA_TYPE,
+                "The request's body is not declared as JSON.",
+            )
+            .hint("Send the header `Content-Type: application/json`."));
+        }
+        let bytes = read(request.into_body(), BODY_BYTES_MAX).await?;
+        parse(&bytes).map(Json)
+    }
+}
+
+/// The whole body, if it is not larger than `limit_bytes`.
+pub async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>> {
+    let mut stream = body.into_data_stream();
+    let mut bytes = Vec::new();
+    let mut seen = 0usize;
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| {
+            Error::new(codes::INVALID_REQUEST, "The request's body broke off.").caused_by(error)
+        })?;
+        seen += chunk.len();
+        if seen <= limit_bytes {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = Vec::new();
+            if seen > DRAIN_BYTES_MAX {
+                break;
+            }
+        }
+    }
+    if seen > limit_bytes {
+        let mib = limit_bytes / (1024 * 1024);
+        return Err(Error::new(
+            codes::TOO_LARGE,
+            format!("The request has more than {mib} MiB, which is the limit."),
+        )
+        .hint("Split the template, or leave large files out of it."));
+    }
+    Ok(bytes)
+}
+
+/// JSON text to a value; what does not fit is named by its path.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner();
+        let problem = Error::new(
+            codes::INVALID_REQUEST,
+            format!("The request's JSON does not fit: {cause}."),
+        )
+        .hint("`/api/v1/openapi.json` describes what each request takes.");
+        if path.is_empty() || path == "." {
+            problem
+        } else {
+            problem.path(path)
+        }
+    })?;
+    deserializer.end().map_err(|error| {
+        Error::new(
+            codes::INVALID_REQUEST,
+            format!("The request's JSON is followed by something else: {error}."),
+        )
+    })?;
+    Ok(value)
+}
+
+/// The query, such as `?after=12`.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let query: Result<axum::extract::Query<T>, QueryRejection> =
+            axum::extract::Query::from_request_parts(parts, state).await;
+        query.map(|query| Query(query.0)).map_err(|error| {
+            Error::new(
+                codes::INVALID_REQUEST,
+                format!("The query does not fit: {}.", error.body_text()),
+            )
+        })
+    }
+}
+
+/// Nothing to say but that it was done.
+pub const DONE: StatusCode = StatusCode::NO_CONTENT;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem<T: DeserializeOwned>(json: &str) -> api::Problem {
+        match parse::<T>(json.as_bytes()) {
+            Ok(_) => panic!("`{json}` was taken"),
+            Err(error) => error.into_problem(),
+        }
+    }
+
+    #[test]
+    fn the_field_at_fault_is_named() {
+        let problem = problem::<api::DesignRequest>(
+            r#"{"name": "a", "template": "", "layout": {"nodes": {"web": {"x": "left", "y": 0}}}}"#,
+        );
+        assert_eq!(problem.code, "invalid-request");
+        assert_eq!(problem.path.as_deref(), Some("layout.nodes.web.x"));
+    }
+
+    #[test]
+    fn broken_json_has_a_place() {
+        let problem = problem::<api::DesignRequest>("{\"name\": \n oops}");
+        assert!(problem.detail.contains("line 2"), "{}", problem.detail);
+    }
+
+    #[tokio::test]
+    async fn a_body_over_the_limit_is_read_to_its_end_and_refused() {
+        let error = read(Body::from(vec![b' '; 10 * 1024 * 1024]), BODY_BYTES_MAX)
+            .await
+            .unwrap_err();
+        assert_eq!(error.into_problem().code, "too-large");
+    }
+}

@@ -1,0 +1,212 @@
+//! What clouds have, asked when a form, a check or a plan needs it, and kept for half a minute.
+//!
+//! Kept per user and project: key pairs are the user's, all else the project's. Whoever asks while
+//! an answer is on its way waits for that one. A list that cannot be read is left out, and checks
+//! that need it stay silent: a cloud without a key pair API must not keep anybody from drawing.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use api::{CloudFacts, Quota};
+use engine::Actor;
+use openstack::{Session, network::Network};
+use topology::cloud::{Flavor, Named};
+
+const KEPT_FOR: Duration = Duration::from_secs(30);
+
+/// The cache.
+#[derive(Clone, Default)]
+pub struct Facts {
+    lists: Cache<CloudFacts>,
+    quotas: Cache<BTreeMap<String, Quota>>,
+}
+
+impl Facts {
+    /// Images, flavors, networks, key pairs, zones.
+    pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
+        self.lists
+            .get(key(actor), || fetch_lists(&actor.session))
+            .await
+    }
+
+    /// Limits and use; empty where the cloud does not tell.
+    pub async fn quotas(&self, actor: &Actor) -> BTreeMap<String, Quota> {
+        (*self
+            .quotas
+            .get(key(actor), || fetch_quotas(&actor.session))
+            .await)
+            .clone()
+    }
+}
+
+async fn fetch_lists(session: &Session) -> CloudFacts {
+    let (compute, network, image) = (session.compute(), session.network(), session.image());
+    let active = [("status", "active")];
+    let external = [("router:external", "true")];
+    let (images, flavors, networks, external_networks, key_pairs, zones) = futures::join!(
+        image.image_list(&active),
+        compute.flavor_list(),
+        network.list::<Network>(&[]),
+        network.list::<Network>(&external),
+        compute.key_pair_list(),
+        compute.zone_list(),
+    );
+    let networks_named = |networks: Vec<Network>| {
+        networks
+            .into_iter()
+            .map(|network| named(network.id, network.name))
+            .collect::<Vec<_>>()
+    };
+    CloudFacts {
+        images: told("images", images).map(|images| {
+            images
+                .into_iter()
+                .map(|image| named(image.id, image.name))
+                .collect()
+        }),
+        flavors: told("flavors", flavors).map(|flavors| {
+            let flavor = |flavor: openstack::compute::Flavor| Flavor {
+                id: flavor.id,
+                name: flavor.name,
+                vcpus: flavor.vcpus,
+                ram_mib: flavor.ram,
+                disk_gib: flavor.disk,
+            };
+            flavors.into_iter().map(flavor).collect()
+        }),
+        networks: told("networks", networks).map(networks_named),
+        external_networks: told("external networks", external_networks).map(networks_named),
+        key_pairs: told("key pairs", key_pairs).map(|pairs| {
+            pairs
+                .into_iter()
+                .map(|pair| named(pair.name.clone(), Some(pair.name)))
+                .collect()
+        }),
+        availability_zones: told("availability zones", zones).map(|zones| {
+            zones
+                .into_iter()
+                .filter(|zone| zone.available)
+                .map(|zone| named(zone.name.clone(), Some(zone.name)))
+                .collect()
+        }),
+    }
+}
+
+async fn fetch_quotas(session: &Session) -> BTreeMap<String, Quota> {
+    let mut quotas = BTreeMap::new();
+    let project = session
+        .project()
+        .map(|project| project.id.clone())
+        .unwrap_or_default();
+    let (compute, network) = (session.compute(), session.network());
+    let (limits, networks) = futures::join!(compute.limits(), network.quotas(&project));
+    if let Some(limits) = told("compute limits", limits) {
+        let mut put =
+            |name: &str, limit, used| quotas.insert(name.to_owned(), Quota { limit, used });
+        put(
+            "instances",
+            limits.max_total_instances,
+            limits.total_instances_used,
+        );
+        put("cores", limits.max_total_cores, limits.total_cores_used);
+        put("ram", limits.max_total_ram_mib, limits.total_ram_mib_used);
+    }
+    for (name, quota) in told("network quotas", networks).unwrap_or_default() {
+        quotas.insert(
+            name,
+            Quota {
+                limit: quota.limit,
+                used: quota.used,
+            },
+        );
+    }
+    quotas
+}
+
+fn named(id: String, name: Option<String>) -> Named {
+    let name = name
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| id.clone());
+    Named { id, name }
+}
+
+fn told<T>(what: &str, answer: Result<T, openstack::Error>) -> Option<T> {
+    answer
+        .inspect_err(|error| tracing::warn!("the cloud's {what} could not be read: {error}"))
+        .ok()
+}
+
+type Key = (String, String, String);
+
+fn key(actor: &Actor) -> Key {
+    (
+        actor.tenant.cloud.clone(),
+        actor.tenant.project_id.clone(),
+        actor.session.user().id.clone(),
+    )
+}
+
+/// One slot a key; its lock is held while the answer is on its way.
+#[derive(Clone)]
+struct Cache<T> {
+    slots: Arc<Mutex<HashMap<Key, Slot<T>>>>,
+}
+
+type Slot<T> = Arc<tokio::sync::Mutex<Option<(Instant, Arc<T>)>>>;
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Cache {
+            slots: Arc::default(),
+        }
+    }
+}
+
+impl<T> Cache<T> {
+    async fn get<F: Future<Output = T>>(&self, key: Key, fetch: impl FnOnce() -> F) -> Arc<T> {
+        let slot = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            // What nobody has asked for lately goes; a slot that is being filled is locked and stays.
+            slots.retain(|_, slot| {
+                slot.try_lock().map_or(true, |slot| {
+                    slot.as_ref().is_some_and(|(at, _)| at.elapsed() < KEPT_FOR)
+                })
+            });
+            slots.entry(key).or_default().clone()
+        };
+        let mut kept = slot.lock().await;
+        if let Some((_, facts)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT_FOR) {
+            return facts.clone();
+        }
+        let facts = Arc::new(fetch().await);
+        *kept = Some((Instant::now(), facts.clone()));
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_askers_cost_one_call_and_strangers_get_their_own() {
+        let cache: Cache<usize> = Cache::default();
+        let calls = AtomicUsize::new(0);
+        let key = |project: &str| ("lab".to_owned(), project.to_owned(), "u".to_owned());
+        let fetch = || async {
+            tokio::task::yield_now().await;
+            calls.fetch_add(1, Ordering::SeqCst)
+        };
+        let answers = join_all((0..10).map(|_| cache.get(key("demo"), fetch))).await;
+        assert!(answers.iter().all(|answer| **answer == 0));
+        assert_eq!(*cache.get(key("other"), fetch).await, 1);
+    }
+}

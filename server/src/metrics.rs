@@ -1,0 +1,166 @@
+//! Counters, as Prometheus reads them.
+//!
+//! Written by hand: a handful of counters does not need a registry, a recorder and a macro. Labels
+//! are route patterns, never paths, so their number is bounded and no id or name gets into them.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{Method, StatusCode},
+    middleware::Next,
+    response::Response,
+};
+
+/// What was counted since the start.
+#[derive(Clone, Default)]
+pub struct Metrics {
+    requests: Arc<Mutex<BTreeMap<(String, String, u16), Requests>>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Requests {
+    count: u64,
+    seconds: f64,
+}
+
+/// Middleware: counts every request once it is answered.
+pub async fn count(State(metrics): State<Metrics>, request: Request, next: Next) -> Response {
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "(none)".to_owned(), |path| path.as_str().to_owned());
+    let method = request.method().clone();
+    let start = Instant::now();
+    let response = next.run(request).await;
+    metrics.record(
+        &method,
+        route,
+        response.status(),
+        start.elapsed().as_secs_f64(),
+    );
+    response
+}
+
+impl Metrics {
+    fn record(&self, method: &Method, route: String, status: StatusCode, seconds: f64) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = requests
+            .entry((method.to_string(), route, status.as_u16()))
+            .or_default();
+        entry.count += 1;
+        entry.seconds += seconds;
+    }
+
+    /// The text format of Prometheus; `gauges` are name, help, and label pairs to value.
+    pub fn render(&self, gauges: &[Gauge]) -> String {
+        let requests = self
+            .requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let mut text = String::new();
+        header(
+            &mut text,
+            "stackloom_http_requests_total",
+            "counter",
+            "Requests that were answered.",
+        );
+        for ((method, route, status), requests) in &requests {
+            let labels = format!(r#"method="{method}",route="{route}",status="{status}""#);
+            line(
+                &mut text,
+                &format!(
+                    "stackloom_http_requests_total{{{labels}}} {}",
+                    requests.count
+                ),
+            );
+        }
+        header(
+            &mut text,
+            "stackloom_http_request_seconds_total",
+            "counter",
+            "Time until they were answered, summed up.",
+        );
+        for ((method, route, status), requests) in &requests {
+            let labels = format!(r#"method="{method}",route="{route}",status="{status}""#);
+            line(
+                &mut text,
+                &format!(
+                    "stackloom_http_request_seconds_total{{{labels}}} {:.6}",
+                    requests.seconds
+                ),
+            );
+        }
+        for gauge in gauges {
+            header(&mut text, gauge.name, "gauge", gauge.help);
+            for (label, value) in &gauge.values {
+                match label {
+                    Some((key, label)) => line(
+                        &mut text,
+                        &format!("{}{{{key}=\"{label}\"}} {value}", gauge.name),
+                    ),
+                    None => line(&mut text, &format!("{} {value}", gauge.name)),
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A value that goes up and down.
+pub struct Gauge {
+    /// As Prometheus knows it.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// A label with its value, if any, and the number.
+    pub values: Vec<(Option<(&'static str, String)>, i64)>,
+}
+
+fn header(text: &mut String, name: &str, kind: &str, help: &str) {
+    line(text, &format!("# HELP {name} {help}"));
+    line(text, &format!("# TYPE {name} {kind}"));
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("writing to a string does not fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prometheus_can_read_it() {
+        let metrics = Metrics::default();
+        metrics.record(
+            &Method::GET,
+            "/api/v1/runs/{id}".into(),
+            StatusCode::OK,
+            0.25,
+        );
+        metrics.record(
+            &Method::GET,
+            "/api/v1/runs/{id}".into(),
+            StatusCode::OK,
+            0.25,
+        );
+        let gauge = Gauge {
+            name: "stackloom_runs",
+            help: "Runs.",
+            values: vec![(Some(("state", "running".into())), 2)],
+        };
+        let text = metrics.render(&[gauge]);
+        assert!(text.contains(r#"stackloom_http_requests_total{method="GET",route="/api/v1/runs/{id}",status="200"} 2"#));
+        assert!(text.contains(r#"status="200"} 0.500000"#));
+        assert!(
+            text.contains("# TYPE stackloom_runs gauge\nstackloom_runs{state=\"running\"} 2\n")
+        );
+    }
+}

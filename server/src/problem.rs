@@ -1,0 +1,206 @@
+//! One type for everything that a request can fail with.
+//!
+//! A route returns [`Error`]; here alone it becomes RFC 9457 problem details and is written to the
+//! log, once. The cause is for the log and never leaves the server; the detail and the hint are for
+//! the person and never hold a secret.
+
+use std::{error::Error as StdError, fmt};
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use crate::codes::{self, Code};
+
+/// What routes return when they cannot answer.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A problem on its way to whoever asked.
+#[derive(Debug)]
+pub struct Error {
+    problem: Box<api::Problem>,
+    cause: Option<String>,
+}
+
+impl Error {
+    /// `detail` says what was tried, on what, and what came back.
+    pub fn new(code: Code, detail: impl Into<String>) -> Error {
+        Error::of(code.name, code.title, code.status, detail)
+    }
+
+    /// For codes that another crate lists.
+    pub fn of(code: &str, title: &str, status: StatusCode, detail: impl Into<String>) -> Error {
+        Error {
+            problem: Box::new(api::Problem {
+                kind: format!("/errors/{code}"),
+                title: title.to_owned(),
+                status: status.as_u16(),
+                code: code.to_owned(),
+                detail: detail.into(),
+                ..Default::default()
+            }),
+            cause: None,
+        }
+    }
+
+    /// There is no such thing, or it is another project's: nobody can tell which.
+    pub fn not_found(what: &str, id: &str) -> Error {
+        Error::new(codes::NOT_FOUND, format!("There is no {what} `{id}` in this project."))
+            .hint("It may have been removed, or belong to another project: check which one you are logged in to.")
+    }
+
+    /// Our own fault. The cause is logged; the person learns that it was not theirs.
+    pub fn internal(doing: &str, cause: impl fmt::Display) -> Error {
+        Error::new(codes::INTERNAL_ERROR, format!("The server failed while {doing}."))
+            .hint("Try again. If it stays, give the server's operator the `x-request-id` of this answer; the log has the cause.")
+            .caused_by(cause)
+    }
+
+    /// What the cloud answered, in its own words where it has some.
+    pub fn from_cloud(error: &openstack::Error) -> Error {
+        if error.is_unauthorized() {
+            return Error::new(
+                codes::NOT_SIGNED_IN,
+                "The cloud no longer accepts this session's token.",
+            )
+            .hint("Log in again.")
+            .caused_by(chain(error));
+        }
+        let code = match error {
+            openstack::Error::WrongCredentials { .. } => codes::WRONG_CREDENTIALS,
+            openstack::Error::UnknownProject { .. } => codes::UNKNOWN_PROJECT,
+            openstack::Error::Unreachable { .. }
+            | openstack::Error::NotOpenStack { .. }
+            | openstack::Error::Connection { .. } => codes::CLOUD_UNREACHABLE,
+            _ => codes::CLOUD_ERROR,
+        };
+        Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
+    }
+
+    /// What to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.problem.hint = Some(hint.into());
+        self
+    }
+
+    /// The field at fault.
+    pub fn path(mut self, path: impl Into<String>) -> Error {
+        self.problem.path = Some(path.into());
+        self
+    }
+
+    /// All problems of the template that was refused; the first error's place becomes the problem's.
+    pub fn diagnostics(mut self, diagnostics: Vec<api::Diagnostic>) -> Error {
+        if let Some(first) = diagnostics
+            .iter()
+            .find(|d| d.severity == api::Severity::Error)
+        {
+            self.problem.path = Some(first.path.clone()).filter(|path| !path.is_empty());
+            self.problem.line = first.line;
+        }
+        self.problem.diagnostics = diagnostics;
+        self
+    }
+
+    /// What the person gets to read.
+    #[cfg(test)]
+    pub fn into_problem(self) -> api::Problem {
+        *self.problem
+    }
+
+    /// For the log only.
+    pub fn caused_by(mut self, cause: impl fmt::Display) -> Error {
+        self.cause = Some(cause.to_string());
+        self
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let Error { problem, cause } = self;
+        let status =
+            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let cause = cause.unwrap_or_default();
+        if status.is_server_error() {
+            tracing::error!(code = problem.code, cause, "{}", problem.detail);
+        } else {
+            tracing::debug!(code = problem.code, cause, "{}", problem.detail);
+        }
+        let mut response = (status, Json(problem)).into_response();
+        response.headers_mut().insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        response
+    }
+}
+
+/// What the engine says is worded for people already; a failing database is ours to hide.
+impl From<engine::Error> for Error {
+    fn from(error: engine::Error) -> Error {
+        let hint = error.hint();
+        let status =
+            StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let title = match &error {
+            engine::Error::NotFound { what, id } => return Error::not_found(what, id),
+            engine::Error::Cloud(cause) => return Error::from_cloud(cause),
+            engine::Error::NameTaken(_) => "Name taken",
+            engine::Error::BadName(_) => "Not a name",
+            engine::Error::Refused(_) => "Template refused",
+            engine::Error::Busy(_) => "A run is at work",
+            engine::Error::NotNow(_) => "Not possible now",
+            engine::Error::NoVault => "Nowhere to keep secrets",
+            engine::Error::Unavailable(_) => "Engine unavailable",
+            engine::Error::Storage { .. } => "Database failed",
+        };
+        let mut problem = Error::of(error.code(), title, status, sentence(&error.to_string()));
+        if let Some(hint) = hint {
+            problem = problem.hint(hint);
+        }
+        if status.is_server_error() {
+            problem = problem.caused_by(chain(&error));
+        }
+        match error {
+            engine::Error::Refused(diagnostics) => problem.diagnostics(diagnostics),
+            engine::Error::BadName(_) | engine::Error::NameTaken(_) => problem.path("name"),
+            _ => problem,
+        }
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Error {
+        Error::internal("talking to its database", chain(&error))
+    }
+}
+
+/// With a capital and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut chars = text.trim().chars();
+    let mut sentence: String = chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>())
+        .unwrap_or_default();
+    sentence.push_str(chars.as_str());
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// An error with all that it comes from, in one line.
+pub fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}

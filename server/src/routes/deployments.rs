@@ -1,0 +1,160 @@
+//! Deployments: templates made real.
+
+use api::{DeployRequest, Deployment, Layout, Run, Started};
+use axum::{
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+use engine::{Changes, Force, NewDeployment};
+use serde::Deserialize;
+
+use crate::{
+    auth::{Caller, Member},
+    codes,
+    extract::{Json, Query},
+    problem::{Error, Result},
+    services::Services,
+};
+
+/// The project's deployments, newest first, without template, resources and outputs.
+#[utoipa::path(get, path = "/api/v1/deployments", tag = "deployments", responses((status = 200, body = Vec<Deployment>)))]
+pub async fn list(
+    State(services): State<Services>,
+    caller: Caller,
+) -> Result<Json<Vec<Deployment>>> {
+    Ok(Json(services.engine.deployments(caller.tenant()).await?))
+}
+
+/// Starts a run that makes a template, or a design's newest version, real.
+#[utoipa::path(post, path = "/api/v1/deployments", tag = "deployments", request_body = DeployRequest, responses((status = 202, body = Started)))]
+pub async fn create(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Json(request): Json<DeployRequest>,
+) -> Result<impl IntoResponse> {
+    let wanted = Wanted::read(&services, &caller, &request).await?;
+    let cloud = services.facts.of(&caller.actor).await;
+    let new = NewDeployment {
+        name: request.name,
+        template: wanted.template,
+        layout: wanted.layout,
+        parameters: request.parameters,
+        design: wanted.design,
+        design_version: wanted.design_version,
+        cloud: (*cloud).clone(),
+    };
+    Ok(accepted(services.engine.deploy(&caller.actor, new).await?))
+}
+
+/// One, with its resources and outputs.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Deployment)))]
+pub async fn get(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Deployment>> {
+    Ok(Json(
+        services.engine.deployment(caller.tenant(), &id).await?,
+    ))
+}
+
+/// Starts a run that leads the deployment to another template.
+#[utoipa::path(put, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), request_body = DeployRequest, responses((status = 202, body = Started)))]
+pub async fn update(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Json(request): Json<DeployRequest>,
+) -> Result<impl IntoResponse> {
+    let wanted = Wanted::read(&services, &caller, &request).await?;
+    let cloud = services.facts.of(&caller.actor).await;
+    let changes = Changes {
+        template: wanted.template,
+        layout: wanted.layout,
+        parameters: request.parameters,
+        design: wanted.design,
+        design_version: wanted.design_version,
+        cloud: (*cloud).clone(),
+    };
+    Ok(accepted(
+        services.engine.update(&caller.actor, &id, changes).await?,
+    ))
+}
+
+/// `?force=true`
+#[derive(Deserialize)]
+pub struct UndeployQuery {
+    #[serde(default)]
+    force: bool,
+}
+
+/// Starts a run that removes everything. With `force` it goes on past what cannot be removed, and reports it.
+#[utoipa::path(delete, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path), ("force" = Option<bool>, Query)), responses((status = 202, body = Started)))]
+pub async fn delete(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Query(query): Query<UndeployQuery>,
+) -> Result<impl IntoResponse> {
+    let force = if query.force { Force::Yes } else { Force::No };
+    Ok(accepted(
+        services.engine.undeploy(&caller.actor, &id, force).await?,
+    ))
+}
+
+/// Its runs, newest first, without steps.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}/runs", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Run>)))]
+pub async fn runs(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<Run>>> {
+    Ok(Json(services.engine.runs(caller.tenant(), &id).await?))
+}
+
+/// What shall be real: the request's own template, or a design's.
+struct Wanted {
+    template: String,
+    layout: Layout,
+    design: Option<String>,
+    design_version: Option<u32>,
+}
+
+impl Wanted {
+    async fn read(services: &Services, caller: &Caller, request: &DeployRequest) -> Result<Wanted> {
+        match (&request.template, &request.design) {
+            (template, Some(id)) => {
+                // A template beside the design is what the person saw: it wins, the design is where it came from.
+                let design = services.designs.get(caller.tenant(), id).await?;
+                Ok(Wanted {
+                    template: template.clone().unwrap_or(design.template),
+                    layout: design.layout,
+                    design: Some(design.id),
+                    design_version: Some(design.version),
+                })
+            }
+            (Some(template), None) => Ok(Wanted {
+                template: template.clone(),
+                layout: Layout::default(),
+                design: None,
+                design_version: None,
+            }),
+            (None, None) => Err(Error::new(
+                codes::INVALID_REQUEST,
+                "Neither `template` nor `design` was given.",
+            )
+            .hint("Send the text of a template, or the id of a design.")
+            .path("template")),
+        }
+    }
+}
+
+fn accepted(started: Started) -> impl IntoResponse {
+    let location = format!("/api/v1/runs/{}", started.run);
+    (
+        StatusCode::ACCEPTED,
+        [(header::LOCATION, location)],
+        Json(started),
+    )
+}

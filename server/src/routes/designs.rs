@@ -1,0 +1,90 @@
+//! Designs: a template with its layout, versioned.
+
+use api::{Design, DesignRequest, DesignSummary, DesignVersion};
+use axum::{
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+
+use crate::{
+    auth::{Caller, Member},
+    extract::{DONE, Json},
+    problem::Result,
+    services::Services,
+};
+
+/// The project's designs, the one that was saved last first.
+#[utoipa::path(get, path = "/api/v1/designs", tag = "designs", responses((status = 200, body = Vec<DesignSummary>)))]
+pub async fn list(
+    State(services): State<Services>,
+    caller: Caller,
+) -> Result<Json<Vec<DesignSummary>>> {
+    Ok(Json(services.designs.list(caller.tenant()).await?))
+}
+
+/// A new design. The template may be broken or empty: what a person typed is kept.
+#[utoipa::path(post, path = "/api/v1/designs", tag = "designs", request_body = DesignRequest, responses((status = 201, body = Design)))]
+pub async fn create(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Json(request): Json<DesignRequest>,
+) -> Result<impl IntoResponse> {
+    let design = services
+        .designs
+        .create(caller.tenant(), &caller.me.user, &request)
+        .await?;
+    let location = format!("/api/v1/designs/{}", design.id);
+    Ok((
+        StatusCode::CREATED,
+        [(header::LOCATION, location)],
+        Json(design),
+    ))
+}
+
+/// The newest version.
+#[utoipa::path(get, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Design)))]
+pub async fn get(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Design>> {
+    Ok(Json(services.designs.get(caller.tenant(), &id).await?))
+}
+
+/// A new version. With a `base_version` that is not the newest nothing is overwritten: 409 `version-conflict`.
+#[utoipa::path(put, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), request_body = DesignRequest, responses((status = 200, body = Design)))]
+pub async fn save(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+    Json(request): Json<DesignRequest>,
+) -> Result<Json<Design>> {
+    Ok(Json(
+        services
+            .designs
+            .save(caller.tenant(), &caller.me.user, &id, &request)
+            .await?,
+    ))
+}
+
+/// Removes it with its versions; deployments that were made from it stay.
+#[utoipa::path(delete, path = "/api/v1/designs/{id}", tag = "designs", params(("id" = String, Path)), responses((status = 204)))]
+pub async fn delete(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    services.designs.delete(caller.tenant(), &id).await?;
+    Ok(DONE)
+}
+
+/// The kept versions, newest first.
+#[utoipa::path(get, path = "/api/v1/designs/{id}/versions", tag = "designs", params(("id" = String, Path)), responses((status = 200, body = Vec<DesignVersion>)))]
+pub async fn versions(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<DesignVersion>>> {
+    Ok(Json(services.designs.versions(caller.tenant(), &id).await?))
+}

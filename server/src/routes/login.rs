@@ -1,0 +1,234 @@
+//! Logging in to a cloud, and out again.
+
+use api::{LoginRequest, Me};
+use axum::{extract::State, http::StatusCode};
+use engine::VaultKey;
+use openstack::{CloudConfig, Credentials, Domain, Identifier, Scope};
+use serde_json::Value;
+use tower_sessions::Session;
+
+use crate::{
+    auth::{self, Caller},
+    codes,
+    extract::{DONE, Json},
+    problem::{Error, Result},
+    services::Services,
+};
+
+/// Opens a session as a person whom the cloud knows: by password, application credential or token.
+/// Runs of the project that paused because a token had ended go on.
+#[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = LoginRequest, responses((status = 200, body = Me)))]
+pub async fn login(
+    State(services): State<Services>,
+    session: Session,
+    Json(request): Json<Value>,
+) -> Result<Json<Me>> {
+    let request = read(request)?;
+    let cloud = services
+        .clouds
+        .get(request.cloud())
+        .ok_or_else(|| unknown_cloud(&services, request.cloud()))?;
+    let (credentials, scope) = credentials(&request, cloud);
+    let opened = openstack::Session::login(cloud, &credentials, scope.as_ref())
+        .await
+        .map_err(|error| Error::from_cloud(&error).path(field_at_fault(&error)))?;
+    let user_id = opened.user().id.clone();
+    let vault_key = tokio::task::spawn_blocking(move || VaultKey::derive(&credentials, &user_id))
+        .await
+        .map_err(|error| Error::internal("deriving a key", error))?;
+    let caller = Caller::new(&services.config, cloud, opened, vault_key)?;
+    services.tokens.remember(&caller.actor.session);
+    auth::sign_in(&session, &caller).await?;
+    tracing::info!(
+        cloud = caller.me.cloud,
+        project_id = caller.me.project_id,
+        "logged in"
+    );
+    let me = caller.me.clone();
+    tokio::spawn(resume_paused(services, caller));
+    Ok(Json(me))
+}
+
+/// Ends the session. Runs go on: each holds a token of its own while it lasts.
+#[utoipa::path(post, path = "/api/v1/logout", tag = "session", responses((status = 204)))]
+pub async fn logout(session: Session) -> Result<StatusCode> {
+    session
+        .flush()
+        .await
+        .map_err(|error| Error::internal("ending the session", error))?;
+    Ok(DONE)
+}
+
+async fn resume_paused(services: Services, caller: Caller) {
+    if !caller.me.can_change {
+        return;
+    }
+    match services.engine.resume_paused(&caller.actor).await {
+        Ok(runs) if runs.is_empty() => {}
+        Ok(runs) => tracing::info!(runs = runs.len(), "paused runs go on"),
+        Err(error) => tracing::warn!("paused runs could not be continued: {error}"),
+    }
+}
+
+/// Which of the three ways is meant, with the missing field named. Values are never repeated: they
+/// are secrets.
+fn read(request: Value) -> Result<LoginRequest> {
+    let has = |field: &str| request.get(field).is_some();
+    let fields: &[&str] = if has("token") {
+        &["cloud", "token"]
+    } else if has("application_credential_id") || has("application_credential_secret") {
+        &[
+            "cloud",
+            "application_credential_id",
+            "application_credential_secret",
+        ]
+    } else {
+        &["cloud", "user", "password", "project"]
+    };
+    for field in fields {
+        if request
+            .get(*field)
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+        {
+            return Err(
+                Error::new(codes::INVALID_REQUEST, format!("`{field}` is missing.")).path(*field),
+            );
+        }
+    }
+    serde_json::from_value(request).map_err(|_| {
+        Error::new(codes::INVALID_REQUEST, "The login does not fit any of the three ways.")
+            .hint("Send cloud, user, password, domain and project; or an application credential's id and secret; or a token.")
+    })
+}
+
+fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Option<Scope>) {
+    match request {
+        LoginRequest::Password {
+            user,
+            password,
+            domain,
+            project,
+            ..
+        } => {
+            let named = (!domain.is_empty()).then(|| Domain::Name(domain.clone()));
+            let identifier = |name: &str, default: &Domain| Identifier::Name {
+                name: name.to_owned(),
+                domain: named.clone().unwrap_or_else(|| default.clone()),
+            };
+            let project = if is_id(project) {
+                Identifier::Id(project.clone())
+            } else {
+                identifier(project, &cloud.project_domain)
+            };
+            let credentials = Credentials::Password {
+                user: identifier(user, &cloud.user_domain),
+                password: password.as_str().into(),
+                passcode: None,
+            };
+            (credentials, Some(Scope::Project(project)))
+        }
+        LoginRequest::ApplicationCredential {
+            application_credential_id,
+            application_credential_secret,
+            ..
+        } => {
+            let secret = application_credential_secret.as_str();
+            (
+                Credentials::application_credential(application_credential_id, secret),
+                None,
+            )
+        }
+        LoginRequest::Token { token, .. } => (Credentials::token(token.as_str()), None),
+    }
+}
+
+/// Keystone's ids are 32 hexadecimal digits; nobody names a project like that.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The field of the login form that the person should look at.
+fn field_at_fault(error: &openstack::Error) -> &'static str {
+    match error {
+        openstack::Error::WrongCredentials { .. } => "password",
+        openstack::Error::UnknownProject { .. } => "project",
+        _ => "cloud",
+    }
+}
+
+pub(crate) fn unknown_cloud(services: &Services, name: &str) -> Error {
+    let known: Vec<String> = services
+        .clouds
+        .iter()
+        .map(|cloud| format!("`{}`", cloud.name))
+        .collect();
+    let hint = if known.is_empty() {
+        "The server's `clouds.yaml` names no cloud: ask its operator.".to_owned()
+    } else {
+        format!("The server knows {}.", known.join(", "))
+    };
+    Error::new(
+        codes::UNKNOWN_CLOUD,
+        format!("The server knows no cloud `{name}`."),
+    )
+    .hint(hint)
+    .path("cloud")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn missing(request: Value) -> Option<String> {
+        read(request)
+            .err()
+            .and_then(|error| error.into_problem().path)
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(
+            missing(json!({"cloud": "lab", "user": "demo", "password": "demo"})).as_deref(),
+            Some("project")
+        );
+        assert_eq!(
+            missing(json!({"cloud": "lab", "token": ""})).as_deref(),
+            Some("token")
+        );
+        assert_eq!(
+            missing(json!({"cloud": "lab", "application_credential_id": "x"})).as_deref(),
+            Some("application_credential_secret")
+        );
+        assert_eq!(
+            missing(json!({"cloud": "lab", "user": "demo", "password": 5, "project": "demo"}))
+                .as_deref(),
+            Some("password")
+        );
+        assert_eq!(missing(json!([])).as_deref(), Some("cloud"));
+        assert_eq!(missing(json!({"cloud": "lab", "token": "abc"})), None);
+    }
+
+    #[test]
+    fn a_project_is_named_or_given_by_id() {
+        let cloud = CloudConfig::new("lab", "http://127.0.0.1:9/v3");
+        let login = |project: &str| LoginRequest::Password {
+            cloud: "lab".into(),
+            user: "demo".into(),
+            password: "demo".into(),
+            domain: String::new(),
+            project: project.into(),
+        };
+        assert_eq!(
+            credentials(&login("demo"), &cloud).1,
+            Some(Scope::project("demo", "Default"))
+        );
+        let id = "0123456789abcdef0123456789abcdef";
+        assert_eq!(
+            credentials(&login(id), &cloud).1,
+            Some(Scope::project_id(id))
+        );
+    }
+}

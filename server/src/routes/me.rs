@@ -1,0 +1,16 @@
+//! Who is logged in.
+
+use api::Me;
+use axum::extract::State;
+
+use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
+
+/// User, project, roles and quotas.
+#[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me)))]
+pub async fn get(State(services): State<Services>, caller: Caller) -> Result<Json<Me>> {
+    let quotas = services.facts.quotas(&caller.actor).await;
+    Ok(Json(Me {
+        quotas,
+        ..caller.me
+    }))
+}

@@ -1,0 +1,98 @@
+//! The routes, one file a resource. Each extracts, asks, answers; nothing more.
+//!
+//! A new route is a function with its `utoipa::path`, a line in [`api`], and a line in `openapi`.
+
+mod catalog;
+mod cloud;
+mod clouds;
+mod deployments;
+mod designs;
+mod errors;
+mod events;
+mod health;
+mod login;
+mod me;
+pub mod openapi;
+mod plan;
+mod resource_types;
+mod runs;
+mod stream;
+mod validate;
+
+use axum::{
+    Router,
+    extract::Request,
+    middleware,
+    routing::{get, post},
+};
+
+pub(crate) use login::unknown_cloud;
+
+use crate::{codes, headers, origin, problem::Error, services::Services};
+
+/// What is below `/api/v1`.
+pub fn api(services: &Services) -> Router<Services> {
+    let v1 = Router::new()
+        .route("/login", post(login::login))
+        .route("/logout", post(login::logout))
+        .route("/clouds", get(clouds::list))
+        .route("/me", get(me::get))
+        .route("/cloud", get(cloud::get))
+        .route("/designs", get(designs::list).post(designs::create))
+        .route(
+            "/designs/{id}",
+            get(designs::get).put(designs::save).delete(designs::delete),
+        )
+        .route("/designs/{id}/versions", get(designs::versions))
+        .route("/validate", post(validate::validate))
+        .route("/plan", post(plan::plan))
+        .route(
+            "/deployments",
+            get(deployments::list).post(deployments::create),
+        )
+        .route(
+            "/deployments/{id}",
+            get(deployments::get)
+                .put(deployments::update)
+                .delete(deployments::delete),
+        )
+        .route("/deployments/{id}/runs", get(deployments::runs))
+        .route("/runs/{id}", get(runs::get))
+        .route("/runs/{id}/cancel", post(runs::cancel))
+        .route("/runs/{id}/resume", post(runs::resume))
+        .route("/runs/{id}/events", get(events::list))
+        .route("/runs/{id}/stream", get(stream::open))
+        .route("/catalog", get(catalog::list).post(catalog::upload))
+        .route("/catalog/{item}", get(catalog::get))
+        .route("/resource-types", get(resource_types::list))
+        .route("/resource-types/{type}", get(resource_types::get))
+        .route("/openapi.json", get(openapi::get))
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(
+            services.clone(),
+            origin::guard,
+        ))
+        .layer(middleware::from_fn(headers::no_store));
+    Router::new().nest("/api/v1", v1)
+}
+
+/// What needs no session: probes, numbers, and the pages of error codes.
+pub fn public() -> Router<Services> {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/errors/{code}", get(errors::page))
+}
+
+async fn method_not_allowed(request: Request) -> Error {
+    Error::new(
+        codes::METHOD_NOT_ALLOWED,
+        format!(
+            "`{}` cannot be asked with {}.",
+            request.uri().path(),
+            request.method()
+        ),
+    )
+    .hint("`/api/v1/openapi.json` lists what each path takes.")
+}

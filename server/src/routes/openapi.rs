@@ -1,0 +1,110 @@
+//! The API's own description, made from the handlers' annotations.
+
+use std::sync::LazyLock;
+
+use axum::{http::header, response::IntoResponse};
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        Content, ContentBuilder, Ref, ResponseBuilder,
+        path::Operation,
+        security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme},
+    },
+};
+
+use crate::auth;
+
+/// All paths and the shapes that they take and give.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Stackloom",
+        description = "Draw it, deploy it, watch it: designs, deployments and runs on OpenStack. Errors are RFC 9457 problem details with a stable `code`; `/errors/<code>` explains each."
+    ),
+    paths(
+        super::login::login, super::login::logout, super::clouds::list, super::me::get, super::cloud::get,
+        super::designs::list, super::designs::create, super::designs::get, super::designs::save,
+        super::designs::delete, super::designs::versions,
+        super::validate::validate, super::plan::plan,
+        super::resource_types::list, super::resource_types::get,
+        super::deployments::list, super::deployments::create, super::deployments::get, super::deployments::update,
+        super::deployments::delete, super::deployments::runs,
+        super::runs::get, super::runs::cancel, super::runs::resume, super::events::list, super::stream::open,
+        super::catalog::list, super::catalog::get, super::catalog::upload,
+        super::health::alive, super::health::ready, super::health::metrics,
+    ),
+    components(schemas(api::Problem, api::Event)),
+    modifiers(&Common)
+)]
+struct Document;
+
+/// What holds for all operations: how to say who one is, and what a refusal looks like.
+struct Common;
+
+impl Modify for Common {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_with(Default::default);
+        let header = |name: &str| SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new(name)));
+        components.add_security_scheme(
+            "session",
+            SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(auth::COOKIE))),
+        );
+        components.add_security_scheme("token", header("X-Auth-Token"));
+        components.add_security_scheme("cloud", header("X-Stackloom-Cloud"));
+        let security = vec![
+            SecurityRequirement::new("session", Vec::<String>::new()),
+            SecurityRequirement::new("token", Vec::<String>::new())
+                .add("cloud", Vec::<String>::new()),
+        ];
+        for (path, item) in &mut openapi.paths.paths {
+            let is_open = !path.starts_with("/api/")
+                || ["/api/v1/login", "/api/v1/clouds"].contains(&path.as_str());
+            let operations: [&mut Option<Operation>; 4] = [
+                &mut item.get,
+                &mut item.post,
+                &mut item.put,
+                &mut item.delete,
+            ];
+            for operation in operations.into_iter().flatten() {
+                if !is_open {
+                    operation.security = Some(security.clone());
+                }
+                let problem: Content = ContentBuilder::new()
+                    .schema(Some(Ref::from_schema_name("Problem")))
+                    .build();
+                let response = ResponseBuilder::new()
+                    .description("What went wrong, where, and what to do next.")
+                    .content("application/problem+json", problem)
+                    .build();
+                operation
+                    .responses
+                    .responses
+                    .insert("default".to_owned(), response.into());
+            }
+        }
+    }
+}
+
+static JSON: LazyLock<String> = LazyLock::new(json);
+
+fn json() -> String {
+    Document::openapi()
+        .to_pretty_json()
+        .expect("the document is made of strings and maps only")
+}
+
+/// This document.
+pub async fn get() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], JSON.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document() {
+        let document: serde_json::Value = serde_json::from_str(&json()).unwrap();
+        insta::assert_json_snapshot!(document);
+    }
+}

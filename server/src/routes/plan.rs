@@ -1,0 +1,34 @@
+//! What a template would do.
+
+use api::{Plan, PlanRequest};
+use axum::extract::State;
+
+use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
+
+/// The changes that lead from what is deployed (nothing, without `deployment`) to the template, and
+/// the workflow that makes them. Problems are in `diagnostics`; with an error among them there is no
+/// workflow.
+#[utoipa::path(post, path = "/api/v1/plan", tag = "templates", request_body = PlanRequest, responses((status = 200, body = Object)))]
+pub async fn plan(
+    State(services): State<Services>,
+    caller: Caller,
+    Json(request): Json<PlanRequest>,
+) -> Result<Json<Plan>> {
+    let facts = services.facts.of(&caller.actor).await;
+    let PlanRequest {
+        template,
+        parameters,
+        deployment,
+    } = request;
+    let plan = services
+        .engine
+        .plan(
+            caller.tenant(),
+            &template,
+            &parameters,
+            deployment.as_deref(),
+            &facts,
+        )
+        .await?;
+    Ok(Json(plan))
+}

@@ -1,0 +1,46 @@
+//! Runs: look, cancel, resume.
+
+use api::Run;
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+};
+
+use crate::{
+    auth::{Caller, Member},
+    extract::Json,
+    problem::Result,
+    services::Services,
+};
+
+/// One, with its steps.
+#[utoipa::path(get, path = "/api/v1/runs/{id}", tag = "runs", params(("id" = String, Path)), responses((status = 200, body = Run)))]
+pub async fn get(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Run>> {
+    Ok(Json(services.engine.run(caller.tenant(), &id).await?))
+}
+
+/// Stops it; what must always run still does. A second cancel cuts off steps that do not stop.
+#[utoipa::path(post, path = "/api/v1/runs/{id}/cancel", tag = "runs", params(("id" = String, Path)), responses((status = 202)))]
+pub async fn cancel(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    services.engine.cancel(caller.tenant(), &id).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// Goes on with a failed, cancelled or paused run; done steps are not walked again.
+#[utoipa::path(post, path = "/api/v1/runs/{id}/resume", tag = "runs", params(("id" = String, Path)), responses((status = 202)))]
+pub async fn resume(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<StatusCode> {
+    services.engine.resume(&caller.actor, &id).await?;
+    Ok(StatusCode::ACCEPTED)
+}

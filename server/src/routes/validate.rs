@@ -1,0 +1,31 @@
+//! What is wrong with a template.
+
+use api::{ValidateRequest, ValidateResponse};
+use axum::extract::State;
+use topology::{document::Document, validate};
+
+use crate::{
+    auth::Caller,
+    extract::Json,
+    problem::{Error, Result},
+    services::Services,
+};
+
+/// All problems, with path and line, checked against what the cloud has. A broken template is not an
+/// error of the request: it is what one asks about.
+#[utoipa::path(post, path = "/api/v1/validate", tag = "templates", request_body = ValidateRequest, responses((status = 200, body = ValidateResponse)))]
+pub async fn validate(
+    State(services): State<Services>,
+    caller: Caller,
+    Json(request): Json<ValidateRequest>,
+) -> Result<Json<ValidateResponse>> {
+    let facts = services.facts.of(&caller.actor).await;
+    let work = move || {
+        let document = Document::parse(request.template);
+        validate::validate(&document, services.catalog.types(), &facts)
+    };
+    let diagnostics = tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Error::internal("checking the template", error))?;
+    Ok(Json(ValidateResponse { diagnostics }))
+}
