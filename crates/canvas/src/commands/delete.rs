@@ -1,0 +1,121 @@
+//! Removing resources, with what cannot be without them.
+//!
+//! A subnet without its network or software without its server means nothing: it goes along, and the
+//! person sees beforehand what and why. What merely mentions a removed resource loses the mention.
+
+use std::collections::BTreeSet;
+
+use topology::{document::Edit, template::Resource};
+
+use super::{Desk, Proposal, property_path};
+use crate::drawing::{interfaces, plain_reference, types};
+
+/// Something that goes along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Along {
+    /// The resource.
+    pub name: String,
+    /// Its type, for people.
+    pub title: String,
+    /// The removed resource that it hangs on.
+    pub with: String,
+}
+
+/// What removing would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletion {
+    /// The edits.
+    pub proposal: Proposal,
+    /// What goes along.
+    pub along: Vec<Along>,
+    /// Servers that stay and lose an interface: server, network.
+    pub detached: Vec<(String, String)>,
+}
+
+/// What removing these resources would do; `None` where none of them is in the template.
+pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
+    let asked: Vec<String> = names.iter().filter(|name| desk.resource(name).is_some()).cloned().collect();
+    let first = asked.first()?;
+    let label = match asked.len() {
+        1 => format!("Delete {first}"),
+        count => format!("Delete {count} resources"),
+    };
+    let mut gone: BTreeSet<String> = asked.iter().cloned().collect();
+    let mut along = Vec::new();
+    // Each turn of the loop finds what hangs on the last turn's finds.
+    loop {
+        let next = desk.template.resources.iter().find_map(|resource| {
+            if gone.contains(&resource.name) {
+                return None;
+            }
+            hangs_on(desk, resource, &gone).map(|with| Along {
+                name: resource.name.clone(),
+                title: desk.title(&resource.resource_type),
+                with,
+            })
+        });
+        let Some(next) = next else { break };
+        gone.insert(next.name.clone());
+        along.push(next);
+    }
+
+    let mut edits = Vec::new();
+    let mut detached = Vec::new();
+    for server in desk.template.resources.iter().filter(|resource| resource.resource_type == types::SERVER) {
+        if gone.contains(&server.name) {
+            continue;
+        }
+        // From the last to the first, so that indices stay right.
+        for interface in interfaces(desk.template, server).iter().rev() {
+            let lost = [&interface.port, &interface.network].into_iter().flatten().find(|name| gone.contains(*name));
+            if let Some(lost) = lost {
+                edits.push(Edit::Remove { path: property_path(&server.name, &["networks", &interface.index.to_string()]) });
+                detached.push((server.name.clone(), interface.network.clone().unwrap_or_else(|| lost.clone())));
+            }
+        }
+    }
+    // What hangs on others goes before them.
+    let order = along.iter().rev().map(|one| &one.name).chain(&asked);
+    edits.extend(order.map(|name| Edit::RemoveResource { name: name.clone() }));
+    Some(Deletion { proposal: Proposal { label, edits, ..Proposal::default() }, along, detached })
+}
+
+/// The removed resource without which this one means nothing.
+fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Option<String> {
+    let lost = |property: &str| {
+        resource.property(property).and_then(plain_reference).filter(|name| gone.contains(*name)).map(str::to_owned)
+    };
+    let of_kind: &[&str] = match resource.resource_type.as_str() {
+        types::SUBNET => &["network", "network_id"],
+        types::PORT => &["network", "network_id"],
+        types::ROUTER_INTERFACE => &["router", "router_id", "subnet", "subnet_id", "port", "port_id"],
+        types::FLOATING_IP => &["port_id"],
+        types::FLOATING_IP_ASSOCIATION => &["floatingip_id", "port_id"],
+        name if name.starts_with(types::CATALOG) => &["host"],
+        _ => &[],
+    };
+    if let Some(with) = of_kind.iter().find_map(|property| lost(property)) {
+        return Some(with);
+    }
+    // A port that serves only servers that go.
+    if resource.resource_type == types::PORT {
+        let users: Vec<&str> = desk
+            .template
+            .resources
+            .iter()
+            .filter(|server| {
+                server.resource_type == types::SERVER
+                    && interfaces(desk.template, server).iter().any(|one| one.port.as_deref() == Some(&resource.name))
+            })
+            .map(|server| server.name.as_str())
+            .collect();
+        if let [first, ..] = users[..]
+            && users.iter().all(|user| gone.contains(*user))
+        {
+            return Some(first.to_owned());
+        }
+    }
+    // Any other reference that the type cannot do without.
+    let described = desk.types.get(&resource.resource_type)?;
+    described.properties.iter().filter(|property| property.required).find_map(|property| lost(&property.name))
+}

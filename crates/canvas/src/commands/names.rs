@@ -1,0 +1,48 @@
+//! Names and address ranges that are free.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use topology::{expr::Expr, template::Template};
+
+/// `base`, or `base_2`, `base_3` ... where it is taken.
+pub fn unique_name(template: &Template, base: &str) -> String {
+    let base: String = base
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.') { letter } else { '_' })
+        .collect();
+    let base = if base.is_empty() { "resource".to_owned() } else { base };
+    let taken = |name: &str| template.resource(name).is_some();
+    if !taken(&base) {
+        return base;
+    }
+    (2..).map(|number| format!("{base}_{number}")).find(|name| !taken(name)).unwrap_or(base)
+}
+
+/// The first `10.0.N.0/24` that no text in the template mentions.
+pub fn free_cidr(template: &Template) -> String {
+    let mut taken = BTreeSet::new();
+    for resource in &template.resources {
+        for property in &resource.properties {
+            thirds(&property.value, &mut taken);
+        }
+    }
+    let third = (1..=254_u8).find(|number| !taken.contains(number)).unwrap_or(255);
+    format!("10.0.{third}.0/24")
+}
+
+/// Collects N of every `10.0.N.…` in an expression.
+fn thirds(expr: &Expr, found: &mut BTreeSet<u8>) {
+    match expr {
+        Expr::Literal(Value::String(text)) => {
+            if let Some(rest) = text.strip_prefix("10.0.")
+                && let Some(third) = rest.split('.').next().and_then(|third| third.parse().ok())
+            {
+                found.insert(third);
+            }
+        }
+        Expr::List(items) => items.iter().for_each(|item| thirds(item, found)),
+        Expr::Map(entries) => entries.iter().for_each(|(_, value)| thirds(value, found)),
+        _ => {}
+    }
+}

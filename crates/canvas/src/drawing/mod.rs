@@ -1,0 +1,244 @@
+//! What a template looks like.
+//!
+//! Not every resource is a box. A drawing of thirty resources must read like the sketch that an
+//! engineer makes on a whiteboard, so a resource becomes one of:
+//! - a **node**: a network is a frame, a server a card inside the frame of its first network, software
+//!   a chip inside its server, a router a small node between frames; the world outside is a node too,
+//!   though no resource stands for it. Types that we do not know are plain cards.
+//! - an **edge**: a further interface of a server, a router's interface, a gateway, a relation between
+//!   components, any other reference, an order (`depends_on`).
+//! - a **part** of a node: subnets, ports, addresses, groups and keys stand as tags on what they serve.
+//!
+//! What the passes would add is drawn in the same way, as ghosts. [`draw`] is total: every template,
+//! however broken, has a drawing, and every resource in it appears exactly once.
+
+mod build;
+mod refs;
+
+use std::collections::HashMap;
+
+use topology::{plan::Plan, template::Template, types::{Category, Registry}, workflow::Marks};
+
+pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
+
+use crate::{
+    geometry::{CanvasPoint, Rect},
+    layout::{self, Place, Places},
+};
+
+/// The name of the node that stands for the world outside; no resource can be called so.
+pub const INTERNET: &str = "@internet";
+
+/// Types that the drawing treats in a way of their own.
+pub mod types {
+    /// A network.
+    pub const NET: &str = "OS::Neutron::Net";
+    /// A range of addresses in a network.
+    pub const SUBNET: &str = "OS::Neutron::Subnet";
+    /// A plug in a network.
+    pub const PORT: &str = "OS::Neutron::Port";
+    /// What connects networks.
+    pub const ROUTER: &str = "OS::Neutron::Router";
+    /// A router's plug in a subnet.
+    pub const ROUTER_INTERFACE: &str = "OS::Neutron::RouterInterface";
+    /// A public address.
+    pub const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
+    /// A public address's way to a port.
+    pub const FLOATING_IP_ASSOCIATION: &str = "OS::Neutron::FloatingIPAssociation";
+    /// A firewall.
+    pub const SECURITY_GROUP: &str = "OS::Neutron::SecurityGroup";
+    /// A firewall's rule.
+    pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
+    /// A public SSH key.
+    pub const KEY_PAIR: &str = "OS::Nova::KeyPair";
+    /// A virtual machine.
+    pub const SERVER: &str = "OS::Nova::Server";
+    /// Catalogue items begin with this.
+    pub const CATALOG: &str = "Stackloom::Catalog::";
+}
+
+/// How a node is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// A network: a tinted frame around its servers.
+    Frame,
+    /// A server's card, with its software in rows.
+    Server,
+    /// A small round node.
+    Router,
+    /// The world outside.
+    Internet,
+    /// Software, a row in its server.
+    Chip,
+    /// Anything else.
+    Card,
+}
+
+/// A tag on the node that it serves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The resource.
+    pub name: String,
+    /// Its type.
+    pub resource_type: String,
+    /// Its type, for people.
+    pub title: String,
+    /// Its hue.
+    pub category: Category,
+    /// What the tag says, such as a subnet's CIDR.
+    pub label: String,
+    /// A pass adds it, for this reason.
+    pub ghost: Option<String>,
+}
+
+/// Something that stands on the canvas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The resource, or [`INTERNET`].
+    pub name: String,
+    /// How it is drawn.
+    pub kind: NodeKind,
+    /// Its type; empty for the Internet.
+    pub resource_type: String,
+    /// Its type, for people.
+    pub title: String,
+    /// Its hue.
+    pub category: Category,
+    /// The node that it stands in.
+    pub parent: Option<String>,
+    /// What a person wants to see of it: image and flavor, a port, networks outside.
+    pub detail: Vec<String>,
+    /// Its tags, in the order of the text.
+    pub parts: Vec<Part>,
+    /// Public, bastion.
+    pub marks: Marks,
+    /// A pass adds it, for this reason.
+    pub ghost: Option<String>,
+    /// Where it stands.
+    pub rect: Rect,
+}
+
+/// What a line means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EdgeKind {
+    /// A server's second, third ... network.
+    Interface,
+    /// A router in a network.
+    RouterInterface,
+    /// A router's way out.
+    Gateway,
+    /// A component that uses another.
+    Relation,
+    /// Any other reference.
+    Reference,
+    /// `depends_on`.
+    Order,
+}
+
+/// A line between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// Unique in the drawing.
+    pub id: String,
+    /// A node's name.
+    pub from: String,
+    /// A node's name.
+    pub to: String,
+    /// What it means.
+    pub kind: EdgeKind,
+    /// What it says, such as the requirement's name.
+    pub label: String,
+    /// The resource that it stands for, if it has one of its own.
+    pub resource: Option<String>,
+    /// A pass adds it.
+    pub ghost: bool,
+}
+
+/// All nodes and lines of a template.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawing {
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    index: HashMap<String, usize>,
+    owners: HashMap<String, String>,
+}
+
+/// Draws a template, with what the passes of `plan` would add as ghosts. Nodes without a place get
+/// one; see [`crate::layout`].
+pub fn draw(template: &Template, plan: Option<&Plan>, types: &Registry, places: &Places) -> Drawing {
+    let (nodes, edges, owners) = build::build(template, plan, types);
+    let index = nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at)).collect();
+    let mut drawing = Drawing { nodes, edges, index, owners };
+    layout::arrange(&mut drawing.nodes, &drawing.edges, places);
+    drawing
+}
+
+impl Drawing {
+    /// All nodes; a parent comes before what stands in it.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All lines.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// A node by name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.index.get(name).map(|at| &self.nodes[*at])
+    }
+
+    /// The node that a resource is, or that it is a part of.
+    pub fn owner(&self, resource: &str) -> Option<&Node> {
+        self.node(resource).or_else(|| self.node(self.owners.get(resource)?))
+    }
+
+    /// Nodes that stand directly in this one.
+    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
+        self.nodes.iter().filter(move |node| node.parent.as_deref() == Some(name))
+    }
+
+    /// The node and all that stands in it.
+    pub fn subtree<'a>(&'a self, name: &'a str) -> Vec<&'a Node> {
+        let mut found: Vec<&Node> = self.node(name).into_iter().collect();
+        let mut at = 0;
+        while at < found.len() {
+            let parent = found[at].name.as_str();
+            found.extend(self.nodes.iter().filter(|node| node.parent.as_deref() == Some(parent)));
+            at += 1;
+        }
+        found
+    }
+
+    /// The rectangle around everything.
+    pub fn bounds(&self) -> Option<Rect> {
+        Rect::around(self.nodes.iter().map(|node| node.rect))
+    }
+
+    /// The topmost node at a point: chips over cards over frames.
+    pub fn hit(&self, point: CanvasPoint) -> Option<&Node> {
+        self.hit_where(point, |_| true)
+    }
+
+    /// As [`hit`](Self::hit), looking through nodes that do not pass.
+    pub fn hit_where(&self, point: CanvasPoint, pass: impl Fn(&Node) -> bool) -> Option<&Node> {
+        self.nodes.iter().rev().filter(|node| node.rect.contains(point) && pass(node)).min_by_key(|node| match node.kind {
+            NodeKind::Chip => 0,
+            NodeKind::Frame => 2,
+            _ => 1,
+        })
+    }
+
+    /// Where every node stands that has a place of its own (chips stand where their server puts them).
+    pub fn places(&self) -> Places {
+        self.nodes
+            .iter()
+            .filter(|node| node.kind != NodeKind::Chip && node.ghost.is_none())
+            .map(|node| (node.name.clone(), Place::at(node.rect.corner())))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

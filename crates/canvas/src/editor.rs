@@ -1,0 +1,205 @@
+//! A document, its places and its history as one thing.
+//!
+//! The page holds one of these and nothing else that could contradict it. A proposal is applied whole
+//! or not at all. While the text has a syntax error the last good model stays on the canvas, and only
+//! the code view can change the text.
+
+use std::sync::Arc;
+
+use topology::{
+    cloud::CloudFacts,
+    document::{Document, Edit, EditError},
+    plan::Plan,
+    template::Template,
+    types::Registry,
+};
+
+use crate::{
+    commands::Proposal,
+    drawing::{self, Drawing},
+    history::{History, Snapshot},
+    layout::{self, Place, Places},
+};
+
+/// A design that is being edited.
+#[derive(Clone, Debug)]
+pub struct Editor {
+    document: Arc<Document>,
+    /// The newest model without a syntax error.
+    shown: Arc<Document>,
+    places: Arc<Places>,
+    history: History,
+}
+
+impl Editor {
+    /// A design as it was stored.
+    pub fn open(text: impl Into<String>, places: Places) -> Self {
+        let document = Arc::new(Document::parse(text));
+        Self { shown: document.clone(), document, places: Arc::new(places), history: History::default() }
+    }
+
+    /// The text with its problems, as it is.
+    pub fn document(&self) -> &Arc<Document> {
+        &self.document
+    }
+
+    /// The newest document without a syntax error: what the canvas shows.
+    pub fn shown(&self) -> &Arc<Document> {
+        &self.shown
+    }
+
+    /// The newest model without a syntax error.
+    pub fn template(&self) -> &Template {
+        self.shown.template()
+    }
+
+    /// The text has a syntax error, so the canvas shows the last good model.
+    pub fn is_broken(&self) -> bool {
+        is_broken(&self.document)
+    }
+
+    /// Where nodes stand.
+    pub fn places(&self) -> &Arc<Places> {
+        &self.places
+    }
+
+    /// The label of what undo would take back.
+    pub fn undo_label(&self) -> Option<&str> {
+        self.history.undo_label()
+    }
+
+    /// The label of what redo would do again.
+    pub fn redo_label(&self) -> Option<&str> {
+        self.history.redo_label()
+    }
+
+    /// The drawing as it is, every node at its place.
+    pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
+        drawing::draw(self.template(), plan, types, &self.places)
+    }
+
+    /// Keeps the places that a drawing has found, without an entry in the history: from then on
+    /// nothing moves by itself.
+    pub fn settle(&mut self, drawing: &Drawing) {
+        let mut places = drawing.places();
+        for (name, place) in &mut places {
+            if let Some(kept) = self.places.get(name) {
+                (place.width, place.height) = (kept.width, kept.height);
+            }
+        }
+        if *self.places != places {
+            self.places = Arc::new(places);
+        }
+    }
+
+    /// Does what a command proposes, as one entry of the history; with a `key`, changes of the same key
+    /// join (see [`History`]).
+    ///
+    /// # Errors
+    /// The first edit that the document refuses; nothing has changed then.
+    pub fn apply(&mut self, proposal: &Proposal, key: Option<&str>) -> Result<(), EditError> {
+        if proposal.edits.is_empty() && proposal.places.is_empty() {
+            return Ok(());
+        }
+        let mut document = self.document.clone();
+        let mut places = (*self.places).clone();
+        for edit in &proposal.edits {
+            document = Arc::new(document.edit(edit)?);
+            match edit {
+                Edit::RenameResource { from, to } => {
+                    if let Some(place) = places.remove(from) {
+                        places.insert(to.clone(), place);
+                    }
+                }
+                Edit::RemoveResource { name } => {
+                    places.remove(name);
+                }
+                _ => {}
+            }
+        }
+        for (name, place) in &proposal.places {
+            let kept = places.get(name).copied().unwrap_or_default();
+            places.insert(name.clone(), Place { width: place.width.or(kept.width), height: place.height.or(kept.height), ..*place });
+        }
+        self.history.record(proposal.label.clone(), self.snapshot(), key);
+        self.set(document, Arc::new(places));
+        Ok(())
+    }
+
+    /// Pushes aside whatever a node that has grown stands on now. Part of the change before it, so no
+    /// entry of its own.
+    pub fn make_room(&mut self, for_node: &str, types: &Registry, _cloud: &CloudFacts) {
+        let drawing = self.draw(None, types);
+        let Some(mut fixed) = drawing.node(for_node) else { return };
+        while let Some(parent) = fixed.parent.as_deref().and_then(|name| drawing.node(name)) {
+            fixed = parent;
+        }
+        let tops: Vec<_> =
+            drawing.nodes().iter().filter(|node| node.parent.is_none()).map(|node| (node.name.clone(), node.rect)).collect();
+        let ways = layout::make_room(&tops, &fixed.name);
+        let mut places = drawing.places();
+        for (name, way) in ways {
+            for node in drawing.subtree(&name) {
+                if let Some(place) = places.get_mut(&node.name) {
+                    *place = Place::at(node.rect.moved(way).corner());
+                }
+            }
+        }
+        self.places = Arc::new(places);
+    }
+
+    /// The code view's text, as typed.
+    pub fn type_text(&mut self, text: &str) {
+        if text != self.document.text() {
+            self.history.record("Edit the text", self.snapshot(), Some("text"));
+            self.set(Arc::new(Document::parse(text)), self.places.clone());
+        }
+    }
+
+    /// What is typed next is a change of its own.
+    pub fn seal(&mut self) {
+        self.history.seal();
+    }
+
+    /// Takes the last change back; gives its label.
+    pub fn undo(&mut self) -> Option<String> {
+        let (back, label) = self.history.undo(self.snapshot())?;
+        self.restore(&back);
+        Some(label)
+    }
+
+    /// Does again what was taken back last; gives its label.
+    pub fn redo(&mut self) -> Option<String> {
+        let (forth, label) = self.history.redo(self.snapshot())?;
+        self.restore(&forth);
+        Some(label)
+    }
+
+    /// Another text and places, as one change: a version that was restored, another person's copy.
+    pub fn replace(&mut self, text: &str, places: Places, label: &str) {
+        self.history.record(label, self.snapshot(), None);
+        self.set(Arc::new(Document::parse(text)), Arc::new(places));
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { text: self.document.text().into(), places: self.places.clone() }
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) {
+        self.set(Arc::new(Document::parse(&*snapshot.text)), snapshot.places.clone());
+    }
+
+    fn set(&mut self, document: Arc<Document>, places: Arc<Places>) {
+        if !is_broken(&document) {
+            self.shown = document.clone();
+        }
+        self.document = document;
+        self.places = places;
+    }
+}
+
+/// Positions in the text cannot be trusted.
+fn is_broken(document: &Document) -> bool {
+    // The document itself refuses edits then; removing what is not there changes nothing otherwise.
+    matches!(document.edit(&Edit::Remove { path: vec!["resources".into(), "@".into()] }), Err(EditError::Syntax { .. }))
+}

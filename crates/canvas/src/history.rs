@@ -1,0 +1,128 @@
+//! Undo and redo.
+//!
+//! An entry keeps the whole text and all places from before a change. That is the one form in which
+//! "undo gives back the same bytes" needs no proof, whatever the change was: a canvas command, a form
+//! field, typing in the code view, or a template pasted over everything. Texts are shared, not copied.
+//!
+//! Typing is coalesced: changes with the same key become one entry until [`History::seal`] is called
+//! (on blur, on selection, on any other change). No clock is needed for that.
+
+use std::sync::Arc;
+
+use crate::layout::Places;
+
+/// What undo brings back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The template, byte for byte.
+    pub text: Arc<str>,
+    /// Where nodes stood.
+    pub places: Arc<Places>,
+}
+
+/// One change that can be taken back.
+#[derive(Clone, Debug)]
+struct Entry {
+    label: String,
+    key: Option<String>,
+    other: Snapshot,
+}
+
+/// Texts in the history may take this many bytes; beyond it the oldest entries go.
+const BYTES_MAX: usize = 64 << 20;
+
+/// The changes so far, and those that were taken back.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    past: Vec<Entry>,
+    future: Vec<Entry>,
+    sealed: bool,
+}
+
+impl History {
+    /// A change is about to replace `before`. With a `key` equal to the last entry's, and no
+    /// [`seal`](Self::seal) between, it joins that entry.
+    pub fn record(&mut self, label: impl Into<String>, before: Snapshot, key: Option<&str>) {
+        self.future.clear();
+        let joins = !self.sealed && key.is_some() && self.past.last().is_some_and(|last| last.key.as_deref() == key);
+        self.sealed = false;
+        if !joins {
+            self.past.push(Entry { label: label.into(), key: key.map(str::to_owned), other: before });
+            self.forget_the_oldest();
+        }
+    }
+
+    /// What is typed next is a change of its own.
+    pub fn seal(&mut self) {
+        self.sealed = true;
+    }
+
+    /// What stood before the last change, and that change's label.
+    pub fn undo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
+        let entry = self.past.pop()?;
+        self.sealed = true;
+        self.future.push(Entry { other: now, key: None, label: entry.label.clone() });
+        Some((entry.other, entry.label))
+    }
+
+    /// What stood after the change that was taken back last, and that change's label.
+    pub fn redo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
+        let entry = self.future.pop()?;
+        self.sealed = true;
+        self.past.push(Entry { other: now, key: None, label: entry.label.clone() });
+        Some((entry.other, entry.label))
+    }
+
+    /// The label of what undo would take back.
+    pub fn undo_label(&self) -> Option<&str> {
+        self.past.last().map(|entry| entry.label.as_str())
+    }
+
+    /// The label of what redo would do again.
+    pub fn redo_label(&self) -> Option<&str> {
+        self.future.last().map(|entry| entry.label.as_str())
+    }
+
+    fn forget_the_oldest(&mut self) {
+        let mut bytes: usize = self.past.iter().map(|entry| entry.other.text.len()).sum();
+        let mut gone = 0;
+        while bytes > BYTES_MAX && gone + 1 < self.past.len() {
+            bytes -= self.past[gone].other.text.len();
+            gone += 1;
+        }
+        self.past.drain(..gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(text: &str) -> Snapshot {
+        Snapshot { text: text.into(), places: Arc::default() }
+    }
+
+    #[test]
+    fn typing_is_one_entry_until_sealed() {
+        let mut history = History::default();
+        history.record("Type", snapshot(""), Some("field"));
+        history.record("Type", snapshot("a"), Some("field"));
+        history.seal();
+        history.record("Type", snapshot("ab"), Some("field"));
+        let (back, label) = history.undo(snapshot("abc")).expect("an entry");
+        assert_eq!((&*back.text, label.as_str()), ("ab", "Type"));
+        let (back, _) = history.undo(back).expect("an entry");
+        assert_eq!(&*back.text, "");
+        assert!(history.undo(back).is_none());
+    }
+
+    #[test]
+    fn a_new_change_throws_redo_away() {
+        let mut history = History::default();
+        history.record("A", snapshot("0"), None);
+        assert!(history.undo(snapshot("1")).is_some());
+        assert_eq!(history.redo_label(), Some("A"));
+        history.record("B", snapshot("0"), None);
+        assert!(history.redo(snapshot("2")).is_none());
+    }
+}

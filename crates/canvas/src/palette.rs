@@ -1,0 +1,95 @@
+//! What can be added, in groups.
+
+use topology::types::{Category, Registry};
+
+use crate::{commands::Item, drawing::types};
+
+/// One entry of the palette.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// For people.
+    pub title: String,
+    /// One sentence.
+    pub summary: String,
+    /// Its hue.
+    pub category: Category,
+    /// The type that it adds first.
+    pub resource_type: String,
+    /// What a drop of it means.
+    pub item: Item,
+}
+
+/// Entries of one category.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// For people.
+    pub title: &'static str,
+    /// Its hue.
+    pub category: Category,
+    /// In order.
+    pub entries: Vec<Entry>,
+}
+
+/// The order of groups.
+const CATEGORIES: [(Category, &str); 5] = [
+    (Category::Network, "Network"),
+    (Category::Compute, "Compute"),
+    (Category::Security, "Security"),
+    (Category::Storage, "Storage"),
+    (Category::Orchestration, "Orchestration"),
+];
+
+/// Resources whose title, type or summary has all words of `search` in it. Networks, routers and servers
+/// come first and mean more than their bare types.
+pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
+    let entry = |title: &str, summary: &str, category, resource_type: &str, item| Entry {
+        title: title.to_owned(),
+        summary: summary.to_owned(),
+        category,
+        resource_type: resource_type.to_owned(),
+        item,
+    };
+    let mut entries = vec![
+        entry("Network", "A private network with a subnet. Servers stand inside it.", Category::Network, types::NET, Item::Network),
+        entry("Router", "Joins networks, and leads to the outside.", Category::Network, types::ROUTER, Item::Router),
+        entry("Public server", "A server with a public address.", Category::Compute, types::SERVER, Item::PublicServer),
+        entry("Private server", "A server that only its networks reach.", Category::Compute, types::SERVER, Item::PrivateServer),
+    ];
+    let known = [types::NET, types::ROUTER, types::SERVER, types::ROUTER_INTERFACE];
+    for described in registry.iter().filter(|described| described.component.is_none()) {
+        if !known.contains(&described.name.as_str()) {
+            entries.push(entry(&described.title, &described.summary, described.category, &described.name, Item::Other(described.name.clone())));
+        }
+    }
+    entries.retain(|entry| matches(entry, search));
+    CATEGORIES
+        .iter()
+        .map(|(category, title)| Group {
+            title,
+            category: *category,
+            entries: entries.iter().filter(|entry| entry.category == *category).cloned().collect(),
+        })
+        .filter(|group| !group.entries.is_empty())
+        .collect()
+}
+
+/// Catalogue items, likewise.
+pub fn components(registry: &Registry, search: &str) -> Vec<Entry> {
+    registry
+        .iter()
+        .filter(|described| described.component.is_some())
+        .map(|described| Entry {
+            title: described.title.clone(),
+            summary: described.summary.clone(),
+            category: Category::Software,
+            resource_type: described.name.clone(),
+            item: Item::Component(described.name.clone()),
+        })
+        .filter(|entry| matches(entry, search))
+        .collect()
+}
+
+fn matches(entry: &Entry, search: &str) -> bool {
+    let text = format!("{} {} {}", entry.title, entry.resource_type, entry.summary).to_lowercase();
+    search.to_lowercase().split_whitespace().all(|word| text.contains(word))
+}

@@ -1,0 +1,33 @@
+//! The grid that nodes stand on.
+
+use crate::geometry::{CanvasPoint, CanvasVector};
+
+/// Canvas pixels between two grid lines.
+pub const GRID: f64 = 8.0;
+
+/// The nearest point of the grid.
+pub fn to_grid(point: CanvasPoint) -> CanvasPoint {
+    CanvasPoint::new(nearest(point.x), nearest(point.y))
+}
+
+/// The way that brings `start`, moved by `way`, onto the grid. Several nodes that move together take
+/// the way of the one that is held, and so keep their distances.
+pub fn way_to_grid(start: CanvasPoint, way: CanvasVector) -> CanvasVector {
+    to_grid(start.moved(way)).since(start)
+}
+
+fn nearest(value: f64) -> f64 {
+    (value / GRID).round() * GRID
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crooked_start_ends_on_the_grid() {
+        let start = CanvasPoint::new(3.0, 5.0);
+        let end = start.moved(way_to_grid(start, CanvasVector { dx: 20.0, dy: -2.0 }));
+        assert_eq!(end, CanvasPoint::new(24.0, 0.0));
+    }
+}

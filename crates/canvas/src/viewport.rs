@@ -1,0 +1,144 @@
+//! Which part of the canvas is on the screen.
+//!
+//! A viewport is a shift and a zoom: `screen = canvas * zoom + shift`. The page puts both on one
+//! transformed layer, so panning touches no node.
+
+use crate::geometry::{CanvasPoint, CanvasVector, Rect, ScreenPoint, Size};
+
+/// The farthest that one can zoom out.
+pub const ZOOM_MIN: f64 = 0.1;
+/// The closest that one can zoom in.
+pub const ZOOM_MAX: f64 = 3.0;
+/// What fitting leaves free around the drawing, in CSS pixels.
+const FIT_MARGIN_PX: f64 = 48.0;
+/// Fitting does not magnify beyond this.
+const FIT_ZOOM_MAX: f64 = 1.0;
+
+/// A shift and a zoom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Viewport {
+    /// Where the canvas's origin is on the screen.
+    pub shift: ScreenPoint,
+    /// CSS pixels per canvas pixel, from [`ZOOM_MIN`] to [`ZOOM_MAX`].
+    pub zoom: f64,
+}
+
+impl Default for Viewport {
+    fn default() -> Self {
+        Self { shift: ScreenPoint::new(0.0, 0.0), zoom: 1.0 }
+    }
+}
+
+impl Viewport {
+    /// What lies under a point of the screen.
+    pub fn to_canvas(self, point: ScreenPoint) -> CanvasPoint {
+        CanvasPoint::new((point.x - self.shift.x) / self.zoom, (point.y - self.shift.y) / self.zoom)
+    }
+
+    /// Where a point of the canvas is on the screen.
+    pub fn to_screen(self, point: CanvasPoint) -> ScreenPoint {
+        ScreenPoint::new(point.x * self.zoom + self.shift.x, point.y * self.zoom + self.shift.y)
+    }
+
+    /// A way of the pointer as a way on the canvas.
+    pub fn way(self, from: ScreenPoint, to: ScreenPoint) -> CanvasVector {
+        CanvasVector { dx: (to.x - from.x) / self.zoom, dy: (to.y - from.y) / self.zoom }
+    }
+
+    /// Shifted by CSS pixels.
+    pub fn panned(self, dx: f64, dy: f64) -> Self {
+        Self { shift: ScreenPoint::new(self.shift.x + dx, self.shift.y + dy), zoom: self.zoom }
+    }
+
+    /// Zoomed by a factor; what is under `about` stays under it.
+    pub fn zoomed(self, factor: f64, about: ScreenPoint) -> Self {
+        let zoom = (self.zoom * factor).clamp(ZOOM_MIN, ZOOM_MAX);
+        let real = zoom / self.zoom;
+        let shift = ScreenPoint::new(
+            about.x - (about.x - self.shift.x) * real,
+            about.y - (about.y - self.shift.y) * real,
+        );
+        Self { shift, zoom }
+    }
+
+    /// All of `bounds` in the middle of a screen of this size, never magnified.
+    pub fn fitting(bounds: Rect, screen: Size) -> Self {
+        let room = |pixels: f64| (pixels - 2.0 * FIT_MARGIN_PX).max(1.0);
+        let zoom = (room(screen.width) / bounds.width.max(1.0))
+            .min(room(screen.height) / bounds.height.max(1.0))
+            .clamp(ZOOM_MIN, FIT_ZOOM_MAX);
+        let centre = bounds.centre();
+        Self {
+            shift: ScreenPoint::new(screen.width / 2.0 - centre.x * zoom, screen.height / 2.0 - centre.y * zoom),
+            zoom,
+        }
+    }
+
+    /// What a screen of this size shows.
+    pub fn visible(self, screen: Size) -> Rect {
+        let corner = self.to_canvas(ScreenPoint::new(0.0, 0.0));
+        Rect::at(corner, Size::new(screen.width / self.zoom, screen.height / self.zoom))
+    }
+
+    /// Shifted just so far that `rect` is on the screen.
+    pub fn revealing(self, rect: Rect, screen: Size) -> Self {
+        let (start, end) = (self.to_screen(rect.corner()), self.to_screen(CanvasPoint::new(rect.right(), rect.bottom())));
+        let nudge = |low: f64, high: f64, room: f64| {
+            if low < 16.0 {
+                16.0 - low
+            } else if high > room - 16.0 {
+                (room - 16.0 - high).max(16.0 - low)
+            } else {
+                0.0
+            }
+        };
+        self.panned(nudge(start.x, end.x, screen.width), nudge(start.y, end.y, screen.height))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_under_the_pointer_stays_there(
+            x in -500.0..500.0f64, y in -500.0..500.0f64, zoom in 0.2..2.0f64, factor in 0.5..2.0f64,
+            px in 0.0..1000.0f64, py in 0.0..1000.0f64,
+        ) {
+            let before = Viewport { shift: ScreenPoint::new(x, y), zoom };
+            let about = ScreenPoint::new(px, py);
+            let after = before.zoomed(factor, about);
+            let (a, b) = (before.to_canvas(about), after.to_canvas(about));
+            prop_assert!((a.x - b.x).abs() < 1e-6 && (a.y - b.y).abs() < 1e-6);
+        }
+
+        #[test]
+        fn to_the_screen_and_back(x in -1e4..1e4f64, y in -1e4..1e4f64, zoom in 0.1..3.0f64) {
+            let view = Viewport { shift: ScreenPoint::new(17.0, -4.0), zoom };
+            let back = view.to_canvas(view.to_screen(CanvasPoint::new(x, y)));
+            prop_assert!((back.x - x).abs() < 1e-6 && (back.y - y).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn fitting_shows_everything() {
+        let bounds = Rect { x: -300.0, y: 40.0, width: 4000.0, height: 900.0 };
+        let screen = Size::new(1000.0, 600.0);
+        let seen = Viewport::fitting(bounds, screen).visible(screen);
+        assert!(seen.contains(bounds.corner()));
+        assert!(seen.right() > bounds.right() && seen.bottom() > bounds.bottom());
+    }
+
+    #[test]
+    fn revealing_leaves_alone_what_is_seen() {
+        let view = Viewport::default();
+        let screen = Size::new(800.0, 600.0);
+        let inside = Rect { x: 100.0, y: 100.0, width: 50.0, height: 50.0 };
+        assert_eq!(view.revealing(inside, screen), view);
+        let outside = inside.moved(CanvasVector { dx: 900.0, dy: 0.0 });
+        assert!(view.revealing(outside, screen).visible(screen).overlaps(outside));
+    }
+}
