@@ -1,6 +1,6 @@
 // Logging in, and each way of not getting in with its own words.
 import { expect, test } from '@playwright/test';
-import { demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
+import { alert, demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
 
 test('the demo account gets in, and out again', async ({ page }) => {
   const complaints = watchConsole(page);
@@ -30,7 +30,7 @@ const refusals = [
 for (const { what, account, says } of refusals) {
   test(`${what} is told as such`, async ({ page }) => {
     await fillLogin(page, account);
-    await expect(page.getByRole('alert')).toContainText(says);
+    await expect(alert(page)).toContainText(says);
     await expect(page).toHaveURL(/\/login/);
     // Nothing that was typed is lost, the password aside.
     await expect(page.getByLabel('User', { exact: true })).toHaveValue(account.user);
@@ -42,7 +42,7 @@ test('the messages differ', async ({ page }) => {
   const said = new Set<string>();
   for (const { account } of [refusals[0]!, refusals[2]!, refusals[4]!]) {
     await fillLogin(page, account);
-    said.add((await page.getByRole('alert').innerText()).trim());
+    said.add((await alert(page).innerText()).trim());
   }
   expect(said.size).toBe(3);
 });

@@ -16,7 +16,9 @@ export const demo: Account = { cloud: 'lab', user: 'demo', password: 'demo', dom
 /** Fills the login form and sends it. What comes of it is the caller's to say. */
 export async function fillLogin(page: Page, account: Account): Promise<void> {
   await page.goto('/login');
-  await hydrated(page);
+  // The server sends the form drawn; its button takes clicks once the page is live.
+  const button = page.getByRole('button', { name: 'Log in', exact: true });
+  await expect(button).toBeEnabled({ timeout: 30_000 });
   const cloud = page.getByLabel('Cloud', { exact: true });
   await expect(cloud.locator(`option[value="${account.cloud}"]`)).toBeAttached();
   await cloud.selectOption(account.cloud);
@@ -24,7 +26,7 @@ export async function fillLogin(page: Page, account: Account): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(account.password);
   await page.getByLabel('Domain', { exact: true }).fill(account.domain);
   await page.getByLabel('Project', { exact: true }).fill(account.project);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await button.click();
 }
 
 /** Logs in through the form. */
@@ -34,9 +36,9 @@ export async function login(page: Page, account: Account = demo): Promise<void> 
   await expect(page.getByRole('heading', { name: 'Designs' })).toBeVisible();
 }
 
-/** Until the page answers to clicks: the server sends it drawn, the wasm makes it live. */
-export async function hydrated(page: Page): Promise<void> {
-  await expect(page.locator('html[data-hydrated="true"]')).toBeAttached({ timeout: 30_000 });
+/** What the page tells that went wrong. */
+export function alert(page: Page): Locator {
+  return page.getByRole('alert').filter({ hasText: /\S/ });
 }
 
 /** Collects what the console complains about; hydration that does not fit says so there. */
@@ -54,6 +56,18 @@ export async function api<T>(page: Page, method: 'GET' | 'POST' | 'PUT' | 'DELET
   const response = await page.request.fetch(`/api/v1${path}`, { method, data });
   expect(response.ok(), `${method} ${path} answered ${response.status()}: ${await response.text()}`).toBeTruthy();
   return (await response.json()) as T;
+}
+
+/** Makes an empty design as a person does, and opens it. Gives its id. */
+export async function newDesign(page: Page): Promise<string> {
+  await page.goto('/designs');
+  const start = page.getByRole('button', { name: 'New design' });
+  await expect(start).toBeEnabled({ timeout: 30_000 });
+  await start.click();
+  await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
+  await expect(page).toHaveURL(/\/designs\/[^/]+$/);
+  await canvasReady(page);
+  return new URL(page.url()).pathname.split('/').pop() ?? '';
 }
 
 /** A design that exists, opened. */

@@ -1,0 +1,139 @@
+// The main job, end to end: draw, deploy, watch, look at the page, undeploy, and find the cloud empty.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, newDesign, node, shoot } from './support/app.ts';
+import { add, code, inspect, saved, tab } from './support/draw.ts';
+import { leftovers, openBastionRules } from './support/lab.ts';
+
+interface Event {
+  seq: number;
+  type: 'run' | 'step' | 'log' | 'resource';
+  text?: string;
+  state?: string;
+}
+
+const said = `Hello from the private server, ${Date.now()}`;
+
+test('draw, deploy, watch, undeploy', async ({ page, request }) => {
+  test.setTimeout(15 * 60_000);
+  await login(page);
+  await newDesign(page);
+
+  await test.step('draw', async () => {
+    const network = await add(page, 'Network', { x: 0.4, y: 0.35 });
+    await add(page, 'Router', { x: 0.85, y: 0.15 });
+    const edge = await add(page, 'Public server', node(page, network));
+    const web = await add(page, 'Private server', node(page, network));
+    await tab(page, 'Catalogue');
+    const nginx = await add(page, 'nginx', node(page, web));
+    const balancer = await add(page, 'HAProxy', node(page, edge));
+    for (const server of [edge, web]) {
+      const form = await inspect(page, server);
+      await form.getByLabel('Image', { exact: true }).selectOption('debian-12');
+      await form.getByLabel('Flavor', { exact: true }).selectOption('m1.small');
+    }
+    let form = await inspect(page, nginx);
+    await form.getByLabel('Listen port', { exact: true }).fill('8080');
+    await form.getByLabel('Page text', { exact: true }).fill(said);
+    form = await inspect(page, balancer);
+    await form.getByLabel('Backends', { exact: true }).selectOption(nginx);
+    // An output has no node to drag: it is written where it stands.
+    const editor = await code(page);
+    await editor.fill(`${await editor.inputValue()}\noutputs:\n  url:\n    value: {get_attr: [${balancer}, url]}\n`);
+    await saved(page);
+  });
+
+  await test.step('plan', async () => {
+    await page.getByRole('link', { name: 'Plan' }).click();
+    await expect(page).toHaveURL(/\/plan$/);
+    await expect(page.getByText(/OS::Neutron::FloatingIP/).first()).toBeVisible();
+    await shoot(page, 'plan');
+    await page.getByRole('button', { name: 'Deploy' }).click();
+    const name = page.getByLabel('Deployment name');
+    if (await name.isVisible()) {
+      await name.fill('demo');
+      await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click();
+    }
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+  });
+
+  await test.step('watch, with a reload in the middle', async () => {
+    const run = idOf(page);
+    await expect(step(page, 'running').first()).toBeVisible({ timeout: 60_000 });
+    // The middle: software is being installed, so lines are streaming.
+    await expect(page.getByRole('log')).toContainText(/TASK|Install nginx/, { timeout: 8 * 60_000 });
+    await shoot(page, 'run');
+    await page.reload();
+    await ends(page, 'succeeded');
+    await noLineIsMissingOrDoubled(page, run);
+    await shoot(page, 'run-done');
+  });
+
+  await test.step('the page says what was typed', async () => {
+    const url = await page.getByRole('link', { name: /^http:\/\// }).first().getAttribute('href');
+    expect(url).toBeTruthy();
+    await expect(async () => {
+      const answer = await request.get(url!);
+      expect(await answer.text()).toContain(said);
+    }).toPass({ timeout: 30_000 });
+    expect(await openBastionRules(request), 'the rule for SSH is gone after the run').toEqual([]);
+  });
+
+  await test.step('undeploy, and find the lab empty', async () => {
+    await page.getByRole('link', { name: 'Deployments' }).click();
+    await page.getByRole('link', { name: 'demo' }).first().click();
+    await page.getByRole('button', { name: 'Undeploy' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Undeploy' }).click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await ends(page, 'succeeded');
+    expect(await leftovers(request)).toEqual([]);
+  });
+});
+
+function idOf(page: Page): string {
+  return new URL(page.url()).pathname.split('/').pop() ?? '';
+}
+
+function step(page: Page, state: string) {
+  return page.locator(`[data-step][data-state="${state}"]`);
+}
+
+/** Waits for the run's end as the API tells it, and for the page to show it. */
+async function ends(page: Page, state: string): Promise<void> {
+  const run = idOf(page);
+  let last: { state: string; steps: { id: string; state: string; error?: string }[] } | undefined;
+  await expect
+    .poll(async () => {
+      last = await api(page, 'GET', `/runs/${run}`);
+      return ['succeeded', 'failed', 'cancelled', 'paused'].includes(last!.state);
+    }, { timeout: 12 * 60_000, intervals: [500] })
+    .toBe(true);
+  const failed = last!.steps.filter((step) => step.error).map((step) => `${step.id}: ${step.error}`);
+  expect(last!.state, failed.join('\n')).toBe(state);
+  await expect(page.getByText(new RegExp(state, 'i')).first()).toBeVisible();
+}
+
+/** All events of a run, page by page. */
+async function events(page: Page, run: string): Promise<Event[]> {
+  const all: Event[] = [];
+  for (;;) {
+    const more = await api<Event[]>(page, 'GET', `/runs/${run}/events?after=${all.at(-1)?.seq ?? 0}&limit=1000`);
+    if (more.length === 0) return all;
+    all.push(...more);
+  }
+}
+
+/** The log on the page and the events in the store are the same lines in the same order. */
+async function noLineIsMissingOrDoubled(page: Page, run: string): Promise<void> {
+  const stored = await events(page, run);
+  stored.forEach((event, index) => expect(event.seq).toBe(index + 1));
+  const lines = stored.filter((event) => event.type === 'log').map((event) => event.seq);
+  expect(lines.length).toBeGreaterThan(10);
+  await expect(async () => {
+    expect(await shownLines(page)).toEqual(lines);
+  }).toPass({ timeout: 20_000 });
+}
+
+/** Numbers of the log lines that the page has, in its order. */
+async function shownLines(page: Page): Promise<number[]> {
+  return page.getByRole('log').locator('[data-seq]').evaluateAll((lines) => lines.map((line) => Number(line.getAttribute('data-seq'))));
+}

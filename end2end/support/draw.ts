@@ -1,0 +1,41 @@
+// Drawing as a hand does it: drag from the palette, drop, connect, fill in.
+import { expect, type Locator, type Page } from '@playwright/test';
+import { dragFromPalette, node, nodeNames, type Point } from './app.ts';
+
+/** Drags an entry to the canvas and gives the name of the resource that it made there. */
+export async function add(page: Page, entry: string, target: Point | Locator): Promise<string> {
+  const before = new Set(await nodeNames(page));
+  await dragFromPalette(page, entry, target);
+  let added: string[] = [];
+  await expect(async () => {
+    added = (await nodeNames(page)).filter((name) => !before.has(name));
+    expect(added.length, `nothing new on the canvas after dropping ${entry}`).toBeGreaterThan(0);
+  }).toPass();
+  return added[0]!;
+}
+
+/** The palette's tab. */
+export async function tab(page: Page, name: 'Resources' | 'Catalogue' | 'Outline'): Promise<void> {
+  await page.getByRole('tab', { name }).click();
+}
+
+/** Selects a resource, and gives the inspector with its form. */
+export async function inspect(page: Page, name: string): Promise<Locator> {
+  await node(page, name).click({ position: { x: 12, y: 12 } });
+  const inspector = page.getByRole('complementary', { name: 'Inspector' });
+  await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
+  return inspector;
+}
+
+/** Opens the code view. */
+export async function code(page: Page): Promise<Locator> {
+  const editor = page.getByRole('textbox', { name: /HOT document|Template|Code/ });
+  if (!(await editor.isVisible())) await page.getByRole('tab', { name: 'Code' }).click();
+  await expect(editor).toBeVisible();
+  return editor;
+}
+
+/** Until what is on the screen is stored. */
+export async function saved(page: Page): Promise<void> {
+  await expect(page.getByText(/^Saved/)).toBeVisible();
+}
