@@ -81,6 +81,11 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
         self.with(|value| value.cloned())
     }
 
+    /// The value, if it is there; does not track.
+    pub fn peek(self) -> Option<T> {
+        untrack(|| self.get())
+    }
+
     /// Look at it without a copy; tracks.
     pub fn with<R>(self, look: impl FnOnce(Option<&T>) -> R) -> R {
         self.value.with(|value| look(if let Loaded::Ready(value) = value { Some(value) } else { None }))

@@ -1,9 +1,19 @@
-//! To come.
+//! An address that leads nowhere.
 
 use leptos::prelude::*;
+use leptos_meta::Title;
 
-/// To come.
+use crate::ui::Empty;
+
+/// Says so, and leads back.
 #[component]
 pub fn NotFoundPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    view! {
+        <Title text="Not found" />
+        <main id="main">
+            <Empty icon="search" title="There is no such page" text="The address may be mistyped, or what it named is gone.">
+                <a class="button" data-look="primary" href="/designs">"Go to the designs"</a>
+            </Empty>
+        </main>
+    }
 }

@@ -1,9 +1,322 @@
-//! To come.
+//! What a deployment would change, and the workflow that makes it so; Deploy starts it.
+//!
+//! The server plans, with what the cloud has and what is deployed; the page asks again when a
+//! parameter or the deployment to compare with changes.
 
-use leptos::prelude::*;
+mod changes;
+mod parameters;
+mod quota;
 
-/// To come.
+use api::{DeployRequest, Deployment, DeploymentState, Design, Plan, PlanRequest, Problem, Severity};
+use leptos::{ev::SubmitEvent, prelude::*};
+use leptos_meta::Title;
+use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
+
+use self::{
+    changes::Changes,
+    parameters::{Form, Parameters},
+    quota::QuotaLine,
+};
+use super::designs::file_stem;
+use crate::{
+    client,
+    frame::{Crumb, use_frame},
+    graph::{GraphStep, WorkflowGraph},
+    load::{Load, Loaded},
+    session::use_session,
+    ui::{Command, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, skeleton, use_palette},
+};
+
+/// What the parts of this page share.
+#[derive(Clone, Copy)]
+struct Page {
+    design: Load<Design>,
+    deployments: Load<Vec<Deployment>>,
+    plan: RwSignal<Loaded<Plan>>,
+    form: Form,
+    /// Id of the deployment to update; a new one where absent.
+    target: RwSignal<Option<String>>,
+    name: RwSignal<String>,
+    refused: RwSignal<Option<Problem>>,
+    busy: RwSignal<bool>,
+}
+
+/// The page of `/designs/:id/plan`.
 #[component]
 pub fn PlanPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    let params = use_params_map();
+    let query = use_query_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
+    let page = Page {
+        design: Load::new(move || {
+            let id = id.get();
+            async move { client::design(&id).await }
+        }),
+        deployments: Load::new(client::deployments),
+        plan: RwSignal::new(Loaded::Loading),
+        form: Form::new(),
+        target: RwSignal::new(None),
+        name: RwSignal::new(String::new()),
+        refused: RwSignal::new(None),
+        busy: RwSignal::new(false),
+    };
+    Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
+    // A name and a form come with the design; the person may then change them.
+    Effect::new(move |_| {
+        page.design.with(|design| {
+            if let Some(design) = design {
+                page.form.read(&design.template);
+                if page.name.with_untracked(String::is_empty) {
+                    page.name.set(file_stem(&design.name));
+                }
+            }
+        });
+    });
+    keep_planned(page);
+
+    let name = move || page.design.with(|design| design.map(|design| design.name.clone()));
+    use_frame().crumbs(move || {
+        vec![
+            Crumb::link("Designs", "/designs"),
+            Crumb::link(name().unwrap_or_else(|| String::from("Design")), format!("/designs/{}", id.get())),
+            Crumb::here("Plan"),
+        ]
+    });
+    let deploy = deployer(page);
+    use_palette().register(vec![Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter")]);
+
+    let body = move || match page.design.state() {
+        Loaded::Loading => view! { <div class="plan-body"><div class="plan-side">{skeleton::rows(7)}</div>{skeleton::panel()}</div> }.into_any(),
+        Loaded::Failed(problem) => {
+            view! { <ProblemCard problem retry=Callback::new(move |()| page.design.reload()) /> }.into_any()
+        }
+        Loaded::Ready(_) => view! { <Body page deploy /> }.into_any(),
+    };
+    view! {
+        <Title text=move || format!("Plan: {}", name().unwrap_or_default()) />
+        <div class="plan">{body}</div>
+    }
+}
+
+/// Ask for the plan anew, a moment after what it hangs on last changed.
+fn keep_planned(page: Page) {
+    let asked = StoredValue::new(0_u32);
+    Effect::new(move |before: Option<bool>| {
+        let Some(template) = page.design.with(|design| design.map(|design| design.template.clone())) else { return false };
+        let request = PlanRequest { template, parameters: page.form.values(), deployment: page.target.get() };
+        let number = asked.get_value() + 1;
+        asked.set_value(number);
+        let pause_ms = if before == Some(true) { 300 } else { 0 };
+        let ask = move || {
+            if asked.try_get_value() != Some(number) {
+                return;
+            }
+            leptos::task::spawn_local(async move {
+                let answer = client::plan(&request).await;
+                if asked.try_get_value() == Some(number) {
+                    page.plan.try_set(match answer {
+                        Ok(plan) => Loaded::Ready(plan),
+                        Err(problem) => Loaded::Failed(problem),
+                    });
+                }
+            });
+        };
+        if pause_ms == 0 { ask() } else { crate::browser::after_ms(pause_ms, ask) }
+        true
+    });
+}
+
+/// Starts the run and goes to its page.
+fn deployer(page: Page) -> Callback<()> {
+    let navigate = StoredValue::new_local(use_navigate());
+    Callback::new(move |()| {
+        if page.busy.get_untracked() || !page.is_deployable() {
+            return;
+        }
+        let Some(design) = page.design.peek() else { return };
+        let target = page.target.get_untracked();
+        page.busy.set(true);
+        page.refused.set(None);
+        leptos::task::spawn_local(async move {
+            let request = DeployRequest {
+                name: page.name.get_untracked().trim().to_owned(),
+                design: Some(design.id),
+                parameters: page.form.values_untracked(),
+                template: None,
+            };
+            let answer = match target {
+                Some(target) => client::deployment_update(&target, &request).await,
+                None => client::deploy(&request).await,
+            };
+            page.busy.try_set(false);
+            match answer {
+                Ok(started) => {
+                    navigate.try_with_value(|navigate| navigate(&format!("/runs/{}", started.run), Default::default()));
+                }
+                Err(problem) => {
+                    page.refused.try_set(Some(problem));
+                }
+            }
+        });
+    })
+}
+
+impl Page {
+    /// There is a workflow, and it is that of the form as it stands; untracked.
+    fn is_deployable(self) -> bool {
+        self.plan.with_untracked(deployable)
+    }
+}
+
+fn deployable(plan: &Loaded<Plan>) -> bool {
+    matches!(plan, Loaded::Ready(plan) if plan.workflow.is_some() && !plan.diagnostics.iter().any(|it| it.severity == Severity::Error))
+}
+
+#[component]
+fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
+    let selected = RwSignal::new(None::<String>);
+    let right = move || {
+        page.plan.with(|plan| match plan {
+            Loaded::Loading => skeleton::panel(),
+            Loaded::Failed(_) => ().into_any(),
+            Loaded::Ready(plan) => match &plan.workflow {
+                Some(workflow) if workflow.steps.is_empty() => view! {
+                    <Empty icon="circle-check" title="Nothing to do" text="What is drawn is what is deployed." />
+                }
+                .into_any(),
+                Some(workflow) => {
+                    let steps = workflow
+                        .steps
+                        .iter()
+                        .map(|step| GraphStep {
+                            id: step.id.clone(),
+                            kind: step.kind,
+                            resource: step.resource.clone(),
+                            after: step.after.clone(),
+                            always_run: step.always_run,
+                        })
+                        .collect::<Vec<_>>();
+                    view! { <WorkflowGraph steps selected /> }.into_any()
+                }
+                None => view! {
+                    <Empty
+                        icon="triangle-alert" title="There is no workflow yet"
+                        text="The template has errors; they are listed on the left. Mend them in the design, then plan again."
+                    />
+                }
+                .into_any(),
+            },
+        })
+    };
+    let left = move || {
+        page.plan.with(|plan| match plan {
+            Loaded::Loading => skeleton::rows(7),
+            Loaded::Failed(problem) => view! { <PlanProblem problem=problem.clone() /> }.into_any(),
+            Loaded::Ready(plan) => view! {
+                <Diagnostics diagnostics=plan.diagnostics.clone() />
+                <Changes plan=plan.clone() selected />
+            }
+            .into_any(),
+        })
+    };
+    view! {
+        <Head page deploy />
+        <div class="plan-body">
+            <section class="plan-side" aria-label="Changes">
+                <Parameters form=page.form />
+                {left}
+            </section>
+            <section class="plan-graph" aria-label="Workflow">{right}</section>
+        </div>
+    }
+}
+
+#[component]
+fn PlanProblem(problem: Problem) -> impl IntoView {
+    let problem = Signal::derive(move || Some(problem.clone()));
+    view! { <ProblemNote problem /> }
+}
+
+#[component]
+fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
+    let session = use_session();
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        deploy.run(());
+    };
+    // A design can be deployed again beside what is there, or change what came from it.
+    let targets = move || {
+        let design = page.design.with(|design| design.map(|design| design.id.clone()));
+        page.deployments.with(|deployments| {
+            deployments
+                .into_iter()
+                .flatten()
+                .filter(|it| it.design == design && matches!(it.state, DeploymentState::Deployed | DeploymentState::Failed))
+                .map(|it| (it.id.clone(), it.name.clone()))
+                .collect::<Vec<_>>()
+        })
+    };
+    let choice = move || {
+        let targets = targets();
+        (!targets.is_empty()).then(|| view! {
+            <label class="sr-only" for="plan-target">"Deploy as"</label>
+            <select
+                class="input" id="plan-target" prop:value=move || page.target.get().unwrap_or_default()
+                on:change=move |event| {
+                    let value = event_target_value(&event);
+                    page.target.set((!value.is_empty()).then_some(value));
+                }
+            >
+                <option value="">"New deployment"</option>
+                {targets.into_iter().map(|(id, name)| view! { <option value=id>{format!("Update {name}")}</option> }).collect_view()}
+            </select>
+        })
+    };
+    let is_new = move || page.target.with(Option::is_none);
+    let disabled = move || page.busy.get() || !session.can_change() || !page.plan.with(deployable);
+    view! {
+        <header class="plan-head">
+            <div class="plan-summary">
+                <h1>"Plan"</h1>
+                <Counts page />
+                <QuotaLine plan=page.plan />
+            </div>
+            <form class="plan-deploy" on:submit=submit>
+                {choice}
+                <div class="plan-name" hidden=move || !is_new()>
+                    <label for="deployment-name">"Deployment name"</label>
+                    <input
+                        class="input" id="deployment-name" autocomplete="off" spellcheck="false" maxlength="63" pattern="[A-Za-z0-9_\\-]+"
+                        title="Letters, digits, - and _" required=is_new prop:value=move || page.name.get()
+                        on:input=move |event| page.name.set(event_target_value(&event))
+                    />
+                </div>
+                <button type="submit" class="button" data-look="primary" data-size="large" disabled=disabled>
+                    <Icon name="rocket" />
+                    {move || if is_new() { "Deploy" } else { "Update" }}
+                </button>
+            </form>
+        </header>
+        <ProblemNote problem=page.refused />
+    }
+}
+
+#[component]
+fn Counts(page: Page) -> impl IntoView {
+    move || {
+        page.plan.with(|plan| {
+            let Loaded::Ready(plan) = plan else { return ().into_any() };
+            let steps = plan.workflow.as_ref().map_or(0, |workflow| workflow.steps.len());
+            let counts = changes::counts(plan);
+            view! {
+                <ul class="plan-counts" aria-label="Changes">
+                    {counts.into_iter().map(|(word, look, count)| view! {
+                        <li data-action=look><strong>{count}</strong>" "{word}</li>
+                    }).collect_view()}
+                    <li><strong>{steps}</strong>" steps"</li>
+                </ul>
+            }
+            .into_any()
+        })
+    }
 }

@@ -1,0 +1,153 @@
+//! The drawing of a workflow: lines in one SVG, steps as buttons on top.
+
+use std::collections::HashMap;
+
+use api::{StepKind, StepState};
+use leptos::prelude::*;
+
+use super::layered::{self, Lane, Sizes};
+use crate::ui::{Icon, state::Shown, state::icon_of};
+
+/// One step as the graph needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphStep {
+    /// `web:create`.
+    pub id: String,
+    /// What is done.
+    pub kind: StepKind,
+    /// To what.
+    pub resource: Option<String>,
+    /// Ids of the steps before it.
+    pub after: Vec<String>,
+    /// Runs on every ending.
+    pub always_run: bool,
+}
+
+const SIZES: Sizes = Sizes { width: 164.0, height: 40.0, column_gap: 44.0, row_gap: 12.0 };
+const MARGIN: f64 = 20.0;
+
+/// The verb of a step, for people.
+pub fn step_verb(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Create => "Create",
+        StepKind::Update => "Update",
+        StepKind::Delete => "Delete",
+        StepKind::WaitForSsh => "Wait for SSH",
+        StepKind::OpenBastion => "Open the bastion",
+        StepKind::CloseBastion => "Close the bastion",
+        StepKind::Configure => "Configure",
+    }
+}
+
+/// The icon of a step.
+pub fn step_icon(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Create => "plus",
+        StepKind::Update => "pencil",
+        StepKind::Delete => "minus",
+        StepKind::WaitForSsh => "terminal",
+        StepKind::OpenBastion | StepKind::CloseBastion => "shield",
+        StepKind::Configure => "box",
+    }
+}
+
+/// A workflow; `state` gives the states of a run, absent in a plan.
+#[component]
+pub fn WorkflowGraph(
+    /// All steps.
+    steps: Vec<GraphStep>,
+    /// The state of a step by its id; tracks.
+    #[prop(optional, into)]
+    state: Option<Callback<String, StepState>>,
+    /// The step that is looked at.
+    selected: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let index: HashMap<&str, usize> = steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let edges: Vec<(usize, usize)> = steps
+        .iter()
+        .enumerate()
+        .flat_map(|(to, step)| {
+            step.after.iter().filter_map(|before| index.get(before.as_str()).copied()).map(move |from| (from, to)).collect::<Vec<_>>()
+        })
+        .collect();
+    let lanes: Vec<Lane> = steps
+        .iter()
+        .map(|step| {
+            let aside = step.always_run || matches!(step.kind, StepKind::OpenBastion | StepKind::CloseBastion);
+            if aside { Lane::Side } else { Lane::Main }
+        })
+        .collect();
+    let drawing = layered::draw(&lanes, &edges, SIZES);
+    let (width, height) = (drawing.width + 2.0 * MARGIN, drawing.height + 2.0 * MARGIN);
+
+    let lines = drawing
+        .edges
+        .iter()
+        .map(|(from, to, points)| {
+            let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
+            let aside = lanes[*from] == Lane::Side || lanes[*to] == Lane::Side;
+            let near = move || {
+                selected.with(|selected| selected.as_ref().is_some_and(|it| *it == from_id || *it == to_id)).to_string()
+            };
+            view! { <path d=layered::path(points) data-aside=aside.to_string() data-near=near /> }
+        })
+        .collect_view();
+    let lane = drawing.side_lane.map(|top| {
+        view! {
+            <div class="graph-lane" style:top=format!("{}px", top + MARGIN)>
+                <span>"Bastion and clean-up"</span>
+            </div>
+        }
+    });
+    let nodes = steps
+        .into_iter()
+        .zip(drawing.nodes)
+        .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state selected /> })
+        .collect_view();
+    view! {
+        <div class="graph" role="group" aria-label="Workflow" tabindex="0">
+            <div class="graph-sheet" style:width=format!("{width}px") style:height=format!("{height}px")>
+                {lane}
+                <svg width=width height=height aria-hidden="true">
+                    <g transform=format!("translate({MARGIN} {MARGIN})")>{lines}</g>
+                </svg>
+                {nodes}
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn StepNode(
+    step: GraphStep, x: f64, y: f64, state: Option<Callback<String, StepState>>, selected: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let id = StoredValue::new(step.id.clone());
+    let now = Memo::new(move |_| state.map(|state| state.run(id.get_value())));
+    let look = move || now.get().map(Shown::look);
+    let is_selected = move || selected.with(|selected| id.with_value(|id| selected.as_ref() == Some(id))).to_string();
+    let title = step.resource.clone().unwrap_or_else(|| step_verb(step.kind).to_owned());
+    let icon = move || match now.get() {
+        Some(state) => view! { <Icon name=icon_of(state.look()) /> },
+        None => view! { <Icon name=step_icon(step.kind) /> },
+    };
+    let label = move || {
+        let state = now.get().map(|state| format!(", {}", state.title())).unwrap_or_default();
+        format!("{}{state}", id.get_value())
+    };
+    view! {
+        <button
+            type="button" class="graph-node" data-graph-step=step.id data-look=look aria-pressed=is_selected aria-label=label
+            style:left=format!("{x}px") style:top=format!("{y}px")
+            on:click=move |_| selected.update(|selected| {
+                let id = id.get_value();
+                *selected = if selected.as_ref() == Some(&id) { None } else { Some(id) };
+            })
+        >
+            <span class="graph-icon" data-look=look>{icon}</span>
+            <span class="graph-words">
+                <span class="graph-title">{title}</span>
+                <span class="graph-verb">{step_verb(step.kind)}</span>
+            </span>
+        </button>
+    }
+}

@@ -1,0 +1,153 @@
+//! The changes of a plan, grouped by what happens, each with its reason.
+
+use api::{Action, Change, Plan};
+use leptos::prelude::*;
+use serde_json::Value;
+use topology::workflow::Origin;
+
+use crate::ui::Icon;
+
+/// In the order in which people should read them: what takes something away first.
+const GROUPS: [(Action, &str, &str, &str); 5] = [
+    (Action::Delete, "Delete", "to delete", "minus"),
+    (Action::Replace, "Replace", "to replace", "replace"),
+    (Action::Update, "Update", "to update", "pencil"),
+    (Action::Create, "Create", "to create", "plus"),
+    (Action::None, "Unchanged", "unchanged", "check"),
+];
+
+fn word(action: Action) -> &'static str {
+    match action {
+        Action::Create => "create",
+        Action::Update => "update",
+        Action::Replace => "replace",
+        Action::Delete => "delete",
+        Action::None => "none",
+    }
+}
+
+/// `(to create, create, 12)` for every action that happens.
+pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
+    GROUPS
+        .iter()
+        .map(|&(action, _, text, _)| {
+            (text, word(action), plan.changes.iter().filter(|change| change.action == action).count())
+        })
+        .filter(|(_, _, count)| *count > 0)
+        .collect()
+}
+
+/// All of them.
+#[component]
+pub fn Changes(
+    /// The plan.
+    plan: Plan,
+    /// The step that is looked at in the graph; a change selects its resource's first step.
+    selected: RwSignal<Option<String>>,
+) -> impl IntoView {
+    GROUPS
+        .into_iter()
+        .filter_map(|(action, title, _, icon)| {
+            let changes: Vec<Change> = plan.changes.iter().filter(|change| change.action == action).cloned().collect();
+            if changes.is_empty() {
+                return None;
+            }
+            let count = changes.len();
+            let rows = changes
+                .into_iter()
+                .map(|change| {
+                    let step = plan.workflow.as_ref().and_then(|workflow| {
+                        workflow
+                            .steps
+                            .iter()
+                            .find(|step| step.resource.as_deref() == Some(&change.resource))
+                            .map(|step| step.id.clone())
+                    });
+                    view! { <ChangeRow change step selected /> }
+                })
+                .collect_view();
+            Some(view! {
+                <details class="changes" data-action=word(action) open=action != Action::None>
+                    <summary><Icon name=icon /><h2>{title}</h2><span class="meta">{count}</span></summary>
+                    <ul>{rows}</ul>
+                </details>
+            })
+        })
+        .collect_view()
+}
+
+#[component]
+fn ChangeRow(change: Change, step: Option<String>, selected: RwSignal<Option<String>>) -> impl IntoView {
+    let (derived, why) = match &change.origin {
+        Origin::Drawn => (false, None),
+        Origin::Derived { why, .. } => (true, Some(why.clone())),
+    };
+    let because = change.because.clone().or(why);
+    let short = change.resource_type.rsplit("::").next().unwrap_or_default().to_owned();
+    let step = StoredValue::new(step);
+    let is_selected = move || {
+        step.with_value(|step| step.is_some() && selected.with(|selected| selected == step)).to_string()
+    };
+    view! {
+        <li class="change" data-change=change.resource.clone() data-derived=derived.to_string()>
+            <button
+                type="button" class="change-head" aria-pressed=is_selected disabled=step.with_value(Option::is_none)
+                on:click=move |_| selected.update(|selected| {
+                    let step = step.get_value();
+                    *selected = if *selected == step { None } else { step };
+                })
+            >
+                <span class="change-name">{change.resource.clone()}</span>
+                <span class="meta" title=change.resource_type>{short}</span>
+                {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
+            </button>
+            {because.map(|because| view! { <p class="change-because">{because}</p> })}
+            {(!change.properties.is_empty()).then(|| view! {
+                <details class="change-properties">
+                    <summary>
+                        {match change.properties.len() { 1 => String::from("1 property"), many => format!("{many} properties") }}
+                    </summary>
+                    <dl>
+                        {change.properties.into_iter().map(|property| view! {
+                            <dt class="mono">{property.name}</dt>
+                            <dd>
+                                {property.old.map(|old| view! { <code class="old"><span class="sr-only">"Old "</span>{shown(&old)}</code> })}
+                                {property.new.map(|new| view! { <code class="new"><span class="sr-only">"New "</span>{shown(&new)}</code> })}
+                            </dd>
+                        }).collect_view()}
+                    </dl>
+                </details>
+            })}
+        </li>
+    }
+}
+
+/// A value as a person would write it on one line.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(map) if map.len() == 1 => {
+            map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect()
+        }
+        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+            items.iter().map(shown).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::shown;
+
+    #[test]
+    fn values_are_short() {
+        assert_eq!(shown(&json!("debian-12")), "debian-12");
+        assert_eq!(shown(&json!({"get_resource": "net"})), "get_resource: net");
+        assert_eq!(shown(&json!({"get_attr": ["web", "name"]})), "get_attr: web, name");
+        assert_eq!(shown(&json!([{"a": 1}])), r#"[{"a":1}]"#);
+        assert_eq!(shown(&json!(80)), "80");
+    }
+}

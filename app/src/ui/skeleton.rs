@@ -1,0 +1,27 @@
+//! The page's outline while its data comes.
+
+use leptos::prelude::*;
+
+/// So many rows of a list.
+pub fn rows(count: usize) -> AnyView {
+    shapes("skeleton-stack", "row", count)
+}
+
+/// So many cards.
+pub fn cards(count: usize) -> AnyView {
+    shapes("cards", "card", count)
+}
+
+/// One large panel.
+pub fn panel() -> AnyView {
+    shapes("skeleton-stack", "panel", 1)
+}
+
+fn shapes(class: &'static str, shape: &'static str, count: usize) -> AnyView {
+    view! {
+        <div class=class aria-busy="true" aria-label="Loading">
+            {(0..count).map(|_| view! { <div class="skeleton" data-shape=shape></div> }).collect_view()}
+        </div>
+    }
+    .into_any()
+}
