@@ -151,7 +151,11 @@ fn ensure_base() -> Result<()> {
     // As in the image of that name from the registry: packages do not start their services while an image is built.
     let policy = dir.join("policy-rc.d");
     std::fs::write(&policy, "#!/bin/sh\nexit 101\n")?;
-    shell::run_quiet(as_root("install", ["-m", "755"]).arg(&policy).arg(rootfs.join("usr/sbin/policy-rc.d")))?;
+    shell::run_quiet(
+        as_root("install", ["-m", "755"])
+            .arg(&policy)
+            .arg(rootfs.join("usr/sbin/policy-rc.d")),
+    )?;
     let archive = dir.join("rootfs.tar");
     let mut pack = as_root(
         "tar",

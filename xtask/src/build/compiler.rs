@@ -84,6 +84,7 @@ fn add_rustup_target() -> bool {
 
 fn ensure_debian(sysroot: &Path) -> Result<()> {
     apt::install(&DEBIAN_PACKAGES)?;
+    install_linker()?;
     let version = shell::read(&mut cmd(DEBIAN_RUSTC, ["-vV"]))?;
     let made_for = sysroot.join("made-for");
     if holds_std(sysroot) && std::fs::read_to_string(&made_for).is_ok_and(|old| old == version) {
@@ -95,6 +96,20 @@ fn ensure_debian(sysroot: &Path) -> Result<()> {
     fill_sysroot(sysroot, &built, &version)?;
     std::fs::write(&made_for, version)
         .with_context(|| format!("cannot write {}", made_for.display()))
+}
+
+/// Debian's `rust-lld` is a link to the `lld` of a certain LLVM, which nothing pulls in: its package has the file's name.
+fn install_linker() -> Result<()> {
+    let link = Path::new("/usr/bin/rust-lld");
+    if link.exists() {
+        return Ok(());
+    }
+    let target = std::fs::read_link(link).context("rust-web-llvm brought no `rust-lld`")?;
+    let name = target
+        .file_name()
+        .and_then(|name| name.to_str())
+        .context("`rust-lld` leads nowhere")?;
+    apt::install(&[name])
 }
 
 /// Builds `std` as the dependency of a crate that holds nothing, and gives the folder with the libraries.
