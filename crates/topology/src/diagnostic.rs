@@ -1,6 +1,67 @@
 //! What is wrong with a template, and where.
+//!
+//! A diagnostic is made with a path only; [`crate::document::Document::locate`] adds line and column
+//! from the text. So checks and passes need not know where anything stands.
 
 use serde::{Deserialize, Serialize};
+
+/// Every code that this crate gives; each has a page under `docs/errors/`.
+pub const CODES: &[&str] = &[
+    "alias-bomb",
+    "bad-name",
+    "bastion-ambiguous",
+    "bastion-missing",
+    "bastion-picked",
+    "circular-reference",
+    "component-without-host",
+    "connection-count",
+    "constraint-invalid",
+    "duplicate-key",
+    "external-network-picked",
+    "external-network-unknown",
+    "function-arguments",
+    "function-unsupported",
+    "gateway-added",
+    "item-invalid",
+    "merge-key-unsupported",
+    "network-without-subnet",
+    "parameter-invalid",
+    "parameter-missing",
+    "parameter-type-unknown",
+    "port-conflict",
+    "property-constraint",
+    "property-missing",
+    "property-type",
+    "reference-type",
+    "resource-type-missing",
+    "resource-type-not-deployable",
+    "resource-type-unknown",
+    "section-unsupported",
+    "server-without-network",
+    "server-without-port",
+    "several-documents",
+    "software-stays",
+    "template-too-deep",
+    "template-too-large",
+    "unknown-attribute",
+    "unknown-availability-zone",
+    "unknown-external-network",
+    "unknown-flavor",
+    "unknown-image",
+    "unknown-key",
+    "unknown-key-pair",
+    "unknown-network",
+    "unknown-parameter",
+    "unknown-property",
+    "unknown-resource",
+    "update-not-supported",
+    "version-missing",
+    "version-unknown",
+    "wrong-shape",
+    "yaml-key",
+    "yaml-syntax",
+    "yaml-tag",
+];
 
 /// How much a diagnostic matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,8 +95,62 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// An error at a path, without a line yet.
+    pub fn error(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, path, message)
+    }
+
+    /// A warning at a path, without a line yet.
+    pub fn warning(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, path, message)
+    }
+
+    /// Something to know at a path, without a line yet.
+    pub fn info(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Info, code, path, message)
+    }
+
+    fn new(severity: Severity, code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        debug_assert!(CODES.contains(&code), "`{code}` is not in CODES");
+        Diagnostic { severity, code: code.to_owned(), message: message.into(), path: path.into(), line: None, column: None }
+    }
+
+    /// Whether it stops a deployment.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
     /// The resource that this is about, if its path leads into one.
     pub fn resource(&self) -> Option<&str> {
         self.path.strip_prefix("resources.")?.split('.').next()
+    }
+}
+
+/// In the order of the text; what has no line comes last.
+pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|one| (one.line.unwrap_or(u32::MAX), one.column.unwrap_or(u32::MAX), one.severity));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_kebab_case() {
+        assert!(CODES.is_sorted());
+        assert!(CODES.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    }
+
+    #[test]
+    fn every_code_has_a_page() {
+        let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/");
+        let missing: Vec<_> = CODES.iter().filter(|code| !std::path::Path::new(&format!("{pages}{code}.md")).exists()).collect();
+        assert!(missing.is_empty(), "no page for {missing:?}");
+    }
+
+    #[test]
+    fn a_path_into_a_resource_names_it() {
+        assert_eq!(Diagnostic::error("bad-name", "resources.web.properties.image", "").resource(), Some("web"));
+        assert_eq!(Diagnostic::error("bad-name", "outputs.url", "").resource(), None);
     }
 }

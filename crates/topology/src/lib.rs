@@ -8,11 +8,13 @@
 //! Read in this order:
 
 pub mod diagnostic;
-pub mod yaml;
+mod text;
+mod yaml;
 pub mod expr;
 pub mod template;
 pub mod document;
 pub mod types;
+mod constraint;
 pub mod catalog;
 pub mod cloud;
 pub mod validate;

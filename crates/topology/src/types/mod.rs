@@ -9,6 +9,23 @@ use serde_json::Value;
 
 use crate::catalog::CatalogItem;
 
+mod build;
+mod floating_ip;
+mod floating_ip_association;
+mod key_pair;
+mod net;
+mod port;
+mod router;
+mod router_interface;
+mod security_group;
+mod security_group_rule;
+mod server;
+mod ssh_key;
+mod subnet;
+
+pub(crate) use build::*;
+pub use ssh_key::NAME as SSH_KEY;
+
 /// A resource type, described once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceType {
@@ -221,7 +238,21 @@ pub struct Registry {
 impl Registry {
     /// The OpenStack types that we describe.
     pub fn openstack() -> Registry {
-        Registry::default()
+        let described = [
+            server::resource_type(),
+            key_pair::resource_type(),
+            net::resource_type(),
+            subnet::resource_type(),
+            port::resource_type(),
+            router::resource_type(),
+            router_interface::resource_type(),
+            floating_ip::resource_type(),
+            floating_ip_association::resource_type(),
+            security_group::resource_type(),
+            security_group_rule::resource_type(),
+            ssh_key::resource_type(),
+        ];
+        Registry { types: described.into_iter().map(|one| (one.name.clone(), one)).collect() }
     }
 
     /// And the catalogue's items, as `Stackloom::Catalog::<name>`.
@@ -241,5 +272,53 @@ impl Registry {
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &ResourceType> {
         self.types.values()
+    }
+}
+
+impl ResourceType {
+    /// A property by name.
+    pub fn property(&self, name: &str) -> Option<&Property> {
+        self.properties.iter().find(|property| property.name == name)
+    }
+
+    /// Whether it is software on a server.
+    pub fn is_component(&self) -> bool {
+        self.component.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_to_a_type_that_there_is() {
+        fn check(registry: &Registry, owner: &str, property: &Property) {
+            for to in property.reference.iter().flat_map(|reference| &reference.to) {
+                assert!(registry.get(to).is_some(), "{owner}.{} leads to `{to}`", property.name);
+            }
+            match &property.kind {
+                PropertyKind::List { of: Some(item) } => check(registry, owner, item),
+                PropertyKind::Map { of } => of.iter().for_each(|key| check(registry, owner, key)),
+                _ => {}
+            }
+        }
+        let registry = Registry::openstack();
+        assert_eq!(registry.iter().count(), 12);
+        for described in registry.iter() {
+            assert!(!described.title.is_empty() && !described.summary.is_empty(), "{}", described.name);
+            for property in &described.properties {
+                assert!(!property.summary.is_empty(), "{}.{} says nothing of itself", described.name, property.name);
+                check(&registry, &described.name, property);
+            }
+        }
+    }
+
+    #[test]
+    fn a_description_survives_json() {
+        for described in Registry::openstack().iter() {
+            let json = serde_json::to_string(described).unwrap();
+            assert_eq!(&serde_json::from_str::<ResourceType>(&json).unwrap(), described);
+        }
     }
 }

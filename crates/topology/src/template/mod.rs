@@ -4,6 +4,37 @@ use serde_json::Value;
 
 use crate::{expr::Expr, workflow::Marks};
 
+pub(crate) mod read;
+
+/// Versions of HOT that we read, with their code names.
+pub const VERSIONS: [&str; 17] = [
+    "2013-05-23",
+    "2014-10-16",
+    "2015-04-30",
+    "2015-10-15",
+    "2016-04-08",
+    "2016-10-14",
+    "newton",
+    "2017-02-24",
+    "ocata",
+    "2017-09-01",
+    "pike",
+    "2018-03-02",
+    "queens",
+    "2018-08-31",
+    "rocky",
+    "2021-04-16",
+    "wallaby",
+];
+
+/// Parameters that are always there; the engine knows their values.
+pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
+
+/// Whether a word may name a resource, parameter or output.
+pub fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.len() <= 255 && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+}
+
 /// A HOT template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
@@ -93,7 +124,7 @@ pub struct Output {
 }
 
 impl Template {
-    /// A resource by name.
+    /// A resource by name. Looks through all of them: build an index where it is asked often.
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.name == name)
     }

@@ -1,0 +1,235 @@
+//! Whether a value fulfils a constraint; the same for properties, parameters and catalogue inputs.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde_json::Value;
+
+use crate::{
+    text::{did_you_mean, shown},
+    types::{Constraint, PropertyKind},
+};
+
+/// Longest value that patterns are tried on; longer ones fail.
+const PATTERN_VALUE_MAX: usize = 64 * 1024;
+
+/// A pattern, anchored at both ends as Heat does. The error is a sentence.
+pub(crate) fn pattern(pattern: &str) -> Result<regex_lite::Regex, String> {
+    regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$"))
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(pattern)))
+}
+
+/// What is wrong with a value; nothing when it is right.
+pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
+    match constraint {
+        Constraint::AllowedValues(allowed) => {
+            if let Value::Array(items) = value {
+                return items.iter().find_map(|item| problem(constraint, item));
+            }
+            let fits = allowed.iter().any(|one| one == value || as_text(one) == as_text(value));
+            if fits {
+                return None;
+            }
+            let words: Vec<String> = allowed.iter().map(as_text).collect();
+            let near = did_you_mean(&as_text(value), words.iter().map(String::as_str));
+            Some(format!("`{}` is not one of {}{near}", shown(&as_text(value)), words.join(", ")))
+        }
+        Constraint::AllowedPattern(text) => {
+            let value = as_text(value);
+            // A pattern that cannot be read was reported where it stands.
+            let pattern = pattern(text).ok()?;
+            let fits = value.len() <= PATTERN_VALUE_MAX && pattern.is_match(&value);
+            (!fits).then(|| format!("`{}` does not match the pattern `{}`", shown(&value), shown(text)))
+        }
+        Constraint::Length { min, max } => {
+            let (length, unit) = match value {
+                Value::Array(items) => (items.len(), "items"),
+                Value::Object(map) => (map.len(), "entries"),
+                other => (as_text(other).chars().count(), "characters"),
+            };
+            let length = length as u64;
+            if min.is_some_and(|min| length < min) || max.is_some_and(|max| length > max) {
+                let wanted = between(min.map(|n| n.to_string()), max.map(|n| n.to_string()));
+                return Some(format!("it has {length} {unit} and must have {wanted}"));
+            }
+            None
+        }
+        Constraint::Range { min, max } => {
+            let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+            if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
+                let wanted = between(min.map(|n| n.to_string()), max.map(|n| n.to_string()));
+                return Some(format!("{number} is out of range: it must be {wanted}"));
+            }
+            None
+        }
+        Constraint::Custom(name) => custom(name, &as_text(value)),
+    }
+}
+
+fn between(min: Option<String>, max: Option<String>) -> String {
+    match (min, max) {
+        (Some(min), Some(max)) => format!("from {min} to {max}"),
+        (Some(min), None) => format!("at least {min}"),
+        (None, Some(max)) => format!("at most {max}"),
+        (None, None) => "anything".to_owned(),
+    }
+}
+
+/// Heat's named constraints that need no cloud. Others are silent here.
+fn custom(name: &str, value: &str) -> Option<String> {
+    let fits = match name {
+        "ip_addr" => value.parse::<IpAddr>().is_ok(),
+        "net_cidr" => is_cidr(value),
+        "ip_or_cidr" => value.parse::<IpAddr>().is_ok() || is_cidr(value),
+        "mac_addr" => {
+            let parts: Vec<&str> = value.split([':', '-']).collect();
+            parts.len() == 6 && parts.iter().all(|part| part.len() == 2 && part.chars().all(|c| c.is_ascii_hexdigit()))
+        }
+        "dns_name" | "rel_dns_name" | "dns_domain" => is_dns_name(value, name == "dns_domain"),
+        "json_string" => serde_json::from_str::<Value>(value).is_ok(),
+        _ => return None,
+    };
+    let wanted = match name {
+        "ip_addr" => "an IP address such as `10.0.0.5`",
+        "net_cidr" => "a range of addresses such as `10.0.0.0/24`",
+        "ip_or_cidr" => "an IP address or a range such as `10.0.0.0/24`",
+        "mac_addr" => "a MAC address such as `fa:16:3e:00:00:01`",
+        "json_string" => "JSON",
+        _ => "a DNS name",
+    };
+    (!fits).then(|| format!("`{}` is not {wanted}", shown(value)))
+}
+
+fn is_cidr(value: &str) -> bool {
+    let Some((address, length)) = value.split_once('/') else { return false };
+    match (address.parse::<IpAddr>(), length.parse::<u8>()) {
+        (Ok(IpAddr::V4(_)), Ok(length)) => length <= 32,
+        (Ok(IpAddr::V6(_)), Ok(length)) => length <= 128,
+        // Neutron takes masks too.
+        (Ok(IpAddr::V4(_)), Err(_)) => length.parse::<Ipv4Addr>().is_ok(),
+        (Ok(IpAddr::V6(_)), Err(_)) => length.parse::<Ipv6Addr>().is_ok(),
+        _ => false,
+    }
+}
+
+fn is_dns_name(value: &str, absolute: bool) -> bool {
+    let body = value.strip_suffix('.').unwrap_or(value);
+    if absolute && body.len() == value.len() {
+        return false;
+    }
+    !body.is_empty()
+        && value.len() <= 255
+        && body.split('.').all(|label| {
+            !label.is_empty()
+                && label.len() <= 63
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        })
+}
+
+/// What is wrong with the type of a value, as Heat would take it: numbers as text and text as
+/// numbers where they read so. Members of lists and maps are the caller's.
+pub(crate) fn type_problem(kind: &PropertyKind, value: &Value) -> Option<String> {
+    let number = || value.as_f64().or_else(|| value.as_str()?.trim().parse::<f64>().ok()).filter(|number| number.is_finite());
+    let fits = match kind {
+        PropertyKind::String => !value.is_object() && !value.is_array(),
+        PropertyKind::Integer => number().is_some_and(|number| number.fract() == 0.0),
+        PropertyKind::Number => number().is_some(),
+        PropertyKind::Boolean => match value {
+            Value::Bool(_) => true,
+            Value::String(text) => is_boolean_word(text).is_some(),
+            Value::Number(number) => matches!(number.as_i64(), Some(0 | 1)),
+            _ => false,
+        },
+        PropertyKind::List { .. } => value.is_array() || value.is_string(),
+        PropertyKind::Map { .. } => value.is_object() || value.as_str().is_some_and(|text| text.trim_start().starts_with('{')),
+        PropertyKind::Any => true,
+    };
+    let given = match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a map".to_owned(),
+        other => format!("`{}`", shown(&as_text(other))),
+    };
+    (!fits).then(|| format!("it takes {}, not {given}", kind_name(kind)))
+}
+
+/// Words that Heat takes for booleans.
+pub(crate) fn is_boolean_word(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "t" | "true" | "on" | "y" | "yes" | "1" => Some(true),
+        "f" | "false" | "off" | "n" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// For messages.
+pub(crate) fn kind_name(kind: &PropertyKind) -> &'static str {
+    match kind {
+        PropertyKind::String => "text",
+        PropertyKind::Integer => "a whole number",
+        PropertyKind::Number => "a number",
+        PropertyKind::Boolean => "`true` or `false`",
+        PropertyKind::List { .. } => "a list",
+        PropertyKind::Map { .. } => "a map",
+        PropertyKind::Any => "anything",
+    }
+}
+
+/// A scalar's text; JSON for the rest.
+pub(crate) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn constraints_say_what_is_wrong() {
+        let allowed = Constraint::AllowedValues(vec![json!("ingress"), json!("egress")]);
+        assert_eq!(problem(&allowed, &json!("egress")), None);
+        assert_eq!(problem(&allowed, &json!("egres")).unwrap(), "`egres` is not one of ingress, egress; did you mean `egress`?");
+        let pattern = Constraint::AllowedPattern("[a-z]+".into());
+        assert_eq!(problem(&pattern, &json!("abc")), None);
+        assert_eq!(problem(&pattern, &json!("abc1")).unwrap(), "`abc1` does not match the pattern `[a-z]+`");
+        let length = Constraint::Length { min: Some(2), max: Some(3) };
+        assert_eq!(problem(&length, &json!("ab")), None);
+        assert_eq!(problem(&length, &json!("äöüß")).unwrap(), "it has 4 characters and must have from 2 to 3");
+        let range = Constraint::Range { min: Some(1.0), max: None };
+        assert_eq!(problem(&range, &json!("7")), None);
+        assert_eq!(problem(&range, &json!(0)).unwrap(), "0 is out of range: it must be at least 1");
+    }
+
+    #[test]
+    fn named_constraints_know_addresses() {
+        for (name, right, wrong) in [
+            ("ip_addr", "fe80::1", "10.0.0.256"),
+            ("net_cidr", "10.0.0.0/24", "10.0.0.0/33"),
+            ("net_cidr", "10.0.0.0/255.255.255.0", "10.0.0.0"),
+            ("ip_or_cidr", "10.0.0.1", "ten"),
+            ("mac_addr", "fa:16:3e:00:00:01", "fa:16"),
+            ("dns_name", "a-b.example", "-a.example"),
+            ("dns_domain", "example.org.", "example.org"),
+            ("json_string", "{}", "{"),
+        ] {
+            assert_eq!(custom(name, right), None);
+            assert!(custom(name, wrong).is_some(), "{name} {wrong}");
+        }
+        assert_eq!(custom("nova.flavor", "anything"), None, "needs a cloud");
+    }
+
+    #[test]
+    fn types_are_taken_as_heat_takes_them() {
+        assert_eq!(type_problem(&PropertyKind::Integer, &json!("80")), None);
+        assert_eq!(type_problem(&PropertyKind::String, &json!(80)), None);
+        assert_eq!(type_problem(&PropertyKind::Boolean, &json!("yes")), None);
+        assert_eq!(type_problem(&PropertyKind::Integer, &json!("eighty")).unwrap(), "it takes a whole number, not `eighty`");
+        assert_eq!(type_problem(&PropertyKind::Map { of: vec![] }, &json!([1])).unwrap(), "it takes a map, not a list");
+    }
+}

@@ -1,0 +1,224 @@
+//! A template's text with its model, and edits that touch only the lines they must.
+//!
+//! The text is the truth. An edit is a splice of the text at positions that the positioned tree
+//! gives; then the text is parsed again. Comments, order and formatting of the rest stay byte for byte.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    diagnostic::{self, Diagnostic},
+    template::{Position, Template, read},
+    text::Lines,
+    yaml::{self, Node, Tree},
+};
+
+mod edit;
+mod references;
+mod remove;
+mod set;
+mod splice;
+
+/// A template as text and model. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Document {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    text: String,
+    lines: Lines,
+    tree: Tree,
+    template: Template,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The text is the truth.
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.text == other.inner.text
+    }
+}
+
+/// A change that the canvas or a form makes. Values are HOT in JSON form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// Append a resource.
+    AddResource {
+        /// Unique in the template.
+        name: String,
+        /// Its type.
+        resource_type: String,
+        /// A JSON object of properties.
+        properties: Value,
+    },
+    /// Remove a resource; references to it are removed too where they can be (list items, optional
+    /// properties, `depends_on`).
+    RemoveResource {
+        /// Its name.
+        name: String,
+    },
+    /// Rename it; references follow.
+    RenameResource {
+        /// Its name now.
+        from: String,
+        /// Its new name.
+        to: String,
+    },
+    /// Set what stands at a path, making the maps on the way; `["resources", "web", "properties", "image"]`.
+    /// A number in the path is a list index; an index one past the end appends.
+    Set {
+        /// From the top of the template.
+        path: Vec<String>,
+        /// The value.
+        value: Value,
+    },
+    /// Remove what stands at a path, and maps and lists that become empty by it (not `resources` itself).
+    Remove {
+        /// From the top of the template.
+        path: Vec<String>,
+    },
+}
+
+/// Why an edit was refused; the document is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The text has a syntax error, so positions cannot be trusted.
+    #[error("the template has a syntax error on line {line}; mend it in the code view first")]
+    Syntax {
+        /// 1-based.
+        line: u32,
+    },
+    /// There is no such thing.
+    #[error("there is no `{0}` in the template")]
+    NotFound(String),
+    /// The name is taken.
+    #[error("`{0}` exists already; choose another name")]
+    NameTaken(String),
+    /// The text is written in a way that the edit cannot be made in.
+    #[error("this cannot be changed here: {0}; change it in the code view")]
+    NotPossible(String),
+    /// Not a name.
+    #[error("`{0}` cannot be a name: use letters, digits, `_`, `-` and `.`")]
+    BadName(String),
+}
+
+impl Document {
+    /// Never fails: see [`Document::diagnostics`].
+    pub fn parse(text: impl Into<String>) -> Document {
+        let text = text.into();
+        let tree = yaml::parse(&text);
+        let lines = Lines::of(&text);
+        let (template, mut diagnostics) = read::read(&text, &lines, &tree);
+        diagnostic::sort(&mut diagnostics);
+        Document { inner: Arc::new(Inner { text, lines, tree, template, diagnostics }) }
+    }
+
+    /// The text, byte for byte.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+
+    /// The model; what could not be understood is missing from it.
+    pub fn template(&self) -> &Template {
+        &self.inner.template
+    }
+
+    /// Problems of syntax and structure; `validate::validate` adds those of meaning.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.inner.diagnostics
+    }
+
+    /// Whether the text could be read to its end, so that it may be edited.
+    pub fn is_readable(&self) -> bool {
+        !self.inner.tree.problems.iter().any(|problem| problem.fatal)
+    }
+
+    /// The document after an edit.
+    ///
+    /// # Errors
+    /// See [`EditError`]; the edit is then not applied at all.
+    pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
+        if let Some(problem) = self.inner.tree.problems.iter().find(|problem| problem.fatal) {
+            return Err(EditError::Syntax { line: self.inner.lines.line(problem.at) });
+        }
+        edit::apply(self, edit)
+    }
+
+    /// 1-based lines `(first, last)` of what stands at a path.
+    pub fn lines(&self, path: &[&str]) -> Option<(u32, u32)> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        let mut span = node.span.clone();
+        for segment in path {
+            if let Some(entry) = node.entry(segment) {
+                span = entry.key_span.start..entry.value.span.end.max(entry.after_colon);
+                node = &entry.value;
+            } else {
+                let item = node.items()?.get(segment.parse::<usize>().ok()?)?;
+                span = item.start..item.value.span.end;
+                node = &item.value;
+            }
+        }
+        Some((self.inner.lines.line(span.start), self.inner.lines.line(span.end)))
+    }
+
+    /// What stands at a path, in HOT form: `None` where there is nothing.
+    pub fn value(&self, path: &[&str]) -> Option<Value> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        for segment in path {
+            node = match node.entry(segment) {
+                Some(entry) => &entry.value,
+                None => &node.items()?.get(segment.parse::<usize>().ok()?)?.value,
+            };
+        }
+        Some(node.to_json())
+    }
+
+    /// The place of a dotted path, or of the deepest part of it that there is.
+    pub fn position(&self, path: &str) -> Option<Position> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        let mut rest = path;
+        let mut at = None;
+        while !rest.is_empty() {
+            // Names may hold dots: the longest key that fits is meant.
+            let entry = node
+                .entries()
+                .unwrap_or_default()
+                .iter()
+                .filter(|entry| strip_segment(rest, &entry.key).is_some())
+                .max_by_key(|entry| entry.key.len());
+            if let Some(entry) = entry {
+                rest = strip_segment(rest, &entry.key)?;
+                (at, node) = (Some(entry.key_span.start), &entry.value);
+                continue;
+            }
+            let (index, after) = rest.split_once('.').unwrap_or((rest, ""));
+            let Some(item) = index.parse::<usize>().ok().and_then(|index| node.items()?.get(index)) else { break };
+            (at, node, rest) = (Some(item.value.span.start), &item.value, after);
+        }
+        at.map(|at| self.inner.lines.position(&self.inner.text, at))
+    }
+
+    /// Give a diagnostic its line and column.
+    pub fn locate(&self, diagnostic: &mut Diagnostic) {
+        if diagnostic.line.is_none()
+            && let Some(position) = self.position(&diagnostic.path)
+        {
+            (diagnostic.line, diagnostic.column) = (Some(position.line), Some(position.column));
+        }
+    }
+
+    fn root(&self) -> Option<&Node> {
+        self.inner.tree.root.as_ref()
+    }
+}
+
+fn strip_segment<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(key)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Where a template mentions a resource: `get_resource`, `get_attr`, `depends_on`.
+
+use std::{ops::Range, sync::OnceLock};
+
+use crate::{
+    expr,
+    types::Registry,
+    yaml::{Entry, Kind, Node},
+};
+
+/// The scalar that names the resource, if the node is a call that names one.
+fn named(node: &Node) -> Option<&Node> {
+    let Kind::Map(entries) = &node.kind else { return None };
+    let [only] = entries.as_slice() else { return None };
+    match only.key.as_str() {
+        "get_resource" => Some(&only.value),
+        "get_attr" => only.value.items()?.first().map(|item| &item.value),
+        _ => None,
+    }
+}
+
+fn is(node: &Node, name: &str) -> bool {
+    matches!(&node.kind, Kind::Scalar(text) if text == name)
+}
+
+/// Places of the resource's name, that of its definition aside.
+pub(super) fn mentions(root: &Node, name: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for resource in entries_of(root, "resources") {
+        for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
+            if key == "depends_on" {
+                let items = value.items().unwrap_or_default().iter().map(|item| &item.value);
+                found.extend(items.chain([value]).filter(|node| is(node, name)).map(|node| node.span.clone()));
+            } else {
+                walk(value, name, &mut found);
+            }
+        }
+    }
+    for output in entries_of(root, "outputs") {
+        walk(&output.value, name, &mut found);
+    }
+    found
+}
+
+fn walk(node: &Node, name: &str, found: &mut Vec<Range<usize>>) {
+    if let Some(word) = named(node).filter(|word| is(word, name)) {
+        found.push(word.span.clone());
+    }
+    match &node.kind {
+        Kind::Map(entries) => entries.iter().for_each(|entry| walk(&entry.value, name, found)),
+        Kind::List(items) => items.iter().for_each(|item| walk(&item.value, name, found)),
+        _ => {}
+    }
+}
+
+fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
+    root.entry(section).and_then(|entry| entry.value.entries()).unwrap_or_default()
+}
+
+/// Paths to remove so that nothing mentions the resource any more: the list item that does, else the
+/// optional property, else the output. Required properties keep the mention, and a diagnostic says so.
+pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for resource in entries_of(root, "resources").iter().filter(|resource| resource.key != name) {
+        let of = |rest: &[&str]| -> Vec<String> {
+            ["resources", &resource.key].iter().chain(rest).map(|segment| (*segment).to_owned()).collect()
+        };
+        let kind = resource.value.entry("type").and_then(|entry| entry.value.scalar());
+        let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default();
+        for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
+            match key.as_str() {
+                "depends_on" if is(value, name) => paths.push(of(&["depends_on"])),
+                "depends_on" => {
+                    for (index, item) in value.items().unwrap_or_default().iter().enumerate() {
+                        if is(&item.value, name) {
+                            paths.push(of(&["depends_on", &index.to_string()]));
+                        }
+                    }
+                }
+                "properties" => {
+                    for property in value.entries().unwrap_or_default() {
+                        let path = of(&["properties", &property.key]);
+                        if units(&property.value, &path, name, &mut paths) && !is_required(kind, &property.key) {
+                            paths.push(path);
+                        }
+                    }
+                }
+                _ => {
+                    let path = of(&[key]);
+                    if units(value, &path, name, &mut paths) {
+                        paths.push(path);
+                    }
+                }
+            }
+        }
+    }
+    for output in entries_of(root, "outputs") {
+        let mut mentions = Vec::new();
+        walk(&output.value, name, &mut mentions);
+        if !mentions.is_empty() {
+            paths.push(vec!["outputs".to_owned(), output.key.clone()]);
+        }
+    }
+    paths
+}
+
+/// Collect list items that mention it. True: it is mentioned, but in no list item of its own.
+fn units(node: &Node, path: &[String], name: &str, paths: &mut Vec<Vec<String>>) -> bool {
+    if named(node).is_some_and(|word| is(word, name)) {
+        return true;
+    }
+    let below = |key: String| path.iter().cloned().chain([key]).collect::<Vec<_>>();
+    match &node.kind {
+        Kind::Map(entries) => {
+            // The arguments of a call are one thing: none can be taken out.
+            if let [only] = entries.as_slice()
+                && expr::is_function(&only.key)
+            {
+                let mut mentions = Vec::new();
+                walk(&only.value, name, &mut mentions);
+                return !mentions.is_empty();
+            }
+            let mut direct = false;
+            for entry in entries {
+                direct |= units(&entry.value, &below(entry.key.clone()), name, paths);
+            }
+            direct
+        }
+        Kind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let path = below(index.to_string());
+                if units(&item.value, &path, name, paths) {
+                    paths.push(path);
+                }
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
+fn is_required(resource_type: &str, property: &str) -> bool {
+    static TYPES: OnceLock<Registry> = OnceLock::new();
+    match TYPES.get_or_init(Registry::openstack).get(resource_type) {
+        Some(described) => described.property(property).is_some_and(|property| property.required),
+        // Catalogue items are not known here; each requires its host and nothing else that is a reference.
+        None => property == "host",
+    }
+}

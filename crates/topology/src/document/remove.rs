@@ -1,0 +1,159 @@
+//! Splices that take entries and items away.
+//!
+//! Many can go at once: they are marked in the tree first, containers that become empty are marked
+//! too, and then each container gives the splices for its own marked children.
+
+use std::collections::BTreeMap;
+
+use super::{
+    EditError,
+    splice::{Page, Splice},
+};
+use crate::yaml::{Kind, Node, Style};
+
+/// Which children go, by index.
+#[derive(Default)]
+struct Mark {
+    gone: bool,
+    below: BTreeMap<usize, Mark>,
+}
+
+/// Splices that remove what stands at `paths`, and what becomes empty by it; `resources` itself stays.
+pub(super) fn remove(text: &str, root: &Node, paths: &[Vec<String>]) -> Result<Vec<Splice>, EditError> {
+    let mut marks = Mark::default();
+    for path in paths {
+        let mut mark = &mut marks;
+        let mut node = root;
+        for segment in path {
+            if matches!(node.kind, Kind::Alias(_)) {
+                return Err(EditError::NotPossible(format!("`{}` stands behind a YAML alias", path.join("."))));
+            }
+            let index = child_index(node, segment).ok_or_else(|| EditError::NotFound(path.join(".")))?;
+            node = child(node, index);
+            mark = mark.below.entry(index).or_default();
+        }
+        mark.gone = true;
+    }
+    prune(root, &mut marks, true);
+    let mut splices = Vec::new();
+    collect(text, root, &marks, &mut splices);
+    Ok(splices)
+}
+
+fn child_index(node: &Node, segment: &str) -> Option<usize> {
+    match &node.kind {
+        Kind::Map(entries) => entries.iter().position(|entry| entry.key == segment),
+        Kind::List(items) => segment.parse().ok().filter(|index| *index < items.len()),
+        _ => None,
+    }
+}
+
+fn child(node: &Node, index: usize) -> &Node {
+    match &node.kind {
+        Kind::Map(entries) => &entries[index].value,
+        Kind::List(items) => &items[index].value,
+        _ => node,
+    }
+}
+
+/// Start and end of a child in the text.
+fn bounds(node: &Node, index: usize) -> (usize, usize) {
+    match &node.kind {
+        Kind::Map(entries) => {
+            let entry = &entries[index];
+            (entry.key_span.start, entry.value.span.end.max(entry.after_colon))
+        }
+        Kind::List(items) => (items[index].start, items[index].value.span.end),
+        _ => (node.span.start, node.span.end),
+    }
+}
+
+fn count(node: &Node) -> usize {
+    match &node.kind {
+        Kind::Map(entries) => entries.len(),
+        Kind::List(items) => items.len(),
+        _ => 0,
+    }
+}
+
+/// Mark what becomes empty. True: nothing is left of `node`.
+fn prune(node: &Node, mark: &mut Mark, top: bool) -> bool {
+    for (index, below) in &mut mark.below {
+        let stays = top && matches!(&node.kind, Kind::Map(entries) if entries[*index].key == "resources");
+        if !below.gone {
+            let empty = prune(child(node, *index), below, false);
+            below.gone = empty && !stays;
+        }
+    }
+    let gone = mark.below.values().filter(|below| below.gone).count();
+    gone > 0 && gone == count(node)
+}
+
+fn collect(text: &str, node: &Node, mark: &Mark, splices: &mut Vec<Splice>) {
+    let gone = |index: usize| mark.below.get(&index).is_some_and(|below| below.gone);
+    let total = count(node);
+    let block = node.style == Style::Block;
+    let mut index = 0;
+    while index < total {
+        if gone(index) {
+            if block {
+                index = block_child(text, node, index, &gone, splices);
+                continue;
+            }
+            splices.push(flow_child(node, index, total, &gone));
+        } else if let Some(below) = mark.below.get(&index) {
+            collect(text, child(node, index), below, splices);
+        }
+        index += 1;
+    }
+}
+
+/// A child of `{...}` or `[...]`, with the comma that it no longer needs.
+fn flow_child(node: &Node, index: usize, total: usize, gone: &dyn Fn(usize) -> bool) -> Splice {
+    let (start, end) = bounds(node, index);
+    if (0..index).any(|before| !gone(before)) {
+        return Splice::delete(bounds(node, index - 1).1..end);
+    }
+    if index + 1 < total { Splice::delete(start..bounds(node, index + 1).0) } else { Splice::delete(start..end) }
+}
+
+/// A child in lines. Returns the next index to look at.
+fn block_child(text: &str, node: &Node, index: usize, gone: &dyn Fn(usize) -> bool, splices: &mut Vec<Splice>) -> usize {
+    let page = Page(text);
+    let (start, end) = bounds(node, index);
+    if !page.before(start).trim_matches([' ', '\u{feff}']).is_empty() {
+        // It shares its line with a dash: the next one that stays moves up.
+        let next = (index + 1..count(node)).find(|next| !gone(*next));
+        let until = next.map_or(end, |next| bounds(node, next).0);
+        splices.push(Splice::delete(start..until));
+        return next.unwrap_or(count(node));
+    }
+    let column = page.column(start);
+    let mut from = page.line_start(start);
+    let last_line_end = page.entry_end(end, column);
+    let mut until = page.next_line(last_line_end);
+    if index == 0 && count(node) > 1 && !gone(1) && until < text.len() && page.is_blank_line(until) {
+        until = page.next_line(until);
+    }
+    if from > 0 && page.is_blank_line(from - 1) && page.line_start(from - 1) > 0 && ends_group(page, until, column) {
+        from = page.line_start(from - 1);
+    }
+    if until == text.len() && !text.ends_with('\n') && from > 0 {
+        from -= 1;
+        if text[..from].ends_with('\r') {
+            from -= 1;
+        }
+    }
+    splices.push(Splice::delete(from..until));
+    index + 1
+}
+
+/// Whether the line at `at` is blank, or belongs to something further out, or there is none: then a
+/// blank line before the removed entry has nothing left to separate.
+fn ends_group(page: Page<'_>, at: usize, column: usize) -> bool {
+    if at >= page.0.len() || page.is_blank_line(at) {
+        return true;
+    }
+    let line = page.line(at);
+    line.len() - line.trim_start_matches(' ').len() < column
+}

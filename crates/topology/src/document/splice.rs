@@ -1,0 +1,102 @@
+//! Splices of text, and the lines around a place.
+
+use std::ops::Range;
+
+/// Put `text` in place of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Splice {
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+impl Splice {
+    pub fn replace(range: Range<usize>, text: impl Into<String>) -> Splice {
+        Splice { range, text: text.into() }
+    }
+
+    pub fn insert(at: usize, text: impl Into<String>) -> Splice {
+        Splice { range: at..at, text: text.into() }
+    }
+
+    pub fn delete(range: Range<usize>) -> Splice {
+        Splice { range, text: String::new() }
+    }
+}
+
+/// The text after all splices. They must not overlap. New line ends follow the text's own.
+pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
+    splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+    let windows = text.contains("\r\n");
+    let mut out = String::with_capacity(text.len() + splices.iter().map(|splice| splice.text.len()).sum::<usize>());
+    let mut done = 0;
+    for splice in splices {
+        let start = splice.range.start.max(done);
+        out.push_str(&text[done..start]);
+        if windows {
+            out.push_str(&splice.text.replace('\n', "\r\n"));
+        } else {
+            out.push_str(&splice.text);
+        }
+        done = splice.range.end.max(start);
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// Lines of a text, by byte offsets.
+#[derive(Clone, Copy)]
+pub(super) struct Page<'t>(pub &'t str);
+
+impl<'t> Page<'t> {
+    pub fn line_start(self, at: usize) -> usize {
+        self.0[..at].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    /// Before the line end.
+    pub fn line_end(self, at: usize) -> usize {
+        let end = self.0[at..].find('\n').map_or(self.0.len(), |newline| at + newline);
+        if end > at && self.0.as_bytes()[end - 1] == b'\r' { end - 1 } else { end }
+    }
+
+    /// After the line end.
+    pub fn next_line(self, at: usize) -> usize {
+        self.0[at..].find('\n').map_or(self.0.len(), |newline| at + newline + 1)
+    }
+
+    /// The line that `at` is in, without its end.
+    pub fn line(self, at: usize) -> &'t str {
+        &self.0[self.line_start(at)..self.line_end(at)]
+    }
+
+    /// In characters, from 0.
+    pub fn column(self, at: usize) -> usize {
+        self.0[self.line_start(at)..at].chars().filter(|c| *c != '\u{feff}').count()
+    }
+
+    /// What stands before `at` on its line.
+    pub fn before(self, at: usize) -> &'t str {
+        &self.0[self.line_start(at)..at]
+    }
+
+    /// The end of the last line that belongs to a block entry which ends at `at` and stands at `column`:
+    /// comments that are indented deeper go with it.
+    pub fn entry_end(self, at: usize, column: usize) -> usize {
+        let mut end = self.line_end(at);
+        loop {
+            let next = self.next_line(end);
+            if next >= self.0.len() || next <= end {
+                return end;
+            }
+            let line = self.line(next);
+            let body = line.trim_start_matches(' ');
+            if !body.starts_with('#') || line.len() - body.len() <= column {
+                return end;
+            }
+            end = self.line_end(next);
+        }
+    }
+
+    pub fn is_blank_line(self, at: usize) -> bool {
+        self.line(at).trim().is_empty()
+    }
+}

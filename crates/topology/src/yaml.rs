@@ -1,1 +1,0 @@
-//! YAML text to a tree with positions, within limits.

@@ -1,0 +1,92 @@
+//! Plain scalars: what a word without quotes means.
+//!
+//! YAML 1.1, because Heat reads templates with PyYAML: `yes` is a boolean, `0755` is octal. Dates
+//! stay text, as in Heat. Sexagesimal numbers (`1:30`) stay text, which nobody misses.
+
+use serde_json::{Number, Value};
+
+/// The value of a plain scalar.
+pub(crate) fn resolve(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Value::Bool(true),
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Value::Bool(false),
+        _ => {}
+    }
+    number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+fn number(text: &str) -> Option<Number> {
+    let first = text.as_bytes()[0];
+    if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {
+        return None;
+    }
+    let (negative, digits) = match first {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let plain: String = digits.chars().filter(|c| *c != '_').collect();
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || plain.is_empty() {
+        return None;
+    }
+    let radix = |digits: &str, radix: u32| {
+        let value = i64::from_str_radix(digits, radix).ok()?;
+        digits.chars().all(|c| c.is_digit(radix)).then(|| Number::from(if negative { -value } else { value }))
+    };
+    if let Some(hex) = plain.strip_prefix("0x") {
+        return radix(hex, 16);
+    }
+    if let Some(binary) = plain.strip_prefix("0b") {
+        return radix(binary, 2);
+    }
+    if plain.len() > 1 && plain.starts_with('0') && plain.chars().all(|c| c.is_ascii_digit()) {
+        return radix(&plain[1..], 8);
+    }
+    if plain.chars().all(|c| c.is_ascii_digit()) {
+        let signed = if negative { format!("-{plain}") } else { plain.clone() };
+        return signed.parse::<i64>().map(Number::from).or_else(|_| signed.parse::<u64>().map(Number::from)).ok();
+    }
+    let is_float = plain.contains('.')
+        && plain.chars().any(|c| c.is_ascii_digit())
+        && plain.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
+    if !is_float {
+        return None;
+    }
+    let value: f64 = plain.parse().ok()?;
+    Number::from_f64(if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn plain_words_mean_what_heat_thinks() {
+        for (text, value) in [
+            ("", json!(null)),
+            ("yes", json!(true)),
+            ("Off", json!(false)),
+            ("80", json!(80)),
+            ("-5", json!(-5)),
+            ("0755", json!(493)),
+            ("0x1F", json!(31)),
+            ("1_000", json!(1000)),
+            ("1.5", json!(1.5)),
+            (".5", json!(0.5)),
+            ("1.2.3.4", json!("1.2.3.4")),
+            ("10.0.0.0/24", json!("10.0.0.0/24")),
+            ("2021-04-16", json!("2021-04-16")),
+            ("1:30", json!("1:30")),
+            ("-", json!("-")),
+            ("+", json!("+")),
+            (".", json!(".")),
+            ("09", json!("09")),
+            ("m1.small", json!("m1.small")),
+            ("99999999999999999999", json!("99999999999999999999")),
+        ] {
+            assert_eq!(resolve(text), value, "{text}");
+        }
+    }
+}

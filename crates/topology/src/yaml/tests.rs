@@ -1,0 +1,126 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn json_of(text: &str) -> Value {
+    let tree = parse(text);
+    assert!(tree.problems.is_empty(), "{text}: {:?}", tree.problems);
+    tree.root.map_or(Value::Null, |root| root.to_json())
+}
+
+fn at<'t>(text: &'t str, node: &Node) -> &'t str {
+    &text[node.span.clone()]
+}
+
+#[test]
+fn every_node_knows_its_bytes() {
+    let text = "# c\nö: 1 # x\nb:\n- x\n- {k: v, l: [1,2]}\n  # trailing\n\nd: |\n  hello\n  wörld\n\n# comment\ne: &A\n  f: 'q''r'\n\
+                g: *A\nempty:\ni: !!str 5\nj: plain\n  more   # c\nnested:\n  -\n  - - 1\n    - 2\n";
+    let tree = parse(text);
+    assert!(tree.problems.is_empty(), "{:?}", tree.problems);
+    let root = tree.root.unwrap();
+    let of = |key: &str| at(text, &root.entry(key).unwrap().value);
+    assert_eq!(of("ö"), "1");
+    assert_eq!(of("b"), "- x\n- {k: v, l: [1,2]}");
+    assert_eq!(of("d"), "|\n  hello\n  wörld");
+    assert_eq!(of("e"), "&A\n  f: 'q''r'");
+    assert_eq!(of("g"), "*A");
+    assert_eq!(of("empty"), "");
+    assert_eq!(of("i"), "!!str 5");
+    assert_eq!(of("j"), "plain\n  more");
+    assert_eq!(of("nested"), "-\n  - - 1\n    - 2");
+    let items = root.entry("nested").unwrap().value.items().unwrap();
+    assert_eq!(&text[items[1].start..items[1].start + 3], "- -");
+    assert_eq!(root.entry("g").unwrap().value.to_json(), json!({"f": "q'r"}));
+    assert_eq!(root.entry("i").unwrap().value.to_json(), json!("5"));
+    assert_eq!(root.entry("nested").unwrap().value.to_json(), json!([null, [1, 2]]));
+}
+
+#[test]
+fn windows_line_ends_and_json_are_yaml_too() {
+    assert_eq!(json_of("a:\r\n  b: 1\r\n  c: |\r\n    t\r\n"), json!({"a": {"b": 1, "c": "t\n"}}));
+    assert_eq!(json_of("{\"a\": {\"b\": [1, null]}}"), json!({"a": {"b": [1, null]}}));
+}
+
+#[test]
+fn a_syntax_error_keeps_what_stands_before_it() {
+    let tree = parse("a: 1\nb:\n  c: 2\n  d: \"no end\n");
+    assert_eq!(tree.problems.len(), 1);
+    assert_eq!(tree.problems[0].code, "yaml-syntax");
+    assert_eq!(tree.root.unwrap().to_json(), json!({"a": 1, "b": {"c": 2, "d": null}}));
+}
+
+#[test]
+fn a_key_may_stand_once_only() {
+    let text = "a: 1\nb: 2\na: 3\n";
+    let tree = parse(text);
+    assert_eq!((tree.problems[0].code, tree.problems[0].at), ("duplicate-key", 10));
+    assert_eq!(tree.root.unwrap().to_json(), json!({"a": 1, "b": 2}));
+}
+
+#[test]
+fn hostile_texts_are_answered_at_once() {
+    let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| format!("{text}a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1));
+    assert_eq!(parse(&bomb).problems[0].code, "alias-bomb");
+    assert_eq!(parse(&"x".repeat(10 << 20)).problems[0].code, "template-too-large");
+    for open in ["[", "{a: ", "- ", "? "] {
+        let tree = parse(&open.repeat(100_000));
+        assert!(tree.problems.iter().any(|problem| problem.fatal), "{open}");
+    }
+    assert_eq!(parse("a: &a [*a]").problems[0].code, "yaml-syntax");
+    assert_eq!(parse("a: 1\n---\nb: 2").problems[0].code, "several-documents");
+    assert_eq!(parse("a: !Ref b").problems[0].code, "yaml-tag");
+    assert_eq!(parse("? [a]\n: b").problems[0].code, "yaml-key");
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "[a-z]{1,6}",
+        "[ -~]{0,12}",
+        "\\PC{0,8}",
+        "[a-z#: -]{0,6}\n[a-z: ]{0,6}\n?",
+        Just("true".to_owned()),
+        Just("0755".to_owned()),
+        Just("1e5".to_owned()),
+        Just("".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        text.clone().prop_map(Value::String),
+        any::<i64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+        (-1e9..1e9f64).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::vec((text.clone(), inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(value in value(), step in 2usize..5) {
+        let text = write::entry("key", &value, 0, step);
+        prop_assert_eq!(json_of(&text), json!({"key": value}), "{}", text);
+        let text = write::item(&value, 0, step);
+        prop_assert_eq!(json_of(&text), json!([value]), "{}", text);
+        let text = write::flow(&value);
+        prop_assert_eq!(json_of(&text), value, "{}", text);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "[a-c:\\-\\[\\]{}&*!|>'\"#%?, \n\t]{0,60}") {
+        let tree = parse(&text);
+        if let Some(root) = tree.root {
+            prop_assert!(text.get(root.span.clone()).is_some());
+            let _ = root.to_json();
+        }
+    }
+
+    #[test]
+    fn nor_any_unicode(text in "\\PC{0,40}") {
+        let _ = parse(&text);
+    }
+}
