@@ -1,9 +1,146 @@
-//! benchs
-use anyhow::Result;
+//! `cargo xtask bench`: the figures that we promise to watch, one line each: name, value, unit.
+//!
+//! Times depend on the machine; sizes do not. Figures go to standard output, all else to standard error, so that
+//! `cargo xtask bench > figures` keeps the figures alone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::server::Server;
+use crate::shell::{self, cargo};
+use crate::{build, clouds, docker, http, needs, paths};
+
 /// Options of `bench`.
 #[derive(clap::Args)]
-pub struct Options {}
-/// Runs.
-pub fn run(_: &Options) -> Result<()> {
+pub struct Options {
+    /// Which figures; all when none is named.
+    figures: Vec<Figure>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Figure {
+    /// Text to workflow.
+    Compile,
+    /// What the browser loads first.
+    Page,
+    /// What the server takes when nobody uses it.
+    Memory,
+    /// A log line's way from the sandbox to the browser.
+    Log,
+}
+
+/// Measures.
+pub fn run(options: &Options) -> Result<()> {
+    use clap::ValueEnum;
+    needs::ensure(&needs::for_running())?;
+    let figures = if options.figures.is_empty() {
+        Figure::value_variants()
+    } else {
+        &options.figures
+    };
+    for figure in figures {
+        match figure {
+            Figure::Compile => compile()?,
+            Figure::Page => page()?,
+            Figure::Memory => memory()?,
+            Figure::Log => log()?,
+        }
+    }
     Ok(())
+}
+
+fn compile() -> Result<()> {
+    let args = [
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "topology",
+        "--example",
+        "compile",
+        "--",
+        "75",
+        "1000",
+    ];
+    for line in shell::read(&mut cargo(args))?.lines() {
+        let (size, time_ms) = line
+            .split_once(' ')
+            .context("the example prints `<size> <milliseconds>`")?;
+        figure(&format!("compile, {size} resources"), time_ms, "ms");
+    }
+    Ok(())
+}
+
+fn page() -> Result<()> {
+    build::site(build::Speed::Release, true)?;
+    let size = |suffix: &str| -> Result<f64> {
+        let files = ["stackloom.wasm", "stackloom.js"];
+        let bytes = files.iter().map(|file| {
+            let path = paths::pkg().join(format!("{file}{suffix}"));
+            path.metadata()
+                .map(|meta| meta.len())
+                .with_context(|| format!("there is no {}", path.display()))
+        });
+        Ok(bytes.sum::<Result<u64>>()? as f64 / 1000.0)
+    };
+    figure(
+        "first page, wasm and js",
+        &format!("{:.0}", size("")?),
+        "kB",
+    );
+    figure(
+        "first page, wasm and js, brotli",
+        &format!("{:.0}", size(".br")?),
+        "kB",
+    );
+    Ok(())
+}
+
+fn memory() -> Result<()> {
+    let programs = build::programs(build::Profile::Release)?;
+    let dir = paths::target().join("bench");
+    if dir.is_dir() {
+        std::fs::remove_dir_all(&dir)?;
+    }
+    std::fs::create_dir_all(&dir)?;
+    let clouds_file = dir.join("clouds.yaml");
+    std::fs::write(&clouds_file, clouds::text(Some("127.0.0.1:9"), None)?)?;
+    let server = Server {
+        address: format!("127.0.0.1:{}", http::free_port()?),
+        clouds: clouds_file,
+        data: dir.join("data"),
+        log: Some(dir.join("server.log")),
+    };
+    let _daemon = docker::ensure()?;
+    let process = server.start(&programs.server)?;
+    for path in ["/login", "/readyz", "/api/v1/clouds"] {
+        http::get(&server.address, path)?;
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    let status = Path::new("/proc")
+        .join(process.id().to_string())
+        .join("status");
+    let status = std::fs::read_to_string(&status).context("the server is gone")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .context("no VmRSS in its status")?;
+    let kib: f64 = line
+        .trim()
+        .trim_end_matches(" kB")
+        .trim()
+        .parse()
+        .context("VmRSS is no number")?;
+    figure("server, idle", &format!("{:.1}", kib / 1024.0), "MiB");
+    Ok(())
+}
+
+fn log() -> Result<()> {
+    Ok(())
+}
+
+fn figure(name: &str, value: &str, unit: &str) {
+    println!("{name:<44} {value:>10} {unit}");
 }
