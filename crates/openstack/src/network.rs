@@ -32,6 +32,8 @@ pub trait Entity: DeserializeOwned + Serialize + Send {
     fn name(&self) -> Option<&str>;
     /// Free text; we keep our marker in it.
     fn description(&self) -> Option<&str>;
+    /// Whose it is.
+    fn project_id(&self) -> Option<&str>;
 }
 
 macro_rules! entity {
@@ -48,6 +50,9 @@ macro_rules! entity {
             pub name: Option<String>,
             /// Free text; we keep our marker in it.
             pub description: Option<String>,
+            /// Whose it is.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub project_id: Option<String>,
             $($(#[$field_doc])* pub $field: $type,)*
             /// All else.
             #[serde(flatten)]
@@ -69,6 +74,9 @@ macro_rules! entity {
             fn description(&self) -> Option<&str> {
                 self.description.as_deref()
             }
+            fn project_id(&self) -> Option<&str> {
+                self.project_id.as_deref()
+            }
         }
     };
 }
@@ -85,8 +93,6 @@ entity! {
         external: Option<bool>,
         /// Whether other projects may use it.
         shared: Option<bool>,
-        /// Whose it is.
-        project_id: Option<String>,
     }
 }
 
@@ -232,7 +238,8 @@ impl NetworkService<'_> {
         call.send().await.map(drop)
     }
 
-    /// By id, or by a name that only one has.
+    /// By id, or by a name that only one has. Of several, the one of the session's own project is
+    /// meant: administrators see everybody's.
     pub async fn find<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
         if looks_like_id(name_or_id) {
             match self.get(name_or_id).await {
@@ -242,7 +249,20 @@ impl NetworkService<'_> {
         }
         let mut named: Vec<E> = self.list(&[("name", name_or_id)]).await?;
         named.retain(|entity| entity.name() == Some(name_or_id));
+        let project = self.0.project().map(|project| project.id.as_str());
+        let is_own = |entity: &E| project.is_some() && entity.project_id() == project;
+        if named.len() > 1 && named.iter().any(is_own) {
+            named.retain(is_own);
+        }
         only(named, E::TITLE, name_or_id, |entity| entity.id())
+    }
+
+    /// Set all tags of one, in place of those that it has.
+    pub async fn set_tags<E: Entity>(&self, id: &str, tags: &[String]) -> Result<(), Error> {
+        let call = self
+            .0
+            .call(Service::Network, Method::PUT, &[E::PATH, id, "tags"]);
+        call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
     /// Networks that floating IPs can come from.
@@ -301,7 +321,7 @@ impl NetworkService<'_> {
 }
 
 /// Whether it has the form of an id: then it is looked up as one first.
-pub(crate) fn looks_like_id(text: &str) -> bool {
+pub fn looks_like_id(text: &str) -> bool {
     let digits = text.chars().filter(|c| c.is_ascii_hexdigit()).count();
     digits == 32 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
 }

@@ -1,0 +1,90 @@
+//! The one rule that lets the orchestrator in to the bastion, for as long as a run needs it.
+//!
+//! Both calls may be made any number of times. The rule is known by its description, so that closing
+//! finds it after a crash, without its id and from any server; a rule of the person's own that says
+//! the same is left alone.
+
+use std::net::IpAddr;
+
+use openstack::Session;
+use openstack::network::SecurityGroupRule;
+use serde_json::json;
+
+use super::{mark, neutron, rules};
+use crate::driver::{DriverError, Marker};
+
+/// Let `address`, and nobody else, in to port 22 of the group's ports.
+pub async fn open(
+    session: &Session,
+    security_group_id: &str,
+    marker: &Marker,
+    address: IpAddr,
+) -> Result<(), DriverError> {
+    let network = session.network();
+    let wanted = format!("{address}/{}", if address.is_ipv4() { 32 } else { 128 });
+    let mut open = false;
+    for rule in find(session, security_group_id, marker).await? {
+        if rule.remote_ip_prefix.as_deref() == Some(wanted.as_str()) {
+            open = true;
+        } else {
+            // Our address has changed since an earlier run that was cut short.
+            neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+        }
+    }
+    if open {
+        return Ok(());
+    }
+    let body = json!({
+        "security_group_id": security_group_id,
+        "direction": "ingress",
+        "ethertype": if address.is_ipv4() { "IPv4" } else { "IPv6" },
+        "protocol": "tcp",
+        "port_range_min": 22,
+        "port_range_max": 22,
+        "remote_ip_prefix": wanted,
+        "description": description(marker),
+    });
+    match network.create::<SecurityGroupRule>(&body).await {
+        Err(error) if !rules::exists_already(&error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Take the rule away again. None there is fine, and so is a group that is gone.
+pub async fn close(
+    session: &Session,
+    security_group_id: &str,
+    marker: &Marker,
+) -> Result<(), DriverError> {
+    for rule in find(session, security_group_id, marker).await? {
+        neutron::done_if_gone(
+            session
+                .network()
+                .delete::<SecurityGroupRule>(&rule.id)
+                .await,
+        )?;
+    }
+    Ok(())
+}
+
+/// What the rule says of itself.
+pub fn description(marker: &Marker) -> String {
+    format!("{} ssh for the run", mark::text(marker))
+}
+
+async fn find(
+    session: &Session,
+    group: &str,
+    marker: &Marker,
+) -> Result<Vec<SecurityGroupRule>, DriverError> {
+    let description = description(marker);
+    let query = [
+        ("security_group_id", group),
+        ("description", description.as_str()),
+    ];
+    let mut found: Vec<SecurityGroupRule> = session.network().list(&query).await?;
+    found.retain(|rule| {
+        rule.description.as_deref() == Some(description.as_str()) && rule.security_group_id == group
+    });
+    Ok(found)
+}

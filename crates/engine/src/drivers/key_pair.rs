@@ -1,0 +1,138 @@
+//! `OS::Nova::KeyPair`: a person's own key for their logins to servers. Source: Compute API, "Keypairs".
+//!
+//! It belongs to a user, has a name and nothing else that could carry a mark, so the name is its
+//! identity: one that is there with the same public key is ours from a lost answer. Without a public
+//! key Nova used to make the pair and stopped doing so with microversion 2.92; we make it ourselves
+//! and keep the private half in the vault, if the template says to save it.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use zeroize::Zeroizing;
+
+use super::properties::Properties;
+use super::{keys, mark};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+pub(super) struct KeyPair;
+
+#[async_trait]
+impl Driver for KeyPair {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let name = name(context)?;
+        let public = match properties.filled("public_key")? {
+            Some(public) => public.trim().to_string(),
+            None => {
+                own_key(
+                    context,
+                    properties.boolean("save_private_key")? == Some(true),
+                )
+                .await?
+            }
+        };
+        let compute = context.session.compute();
+        match compute.key_pair_create(&name, &public).await {
+            Ok(made) => Ok(made.name),
+            Err(error) if error.is_conflict() => {
+                let found = compute.key_pair_get(&name).await?;
+                if same_key(&found.public_key, &public) {
+                    Ok(found.name)
+                } else {
+                    Err(properties.wrong(
+                        "name",
+                        format!("you have another key pair named `{name}` already; choose another name or remove that one"),
+                    ))
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        match context.session.compute().key_pair_get(physical_id).await {
+            Ok(found) => {
+                let mut attributes = Map::new();
+                attributes.insert("public_key".into(), found.public_key.as_str().into());
+                attributes.insert(
+                    "show".into(),
+                    serde_json::to_value(&found).unwrap_or(Value::Null),
+                );
+                Ok(Progress::Ready(Ready {
+                    reference: json!(physical_id),
+                    attributes,
+                }))
+            }
+            Err(error) if error.is_not_found() => {
+                Ok(Progress::Failed("the key pair is gone".into()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        context
+            .vault
+            .forget(&mark::store_name(context.marker))
+            .await?;
+        // Without an id we cannot tell whether a key pair of that name is ours, unless its name is.
+        let ours = mark::store_name(context.marker);
+        let id = physical_id.unwrap_or(&ours);
+        super::neutron::done_if_gone(context.session.compute().key_pair_delete(id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        match context.session.compute().key_pair_get(physical_id).await {
+            Ok(_) => Ok(false),
+            Err(error) if error.is_not_found() => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn name(context: &Context<'_>) -> Result<String, DriverError> {
+    let given = Properties::of(context.properties).filled("name")?;
+    Ok(given.unwrap_or_else(|| mark::store_name(context.marker)))
+}
+
+/// A pair made by us; the same again after a crash, where the vault has it.
+async fn own_key(context: &Context<'_>, save: bool) -> Result<String, DriverError> {
+    let store = mark::store_name(context.marker);
+    if let Some(private) = context.vault.get(&store).await?.map(Zeroizing::new) {
+        return keys::public_of(&private);
+    }
+    let pair = keys::make(&context.marker.resource)?;
+    if save {
+        context.vault.put(&store, &pair.private).await?;
+    }
+    Ok(pair.public)
+}
+
+/// The comment at the end does not count.
+fn same_key(one: &str, other: &str) -> bool {
+    let essence = |key: &str| {
+        key.split_whitespace()
+            .take(2)
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    essence(one) == essence(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_does_not_make_another_key() {
+        assert!(same_key("ssh-ed25519 AAAA me@here", "ssh-ed25519 AAAA\n"));
+        assert!(!same_key("ssh-ed25519 AAAA me", "ssh-ed25519 BBBB me"));
+    }
+}

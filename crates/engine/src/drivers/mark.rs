@@ -1,0 +1,132 @@
+//! How things in the cloud are known as ours, and what they are called there.
+//!
+//! Neutron keeps the mark in the description, which it can filter by; a person's own description
+//! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
+//! short, hence a hash. Key pairs and secrets have nothing but a name.
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::driver::Marker;
+
+/// Neutron's limit for descriptions and names.
+const CHARACTERS_MAX: usize = 255;
+
+/// The mark alone: `stackloom:<deployment id>/<resource>`.
+pub fn text(marker: &Marker) -> String {
+    let text = format!("stackloom:{}/{}", marker.deployment, marker.resource);
+    if text.chars().count() <= CHARACTERS_MAX {
+        text
+    } else {
+        format!("stackloom:{}/{}", marker.deployment, hash(marker))
+    }
+}
+
+/// A description that carries the mark, with a person's own in front of it.
+pub fn description(marker: &Marker, own: Option<&str>) -> String {
+    let text = text(marker);
+    match own.map(str::trim).filter(|own| !own.is_empty()) {
+        Some(own) => {
+            let room = CHARACTERS_MAX.saturating_sub(text.chars().count() + 1);
+            let own: String = own.chars().take(room).collect();
+            format!("{own} {text}")
+        }
+        None => text,
+    }
+}
+
+/// Whether a description carries the mark, whatever stands in front of it.
+pub fn carries(description: &str, marker: &Marker) -> bool {
+    description
+        .strip_suffix(text(marker).as_str())
+        .is_some_and(|before| before.is_empty() || before.ends_with(' '))
+}
+
+/// A server's tag.
+pub fn tag(marker: &Marker) -> String {
+    format!("stackloom-{}", hash(marker))
+}
+
+/// The name of a secret, or of a key pair that has none.
+pub fn store_name(marker: &Marker) -> String {
+    format!("stackloom-{}-{}", marker.deployment, marker.resource)
+}
+
+/// The name that people see in the cloud: the template's, else `<deployment>-<resource>`.
+pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String {
+    let given = properties
+        .get("name")
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty());
+    let name = given.map_or_else(
+        || format!("{}-{}", marker.deployment_name, marker.resource),
+        str::to_string,
+    );
+    name.chars().take(CHARACTERS_MAX).collect()
+}
+
+fn hash(marker: &Marker) -> String {
+    let digest = Sha256::digest(format!("{}/{}", marker.deployment, marker.resource));
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn marker(resource: &str) -> Marker {
+        Marker {
+            deployment: "d1".into(),
+            deployment_name: "shop".into(),
+            resource: resource.into(),
+        }
+    }
+
+    #[test]
+    fn a_persons_description_stays_in_front() {
+        let web = marker("web");
+        assert_eq!(description(&web, None), "stackloom:d1/web");
+        assert_eq!(description(&web, Some(" mine ")), "mine stackloom:d1/web");
+        assert!(carries("mine stackloom:d1/web", &web));
+        assert!(!carries("stackloom:d1/web", &marker("eb")));
+        assert!(!carries("stackloom:d1/web2", &web));
+    }
+
+    #[test]
+    fn long_texts_keep_the_mark() {
+        let web = marker("web");
+        let long = description(&web, Some(&"ä".repeat(400)));
+        assert_eq!(long.chars().count(), 255);
+        assert!(carries(&long, &web));
+        let long = marker(&"n".repeat(400));
+        assert!(text(&long).len() < 100);
+        assert_ne!(text(&long), text(&marker(&"m".repeat(400))));
+    }
+
+    #[test]
+    fn a_tag_fits_novas_rules() {
+        let tag = tag(&marker("web"));
+        assert_eq!(tag.len(), "stackloom-".len() + 32);
+        assert!(tag.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+    }
+
+    #[test]
+    fn the_templates_name_goes_first() {
+        let named = json!({"name": "front"});
+        let none = json!({});
+        assert_eq!(
+            physical_name(&marker("web"), named.as_object().unwrap()),
+            "front"
+        );
+        assert_eq!(
+            physical_name(&marker("web"), none.as_object().unwrap()),
+            "shop-web"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! What all Neutron drivers share: find by mark, make, look, remove.
+
+use openstack::network::Entity;
+use serde_json::{Map, Value};
+
+use super::mark;
+use super::properties::Properties;
+use crate::driver::{Context, DriverError, Progress, Ready};
+
+/// The thing that carries the resource's mark.
+pub(super) async fn find<E: Entity>(
+    context: &Context<'_>,
+    own: Option<&str>,
+) -> Result<Option<E>, DriverError> {
+    let description = mark::description(context.marker, own);
+    let found: Vec<E> = context
+        .session
+        .network()
+        .list(&[("description", &description)])
+        .await?;
+    // Asked again here, for clouds that do not know the filter.
+    Ok(found
+        .into_iter()
+        .find(|entity| entity.description() == Some(description.as_str())))
+}
+
+/// Makes the thing with the mark in its description, and sets its tags. The caller has looked.
+pub(super) async fn make<E: Entity>(
+    context: &Context<'_>,
+    own: Option<&str>,
+    mut fields: Map<String, Value>,
+) -> Result<E, DriverError> {
+    fields.insert(
+        "description".into(),
+        mark::description(context.marker, own).into(),
+    );
+    let made: E = context
+        .session
+        .network()
+        .create(&Value::Object(fields))
+        .await?;
+    let tags = Properties::of(context.properties).texts("tags")?;
+    if !tags.is_empty() {
+        context
+            .session
+            .network()
+            .set_tags::<E>(made.id(), &tags)
+            .await?;
+    }
+    Ok(made)
+}
+
+/// How far the thing is, by its status; what has none is ready once it is there.
+pub(super) async fn progress<E: Entity>(
+    context: &Context<'_>,
+    id: &str,
+) -> Result<Progress, DriverError> {
+    match context.session.network().get::<E>(id).await {
+        Ok(entity) => Ok(judge(&entity)),
+        Err(error) if error.is_not_found() => {
+            Ok(Progress::Failed(format!("the {} is gone", E::TITLE)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `DOWN` is ready: ports are so until a server is plugged in, floating IPs until they lead somewhere.
+pub(super) fn judge<E: Entity>(entity: &E) -> Progress {
+    let fields = match serde_json::to_value(entity) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    match fields.get("status").and_then(Value::as_str) {
+        Some(status @ ("BUILD" | "PENDING_CREATE" | "PENDING_UPDATE")) => {
+            Progress::Pending(format!("the {} is in state {status}", E::TITLE))
+        }
+        Some("ERROR") => Progress::Failed(format!("the cloud put the {} in state ERROR", E::TITLE)),
+        _ => Progress::Ready(Ready {
+            reference: entity.id().into(),
+            attributes: with_show(fields),
+        }),
+    }
+}
+
+/// Heat's attribute `show`: all fields once more, under one name.
+pub(super) fn with_show(mut fields: Map<String, Value>) -> Map<String, Value> {
+    fields.insert("show".into(), Value::Object(fields.clone()));
+    fields
+}
+
+/// Removes the thing with this id, or the one that carries the mark.
+pub(super) async fn delete<E: Entity>(
+    context: &Context<'_>,
+    id: Option<&str>,
+) -> Result<(), DriverError> {
+    let network = context.session.network();
+    let id = match id {
+        Some(id) => id.to_string(),
+        None => match find_anyhow::<E>(context).await? {
+            Some(id) => id,
+            None => return Ok(()),
+        },
+    };
+    done_if_gone(network.delete::<E>(&id).await)
+}
+
+/// By the mark alone: the properties may not be known any more when something is removed.
+async fn find_anyhow<E: Entity>(context: &Context<'_>) -> Result<Option<String>, DriverError> {
+    let exact = mark::text(context.marker);
+    let network = context.session.network();
+    let mut found: Vec<E> = network.list(&[("description", &exact)]).await?;
+    if found.is_empty() {
+        found = network.list(&[]).await?;
+    }
+    let ours = found
+        .into_iter()
+        .find(|entity| mark::carries(entity.description().unwrap_or_default(), context.marker));
+    Ok(ours.map(|entity| entity.id().to_string()))
+}
+
+/// Whether nothing is left.
+pub(super) async fn is_gone<E: Entity>(
+    context: &Context<'_>,
+    id: &str,
+) -> Result<bool, DriverError> {
+    match context.session.network().get::<E>(id).await {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// "Not there" is success.
+pub(super) fn done_if_gone(result: Result<(), openstack::Error>) -> Result<(), DriverError> {
+    match result {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openstack::network::{Network, Subnet};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn states_of_a_network() {
+        let in_state = |status: &str| {
+            judge(&serde_json::from_value::<Network>(json!({"id": "n", "status": status})).unwrap())
+        };
+        assert!(matches!(in_state("ACTIVE"), Progress::Ready(ready) if ready.reference == "n"));
+        assert!(matches!(in_state("DOWN"), Progress::Ready(_)));
+        assert_eq!(
+            in_state("BUILD"),
+            Progress::Pending("the network is in state BUILD".into())
+        );
+        assert_eq!(
+            in_state("ERROR"),
+            Progress::Failed("the cloud put the network in state ERROR".into())
+        );
+    }
+
+    #[test]
+    fn attributes_are_what_neutron_said() {
+        let subnet: Subnet =
+            serde_json::from_value(json!({"id": "s", "cidr": "10.0.0.0/24", "enable_dhcp": true}))
+                .unwrap();
+        let Progress::Ready(ready) = judge(&subnet) else {
+            panic!("a subnet has no status");
+        };
+        assert_eq!(ready.attributes["cidr"], "10.0.0.0/24");
+        assert_eq!(ready.attributes["show"]["enable_dhcp"], true);
+    }
+}

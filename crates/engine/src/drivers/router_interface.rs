@@ -1,0 +1,182 @@
+//! `OS::Neutron::RouterInterface`: a router's foot in a subnet.
+//!
+//! Neutron has no object for it, only a port of the router, so it carries no mark: a router has at
+//! most one foot in a subnet, and that is its identity. The physical id is Heat's:
+//! `<router>:subnet_id=<subnet>` or `<router>:port_id=<port>`.
+//! Source: Networking API v2.0, "Add interface to router".
+
+use async_trait::async_trait;
+use openstack::network::{Port, Router, Subnet};
+use serde_json::{Map, Value, json};
+
+use super::neutron::done_if_gone;
+use super::properties::Properties;
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+pub(super) struct RouterInterface;
+
+#[async_trait]
+impl Driver for RouterInterface {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let foot = Foot::of_properties(context).await?;
+        let network = context.session.network();
+        let added = match &foot.by {
+            By::Subnet(subnet) => network.router_add_subnet(&foot.router, subnet).await,
+            By::Port(port) => network.router_add_port(&foot.router, port).await,
+        };
+        match added {
+            Ok(()) => Ok(foot.to_string()),
+            // It is refused when it is there already: from a call of ours whose answer was lost.
+            Err(error) if matches!(error.status(), Some(400 | 409)) => {
+                match foot.find(context).await? {
+                    Some(_) => Ok(foot.to_string()),
+                    None => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let Some(port) = Foot::parse(physical_id)?.find(context).await? else {
+            return Ok(Progress::Failed("the router interface is gone".into()));
+        };
+        let mut attributes = Map::new();
+        attributes.insert(
+            "show".into(),
+            serde_json::to_value(&port).unwrap_or(Value::Null),
+        );
+        Ok(Progress::Ready(Ready {
+            reference: json!(physical_id),
+            attributes,
+        }))
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let foot = match physical_id {
+            Some(id) => Foot::parse(id)?,
+            // Without id and without what it joined, it was never made.
+            None => match Foot::of_properties(context).await {
+                Ok(foot) => foot,
+                Err(DriverError::Property { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            },
+        };
+        let network = context.session.network();
+        done_if_gone(match &foot.by {
+            By::Subnet(subnet) => network.router_remove_subnet(&foot.router, subnet).await,
+            By::Port(port) => network.router_remove_port(&foot.router, port).await,
+        })
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        Ok(Foot::parse(physical_id)?.find(context).await?.is_none())
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Foot {
+    router: String,
+    by: By,
+}
+
+#[derive(Debug, PartialEq)]
+enum By {
+    Subnet(String),
+    Port(String),
+}
+
+impl Foot {
+    async fn of_properties(context: &Context<'_>) -> Result<Foot, DriverError> {
+        let session = context.session;
+        let properties = Properties::of(context.properties);
+        let router = properties.required("router")?;
+        let router = properties
+            .id_named::<Router>(session, "router", &router)
+            .await?;
+        if let Some(port) = properties.id_of::<Port>(session, "port").await? {
+            return Ok(Foot {
+                router,
+                by: By::Port(port),
+            });
+        }
+        match properties.id_of::<Subnet>(session, "subnet").await? {
+            Some(subnet) => Ok(Foot {
+                router,
+                by: By::Subnet(subnet),
+            }),
+            None => {
+                Err(properties.wrong("subnet", "either `subnet` or `port` must be given".into()))
+            }
+        }
+    }
+
+    fn parse(physical_id: &str) -> Result<Foot, DriverError> {
+        let wrong =
+            || DriverError::Other(format!("`{physical_id}` is no id of a router interface"));
+        let (router, by) = physical_id.split_once(':').ok_or_else(wrong)?;
+        let by = match by.split_once('=') {
+            Some(("subnet_id", subnet)) => By::Subnet(subnet.into()),
+            Some(("port_id", port)) => By::Port(port.into()),
+            _ => return Err(wrong()),
+        };
+        Ok(Foot {
+            router: router.into(),
+            by,
+        })
+    }
+
+    /// The router's port that it is.
+    async fn find(&self, context: &Context<'_>) -> Result<Option<Port>, DriverError> {
+        let ports: Vec<Port> = context
+            .session
+            .network()
+            .list(&[("device_id", &self.router)])
+            .await?;
+        Ok(ports.into_iter().find(|port| {
+            // The gateway's port is the router's too, but no foot of ours.
+            let gateway = port.device_owner.as_deref() == Some("network:router_gateway");
+            !gateway
+                && match &self.by {
+                    By::Port(id) => port.id == *id,
+                    By::Subnet(subnet) => port
+                        .fixed_ips
+                        .iter()
+                        .any(|address| address.subnet_id == *subnet),
+                }
+        }))
+    }
+}
+
+impl std::fmt::Display for Foot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.by {
+            By::Subnet(subnet) => write!(f, "{}:subnet_id={subnet}", self.router),
+            By::Port(port) => write!(f, "{}:port_id={port}", self.router),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_there_and_back() {
+        for id in ["r1:subnet_id=s1", "r1:port_id=p1"] {
+            assert_eq!(Foot::parse(id).unwrap().to_string(), id);
+        }
+        assert_eq!(
+            Foot::parse("nonsense").unwrap_err().to_string(),
+            "`nonsense` is no id of a router interface"
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! What inline rules of a group, rules on their own and the bastion's rule have in common: their body,
+//! and when two of them are the same to Neutron.
+
+use openstack::network::SecurityGroupRule;
+use serde_json::{Map, Value};
+
+use super::properties::Properties;
+use crate::driver::DriverError;
+
+/// Neutron's body of a rule. `remote_group` is an id already.
+pub(super) fn body(
+    rule: Properties<'_>,
+    group: &str,
+    remote_group: Option<&str>,
+) -> Result<Map<String, Value>, DriverError> {
+    let mut body = Map::new();
+    let direction = rule
+        .filled("direction")?
+        .unwrap_or_else(|| "ingress".into());
+    body.insert("security_group_id".into(), group.into());
+    body.insert("direction".into(), direction.into());
+    body.insert(
+        "ethertype".into(),
+        rule.filled("ethertype")?
+            .unwrap_or_else(|| "IPv4".into())
+            .into(),
+    );
+    if let Some(protocol) = rule
+        .filled("protocol")?
+        .filter(|name| !name.eq_ignore_ascii_case("any"))
+    {
+        body.insert("protocol".into(), protocol.to_lowercase().into());
+    }
+    for name in ["port_range_min", "port_range_max"] {
+        if let Some(port) = rule.integer(name)? {
+            body.insert(name.into(), port.into());
+        }
+    }
+    match remote_group {
+        Some(remote) => {
+            body.insert("remote_group_id".into(), remote.into());
+        }
+        None => {
+            if let Some(prefix) = rule.filled("remote_ip_prefix")? {
+                body.insert("remote_ip_prefix".into(), prefix.into());
+            }
+        }
+    }
+    Ok(body)
+}
+
+/// Whether a rule that is there does what the body asks for. To Neutron, "from everywhere" and no
+/// prefix are the same.
+pub(super) fn is_same(rule: &SecurityGroupRule, body: &Map<String, Value>) -> bool {
+    let text = |key: &str| body.get(key).and_then(Value::as_str);
+    let port = |key: &str| {
+        body.get(key)
+            .and_then(Value::as_u64)
+            .and_then(|port| u32::try_from(port).ok())
+    };
+    let prefix = |prefix: Option<&str>| {
+        prefix
+            .filter(|prefix| !matches!(*prefix, "0.0.0.0/0" | "::/0"))
+            .map(str::to_string)
+    };
+    text("direction") == Some(rule.direction.as_str())
+        && text("ethertype") == rule.ethertype.as_deref().or(Some("IPv4"))
+        && text("protocol") == rule.protocol.as_deref()
+        && port("port_range_min") == rule.port_range_min
+        && port("port_range_max") == rule.port_range_max
+        && text("remote_group_id") == rule.remote_group_id.as_deref()
+        && prefix(text("remote_ip_prefix")) == prefix(rule.remote_ip_prefix.as_deref())
+}
+
+/// What Neutron answers to a rule that the group has already.
+pub(super) fn exists_already(error: &openstack::Error) -> bool {
+    error.is_conflict()
+        && error.api().is_some_and(|error| {
+            error.kind.as_deref() == Some("SecurityGroupRuleExists")
+                || error.message.contains("already exists")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(rule: Value, expected: Value) {
+        let body = body(Properties::within(&rule, "").unwrap(), "g", None).unwrap();
+        assert_eq!(Value::Object(body), expected);
+    }
+
+    #[test]
+    fn bodies_of_rules() {
+        check(
+            json!({"protocol": "TCP", "port_range_min": "80", "port_range_max": 80, "remote_ip_prefix": "0.0.0.0/0"}),
+            json!({"security_group_id": "g", "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp",
+                   "port_range_min": 80, "port_range_max": 80, "remote_ip_prefix": "0.0.0.0/0"}),
+        );
+        check(
+            json!({"direction": "egress", "protocol": "any", "ethertype": "IPv6"}),
+            json!({"security_group_id": "g", "direction": "egress", "ethertype": "IPv6"}),
+        );
+    }
+
+    #[test]
+    fn everywhere_is_no_prefix() {
+        let there: SecurityGroupRule = serde_json::from_value(json!({
+            "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22,
+            "remote_ip_prefix": null, "remote_group_id": null}))
+        .unwrap();
+        let wanted = |prefix: &str| {
+            let rule = json!({"protocol": "tcp", "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": prefix});
+            body(Properties::within(&rule, "").unwrap(), "g", None).unwrap()
+        };
+        assert!(is_same(&there, &wanted("0.0.0.0/0")));
+        assert!(!is_same(&there, &wanted("10.0.0.0/8")));
+    }
+}

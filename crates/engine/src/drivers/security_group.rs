@@ -1,0 +1,126 @@
+//! `OS::Neutron::SecurityGroup`: who may talk to the ports that carry it, with its rules inline.
+//!
+//! A crash between the group and its last rule is mended by the next `create`: the group is found by
+//! its mark, and the rules that are missing are added. As in Heat, the rules that Neutron gives every
+//! group (all may go out) are taken away when the template has egress rules of its own.
+//! Source: Networking API v2.0, "Security groups".
+
+use async_trait::async_trait;
+use openstack::network::{self as api, SecurityGroupRule};
+use serde_json::{Map, Value};
+
+use super::properties::Properties;
+use super::{mark, neutron, rules};
+use crate::driver::{Context, Driver, DriverError, Progress};
+
+pub(super) struct SecurityGroup;
+
+#[async_trait]
+impl Driver for SecurityGroup {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let own = Properties::of(context.properties).text("description")?;
+        let group = match neutron::find::<api::SecurityGroup>(context, own.as_deref()).await? {
+            Some(found) => found,
+            None => {
+                let mut fields = Map::new();
+                let name = mark::physical_name(context.marker, context.properties);
+                fields.insert("name".into(), name.into());
+                neutron::make(context, own.as_deref(), fields).await?
+            }
+        };
+        add_rules(context, &group).await?;
+        Ok(group.id)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        neutron::progress::<api::SecurityGroup>(context, physical_id).await
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        neutron::delete::<api::SecurityGroup>(context, physical_id).await
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        neutron::is_gone::<api::SecurityGroup>(context, physical_id).await
+    }
+}
+
+/// Adds what is missing of the inline rules.
+async fn add_rules(context: &Context<'_>, group: &api::SecurityGroup) -> Result<(), DriverError> {
+    let network = context.session.network();
+    let mut wanted = Vec::new();
+    for (index, rule) in Properties::of(context.properties)
+        .list("rules")
+        .iter()
+        .enumerate()
+    {
+        let prefix = format!("rules.{index}.");
+        let rule = Properties::within(rule, &prefix)?;
+        let remote = remote_group(context, rule, &group.id).await?;
+        wanted.push(rules::body(rule, &group.id, remote.as_deref())?);
+    }
+    if wanted.iter().any(|rule| rule["direction"] == "egress") {
+        for rule in group
+            .security_group_rules
+            .iter()
+            .filter(|rule| is_default(rule))
+        {
+            if !wanted.iter().any(|body| rules::is_same(rule, body)) {
+                neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+            }
+        }
+    }
+    for body in wanted {
+        if group
+            .security_group_rules
+            .iter()
+            .any(|rule| rules::is_same(rule, &body))
+        {
+            continue;
+        }
+        match network
+            .create::<SecurityGroupRule>(&Value::Object(body))
+            .await
+        {
+            Err(error) if !rules::exists_already(&error) => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The other group that a rule lets in; its own if the mode says so and none is named.
+async fn remote_group(
+    context: &Context<'_>,
+    rule: Properties<'_>,
+    own: &str,
+) -> Result<Option<String>, DriverError> {
+    let named = rule
+        .id_of::<api::SecurityGroup>(context.session, "remote_group_id")
+        .await?;
+    match (named, rule.text("remote_mode")?.as_deref()) {
+        (Some(id), _) => Ok(Some(id)),
+        (None, Some("remote_group_id")) => Ok(Some(own.to_string())),
+        (None, _) => Ok(None),
+    }
+}
+
+/// One of the two that Neutron makes with every group: all may go out.
+fn is_default(rule: &SecurityGroupRule) -> bool {
+    rule.direction == "egress"
+        && rule.protocol.is_none()
+        && rule.remote_group_id.is_none()
+        && rule.description.as_deref().is_none_or(str::is_empty)
+        && rule
+            .remote_ip_prefix
+            .as_deref()
+            .is_none_or(|prefix| matches!(prefix, "0.0.0.0/0" | "::/0"))
+}

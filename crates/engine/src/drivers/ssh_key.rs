@@ -1,0 +1,64 @@
+//! `Stackloom::SSHKey`: the deployment's own key, by which the orchestrator logs in to its servers.
+//!
+//! The private half goes into the vault and nowhere else; the public half is derived from it, so that
+//! there is one truth. The physical id is the name in the vault.
+
+use async_trait::async_trait;
+use serde_json::{Map, json};
+use zeroize::Zeroizing;
+
+use super::{keys, mark};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+pub(super) struct SshKey;
+
+#[async_trait]
+impl Driver for SshKey {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let name = mark::store_name(context.marker);
+        // A key that is there already may be on servers already: it is never replaced.
+        if context
+            .vault
+            .get(&name)
+            .await?
+            .map(Zeroizing::new)
+            .is_none()
+        {
+            let pair = keys::make(&format!("stackloom {}", context.marker.deployment_name))?;
+            context.vault.put(&name, &pair.private).await?;
+        }
+        Ok(name)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let Some(private) = context.vault.get(physical_id).await?.map(Zeroizing::new) else {
+            return Ok(Progress::Failed(
+                "the deployment's key is not in the vault any more".into(),
+            ));
+        };
+        let mut attributes = Map::new();
+        attributes.insert("public_key".into(), keys::public_of(&private)?.into());
+        Ok(Progress::Ready(Ready {
+            reference: json!(physical_id),
+            attributes,
+        }))
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let name = physical_id.map_or_else(|| mark::store_name(context.marker), str::to_string);
+        context.vault.forget(&name).await
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let found = context.vault.get(physical_id).await?.map(Zeroizing::new);
+        Ok(found.is_none())
+    }
+}
