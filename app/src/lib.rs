@@ -7,6 +7,9 @@
 //! Who holds what: the address says page, run and filter; [`session::Session`] who is logged in;
 //! [`load::Load`] what the server knows; all else is local to its component.
 
+// The types of views nest deeply.
+#![recursion_limit = "512"]
+
 pub mod browser;
 pub mod client;
 pub mod designer;

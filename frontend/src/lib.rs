@@ -1,5 +1,8 @@
 //! The wasm entry: hydrate, nothing else.
 
+// The types of views nest deeply.
+#![recursion_limit = "512"]
+
 /// Called by the page that the server rendered.
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
