@@ -78,7 +78,7 @@ pub struct Config {
     #[arg(
         long,
         env = "STACKLOOM_LOG",
-        default_value = "info,sqlx=warn,tower_sessions_core=warn"
+        default_value = "info,sqlx=warn,tower_sessions=warn,tower_sessions_core=warn"
     )]
     pub log: String,
 

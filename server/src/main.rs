@@ -1,6 +1,6 @@
 //! Starts the server, and stops it in good order.
 
-use std::{process::ExitCode, time::Duration};
+use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
 use clap::Parser;
@@ -27,7 +27,8 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .with_context(|| format!("`{}` is not a log filter", config.log))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match config.log_format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),

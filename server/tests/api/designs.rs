@@ -1,0 +1,147 @@
+//! Designs: kept as they were typed, versioned, and nobody else's.
+
+use serde_json::{Value, json};
+
+use crate::stack::{Client, Stack, json, problem};
+
+const TEMPLATE: &str =
+    "heat_template_version: 2021-04-16\n# front\nresources:\n  front: {type: OS::Neutron::Net}\n";
+
+async fn create(browser: &Client, name: &str) -> Value {
+    let body = json!({"name": name, "template": TEMPLATE, "layout": {"nodes": {"front": {"x": 8.0, "y": 16.5}}}});
+    json(browser.post("/api/v1/designs", &body).await, 201).await
+}
+
+#[tokio::test]
+async fn what_was_typed_is_there_again() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let made = create(&browser, "shop").await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    let stack = stack.restart().await;
+    let browser = stack.with_cookie(&browser.cookie.unwrap());
+    let design = json(browser.get(&path).await, 200).await;
+    assert_eq!(design, made);
+    assert_eq!(design["template"], TEMPLATE);
+    assert_eq!(design["layout"]["nodes"]["front"]["y"], 16.5);
+    let listed = json(browser.get("/api/v1/designs").await, 200).await;
+    assert_eq!(listed[0]["resources"], 1);
+    assert_eq!(listed[0]["author"], "demo");
+}
+
+#[tokio::test]
+async fn a_save_is_a_version_and_a_save_from_an_old_one_overwrites_nothing() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let made = create(&browser, "shop").await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    let mine = json!({"name": "shop", "template": "mine", "base_version": 1});
+    let theirs = json!({"name": "shop", "template": "theirs", "base_version": 1});
+    assert_eq!(
+        json(browser.put(&path, &mine).await, 200).await["version"],
+        2
+    );
+    assert_eq!(
+        problem(browser.put(&path, &theirs).await).await,
+        (409, "version-conflict".into())
+    );
+    assert_eq!(
+        json(browser.get(&path).await, 200).await["template"],
+        "mine"
+    );
+    let same = json!({"name": "shop", "template": "mine", "base_version": 2});
+    assert_eq!(
+        json(browser.put(&path, &same).await, 200).await["version"],
+        2,
+        "nothing differs"
+    );
+    let versions = json(browser.get(&format!("{path}/versions")).await, 200).await;
+    assert_eq!(versions[0]["template"], "mine");
+    assert_eq!(versions[1]["template"], TEMPLATE);
+}
+
+#[tokio::test]
+async fn another_project_finds_nothing() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let other = stack.login("other").await;
+    let made = create(&demo, "shop").await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    let save = json!({"name": "mine now", "template": ""});
+    assert_eq!(
+        problem(other.get(&path).await).await,
+        (404, "not-found".into())
+    );
+    assert_eq!(
+        problem(other.get(&format!("{path}/versions")).await).await,
+        (404, "not-found".into())
+    );
+    assert_eq!(
+        problem(other.put(&path, &save).await).await,
+        (404, "not-found".into())
+    );
+    assert_eq!(
+        problem(other.delete(&path).await).await,
+        (404, "not-found".into())
+    );
+    assert_eq!(
+        json(other.get("/api/v1/designs").await, 200).await,
+        json!([])
+    );
+    assert_eq!(json(demo.get(&path).await, 200).await, made);
+}
+
+#[tokio::test]
+async fn a_reader_looks_and_changes_nothing() {
+    let stack = Stack::start().await;
+    let made = create(&stack.login("demo").await, "shop").await;
+    let ada = stack.login("ada").await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    assert_eq!(json(ada.get(&path).await, 200).await, made);
+    let refused = (403, "reader-cannot-change".to_owned());
+    let body = json!({"name": "x", "template": ""});
+    assert_eq!(
+        problem(ada.post("/api/v1/designs", &body).await).await,
+        refused
+    );
+    assert_eq!(problem(ada.put(&path, &body).await).await, refused);
+    assert_eq!(problem(ada.delete(&path).await).await, refused);
+    assert_eq!(
+        problem(ada.post("/api/v1/deployments", &body).await).await,
+        refused
+    );
+    assert_eq!(
+        problem(ada.post("/api/v1/runs/x/cancel", &body).await).await,
+        refused
+    );
+}
+
+#[tokio::test]
+async fn names_are_any_text_and_come_back_as_json() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let name = r#"<img src=x onerror=alert(1)>"quoted" & ümläut"#;
+    let made = create(&browser, name).await;
+    assert_eq!(made["name"], name);
+    let response = browser.get("/api/v1/designs").await;
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+    for bad in ["", "   ", "two\nlines", &"x".repeat(201)] {
+        let body = json!({"name": bad, "template": ""});
+        assert_eq!(
+            problem(browser.post("/api/v1/designs", &body).await).await,
+            (422, "invalid-request".into())
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_design_is_gone() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let made = create(&browser, "shop").await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    assert_eq!(browser.delete(&path).await.status(), 204);
+    assert_eq!(problem(browser.get(&path).await).await.0, 404);
+    assert_eq!(problem(browser.delete(&path).await).await.0, 404);
+}

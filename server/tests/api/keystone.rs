@@ -1,0 +1,128 @@
+//! A cloud that consists of Keystone alone, with people of every role.
+//!
+//! | user | password | project | role |
+//! | --- | --- | --- | --- |
+//! | `demo` | `demo` | `demo` | `member` |
+//! | `ada` | `ada` | `demo` | `reader` |
+//! | `other` | `other` | `other` | `member` |
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+const PEOPLE: [(&str, &str, &str); 3] = [
+    ("demo", "demo", "member"),
+    ("ada", "demo", "reader"),
+    ("other", "other", "member"),
+];
+
+/// How often it was asked whether a token is good.
+#[derive(Clone, Default)]
+pub struct Asked(Arc<AtomicUsize>);
+
+impl Asked {
+    pub fn times(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Starts it; its address, without the version.
+pub async fn start() -> (String, Asked) {
+    let asked = Asked::default();
+    let router = Router::new()
+        .route("/v3/auth/tokens", get(check).post(login).delete(revoke))
+        .route("/v3/auth/projects", get(projects))
+        .with_state(asked.clone());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(axum::serve(listener, router).into_future());
+    (address, asked)
+}
+
+/// A token says whose it is: `token-of-demo-in-demo`.
+pub fn token(user: &str, project: &str) -> String {
+    format!("token-of-{user}-in-{project}")
+}
+
+async fn login(Json(request): Json<Value>) -> Response {
+    let user = &request["auth"]["identity"]["password"]["user"];
+    let (name, password) = (
+        user["name"].as_str().unwrap_or_default(),
+        user["password"].as_str().unwrap_or_default(),
+    );
+    let scope = &request["auth"]["scope"];
+    let project = scope["project"]["name"].as_str();
+    match PEOPLE.iter().find(|(person, ..)| *person == name) {
+        Some((person, ..)) if *person != password => refused(),
+        Some((person, home, role)) if project == Some(home) => {
+            answer(person, Some(home), role, StatusCode::CREATED)
+        }
+        Some((person, ..)) if scope == "unscoped" => {
+            answer(person, None, "none", StatusCode::CREATED)
+        }
+        _ => refused(),
+    }
+}
+
+async fn check(State(asked): State<Asked>, headers: HeaderMap) -> Response {
+    asked.0.fetch_add(1, Ordering::SeqCst);
+    let subject = headers
+        .get("x-subject-token")
+        .and_then(|token| token.to_str().ok())
+        .unwrap_or_default();
+    match PEOPLE
+        .iter()
+        .find(|(person, home, _)| token(person, home) == subject)
+    {
+        Some((person, home, role)) => answer(person, Some(home), role, StatusCode::OK),
+        None => refused(),
+    }
+}
+
+async fn revoke() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+async fn projects() -> Json<Value> {
+    Json(json!({"projects": [{"id": id("demo"), "name": "demo", "domain_id": "default"}]}))
+}
+
+fn answer(user: &str, project: Option<&str>, role: &str, status: StatusCode) -> Response {
+    let domain = json!({"id": "default", "name": "Default"});
+    let body = json!({"token": {
+        "methods": ["password"],
+        "user": {"id": format!("{user}-id"), "name": user, "domain": domain},
+        "project": project.map(|name| json!({"id": id(name), "name": name, "domain": domain})),
+        "roles": [{"id": role, "name": role}],
+        "issued_at": "2026-01-01T00:00:00.000000Z",
+        "expires_at": "2999-01-01T00:00:00.000000Z",
+        "catalog": [],
+    }});
+    (
+        status,
+        [("x-subject-token", token(user, project.unwrap_or("nothing")))],
+        Json(body),
+    )
+        .into_response()
+}
+
+fn refused() -> Response {
+    let message = "The request you have made requires authentication.";
+    let body = json!({"error": {"code": 401, "title": "Unauthorized", "message": message}});
+    (StatusCode::UNAUTHORIZED, Json(body)).into_response()
+}
+
+fn id(project: &str) -> String {
+    format!("{project}-project-id")
+}

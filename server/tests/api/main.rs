@@ -1,0 +1,11 @@
+//! The server as a browser and a script see it: over HTTP, on a port of its own, with a database of
+//! its own. One binary, as each would link the whole program.
+
+mod keystone;
+mod stack;
+
+mod designs;
+mod login;
+mod pages;
+mod requests;
+mod sessions;

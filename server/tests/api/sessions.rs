@@ -1,0 +1,106 @@
+//! What a session keeps, and where nobody can read it.
+
+use std::fs;
+
+use crate::{
+    keystone,
+    stack::{Stack, credentials, json, problem},
+};
+
+#[tokio::test]
+async fn neither_token_nor_cookie_is_readable_in_the_data_folder() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let cookie = browser.cookie.unwrap();
+    let id = cookie.split_once('=').unwrap().1.to_owned();
+    let mut files = 0;
+    for entry in fs::read_dir(stack.data()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        for secret in [keystone::token("demo", "demo"), id.clone()] {
+            assert!(!text.contains(&secret), "{} holds {secret}", path.display());
+        }
+        files += 1;
+    }
+    assert!(files > 0);
+}
+
+#[tokio::test]
+async fn a_session_outlives_a_restart() {
+    let stack = Stack::start().await;
+    let cookie = stack.login("demo").await.cookie.unwrap();
+    let stack = stack.restart().await;
+    assert_eq!(
+        json(stack.with_cookie(&cookie).get("/api/v1/me").await, 200).await["user"],
+        "demo"
+    );
+}
+
+#[tokio::test]
+async fn the_cookie_is_for_the_browser_only() {
+    let stack = Stack::start().await;
+    let response = stack
+        .stranger()
+        .post("/api/v1/login", &credentials("demo", "demo", "demo"))
+        .await;
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    assert!(
+        cookie.contains("HttpOnly")
+            && cookie.contains("SameSite=Lax")
+            && cookie.contains("Max-Age="),
+        "{cookie}"
+    );
+    assert!(
+        !cookie.contains("Secure"),
+        "it would not come back over plain HTTP"
+    );
+}
+
+#[tokio::test]
+async fn a_made_up_cookie_opens_nothing() {
+    let stack = Stack::start().await;
+    for cookie in [
+        "stackloom_session=AAAAAAAAAAAAAAAAAAAAAA",
+        "stackloom_session=x",
+        "stackloom_session=",
+    ] {
+        assert_eq!(
+            problem(stack.with_cookie(cookie).get("/api/v1/me").await)
+                .await
+                .0,
+            401
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_good_without_a_session_and_asked_about_once() {
+    let stack = Stack::start().await;
+    let ask = async |token: &str, cloud: Option<&str>| {
+        let request = stack
+            .stranger()
+            .request(reqwest::Method::GET, "/api/v1/designs")
+            .header("x-auth-token", token);
+        let request = cloud.into_iter().fold(request, |request, cloud| {
+            request.header("x-stackloom-cloud", cloud)
+        });
+        request.send().await.unwrap()
+    };
+    let token = keystone::token("demo", "demo");
+    for _ in 0..3 {
+        assert_eq!(ask(&token, Some("test")).await.status(), 200);
+    }
+    assert_eq!(stack.asked.times(), 1);
+    assert_eq!(
+        problem(ask("made-up", Some("test")).await).await,
+        (401, "not-signed-in".into())
+    );
+    assert_eq!(
+        problem(ask(&token, None).await).await,
+        (401, "not-signed-in".into())
+    );
+    assert_eq!(
+        problem(ask(&token, Some("atlantis")).await).await,
+        (422, "unknown-cloud".into())
+    );
+}

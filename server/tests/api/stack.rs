@@ -1,0 +1,188 @@
+//! A server with its cloud, and clients of it.
+
+use std::{path::PathBuf, sync::Once};
+
+use clap::Parser;
+use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::keystone::{self, Asked};
+
+/// A running server.
+pub struct Stack {
+    pub base: String,
+    pub asked: Asked,
+    folder: TempDir,
+    http: reqwest::Client,
+    server: server::Server,
+}
+
+impl Stack {
+    /// With the clouds `test`, which is up, and `dead`, which is not.
+    pub async fn start() -> Stack {
+        let (address, asked) = keystone::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
+        let clouds = format!(
+            "clouds:\n  test:\n    auth: {{auth_url: '{address}/v3'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
+        );
+        std::fs::write(folder.path().join("clouds.yaml"), clouds).unwrap();
+        Stack::on(folder, asked).await
+    }
+
+    async fn on(folder: TempDir, asked: Asked) -> Stack {
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let config = server::Config::parse_from([
+            "stackloom",
+            "--clouds",
+            &path("clouds.yaml"),
+            "--data",
+            &path("data"),
+            "--site",
+            &path("site"),
+            "--catalog",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"),
+        ]);
+        let server = server::build(config).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(axum::serve(listener, server.router.clone()).into_future());
+        Stack {
+            base,
+            asked,
+            folder,
+            http: http(),
+            server,
+        }
+    }
+
+    /// The same data under a new process.
+    pub async fn restart(self) -> Stack {
+        self.server.stop().await;
+        Stack::on(self.folder, self.asked).await
+    }
+
+    /// Where the database lies.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Where the built site lies.
+    pub fn site(&self) -> PathBuf {
+        self.folder.path().join("site")
+    }
+
+    /// A browser that has not logged in.
+    pub fn stranger(&self) -> Client {
+        Client {
+            base: self.base.clone(),
+            http: self.http.clone(),
+            cookie: None,
+        }
+    }
+
+    /// A browser that has: password and project as the table in `keystone` says.
+    pub async fn login(&self, user: &str) -> Client {
+        let project = if user == "ada" { "demo" } else { user };
+        let response = self
+            .stranger()
+            .post("/api/v1/login", &credentials(user, user, project))
+            .await;
+        assert_eq!(response.status(), StatusCode::OK);
+        self.with_cookie(&cookie(&response))
+    }
+
+    /// A browser with a cookie that it kept.
+    pub fn with_cookie(&self, cookie: &str) -> Client {
+        Client {
+            cookie: Some(cookie.to_owned()),
+            ..self.stranger()
+        }
+    }
+}
+
+/// The body of a login by password to the cloud `test`.
+pub fn credentials(user: &str, password: &str, project: &str) -> Value {
+    json!({"cloud": "test", "user": user, "password": password, "project": project})
+}
+
+/// Name and value of the session's cookie.
+pub fn cookie(response: &Response) -> String {
+    let set = response.headers()[header::SET_COOKIE].to_str().unwrap();
+    set.split(';').next().unwrap().to_owned()
+}
+
+/// Something that asks.
+pub struct Client {
+    pub base: String,
+    pub http: reqwest::Client,
+    pub cookie: Option<String>,
+}
+
+impl Client {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.cookie {
+            Some(cookie) => request.header(header::COOKIE, cookie),
+            None => request,
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.unwrap()
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
+        self.request(Method::POST, path)
+            .json(body)
+            .send()
+            .await
+            .unwrap()
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Response {
+        self.request(Method::PUT, path)
+            .json(body)
+            .send()
+            .await
+            .unwrap()
+    }
+
+    pub async fn delete(&self, path: &str) -> Response {
+        self.request(Method::DELETE, path).send().await.unwrap()
+    }
+}
+
+/// The JSON of an answer that must have this status.
+pub async fn json(response: Response, status: u16) -> Value {
+    let got = response.status();
+    let text = response.text().await.unwrap();
+    assert_eq!(got, status, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The code of a problem, which must look like one.
+pub async fn problem(response: Response) -> (u16, String) {
+    assert_eq!(
+        response.headers()[header::CONTENT_TYPE],
+        "application/problem+json"
+    );
+    let status = response.status().as_u16();
+    let problem: api::Problem = response.json().await.unwrap();
+    assert_eq!(problem.status, status);
+    assert_eq!(problem.kind, format!("/errors/{}", problem.code));
+    assert!(problem.detail.ends_with('.'), "{}", problem.detail);
+    (status, problem.code)
+}
+
+fn http() -> reqwest::Client {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .build()
+        .unwrap()
+}
