@@ -90,6 +90,12 @@ pub trait Driver: Send + Sync {
         physical_id: &str,
     ) -> Result<Progress, DriverError>;
 
+    /// Change it to what the properties say now; it keeps its id. Only types with properties that
+    /// update in place have it.
+    async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        Err(DriverError::Other(format!("`{physical_id}` cannot be changed in place; remove it from the template, and add it again")))
+    }
+
     /// Remove it. Without an id, look for the marker first (a crash may have come between the
     /// creation and the journal). Not there is success.
     async fn delete(

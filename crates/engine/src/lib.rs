@@ -12,7 +12,17 @@ pub mod engine;
 pub mod error;
 pub mod tenant;
 
+pub mod journal;
+pub mod secrets;
+pub mod machine;
+
 pub mod driver;
+pub mod drivers;
+
+pub mod catalog;
+
+#[cfg(test)]
+mod testing;
 
 pub use config::Config;
 pub use engine::{Changes, Engine, Force, NewDeployment};

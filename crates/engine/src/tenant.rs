@@ -35,9 +35,9 @@ impl VaultKey {
     /// `None` for a token, which is gone tomorrow and so cannot lock anything away.
     pub fn derive(credentials: &Credentials, user_id: &str) -> Option<VaultKey> {
         let (kind, secret) = match credentials {
-            Credentials::Password { password, .. } => ("password", password.as_str()),
+            Credentials::Password { password, .. } => ("password", password.expose()),
             Credentials::ApplicationCredential { secret, .. } => {
-                ("application-credential", secret.as_str())
+                ("application-credential", secret.expose())
             }
             Credentials::Token { .. } => return None,
         };
@@ -52,6 +52,18 @@ impl VaultKey {
             .hash_password_into(secret.as_bytes(), &salt, key.as_mut())
             .ok()?;
         Some(VaultKey(key))
+    }
+}
+
+impl VaultKey {
+    /// For a session's sealed record, and for nothing else.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+        self.0.clone()
+    }
+
+    /// From a session's sealed record.
+    pub fn from_bytes(bytes: [u8; 32]) -> VaultKey {
+        VaultKey(Zeroizing::new(bytes))
     }
 }
 

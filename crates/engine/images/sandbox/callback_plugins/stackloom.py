@@ -1,0 +1,89 @@
+"""Tells what Ansible does as it does it, one JSON object a line, flushed at once.
+
+The engine turns them into log lines. Ansible has taken out results of `no_log` tasks before they come here.
+"""
+import json
+import sys
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = """
+    name: stackloom
+    type: stdout
+    short_description: JSON lines while things happen
+    description: One JSON object a line for plays, tasks and results.
+"""
+
+# A line is at most this long in the log; longer ones are the engine's to split.
+LONGEST = 64 * 1024
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "stackloom"
+
+    def _say(self, event, **fields):
+        fields["event"] = event
+        sys.stdout.write(json.dumps(fields, default=str) + "\n")
+        sys.stdout.flush()
+
+    def _result(self, status, result, ignored=False):
+        data = result._result
+        fields = {"host": result._host.get_name(), "status": status, "task": result._task.get_name().strip()}
+        if ignored:
+            fields["ignored"] = True
+        if data.get("_ansible_no_log"):
+            fields["msg"] = "(output hidden: no_log)"
+        else:
+            for key in ("msg", "reason", "skip_reason"):
+                if data.get(key) not in (None, ""):
+                    fields["msg"] = str(data[key])[:LONGEST]
+                    break
+            if status != "ok" or result._task.action in ("debug", "command", "shell", "script", "raw"):
+                for key in ("stdout", "stderr", "module_stderr", "module_stdout", "exception"):
+                    text = data.get(key)
+                    if isinstance(text, str) and text.strip():
+                        fields[key] = text[:LONGEST]
+            item = data.get("_ansible_item_label", data.get("item"))
+            if item is not None:
+                fields["item"] = str(item)[:200]
+        self._say("result", **fields)
+
+    def v2_playbook_on_play_start(self, play):
+        self._say("play", name=play.get_name().strip())
+
+    def v2_playbook_on_task_start(self, task, is_conditional):
+        self._say("task", name=task.get_name().strip())
+
+    def v2_playbook_on_handler_task_start(self, task):
+        self._say("task", name="handler: " + task.get_name().strip())
+
+    def v2_runner_on_ok(self, result):
+        # A loop has told its items one by one already.
+        self._result("changed" if result._result.get("changed") else "ok", result)
+
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        self._result("failed", result, ignore_errors)
+
+    def v2_runner_on_skipped(self, result):
+        self._result("skipped", result)
+
+    def v2_runner_on_unreachable(self, result):
+        self._result("unreachable", result)
+
+    def v2_runner_item_on_ok(self, result):
+        self._result("changed" if result._result.get("changed") else "ok", result)
+
+    def v2_runner_item_on_failed(self, result):
+        self._result("failed", result)
+
+    def v2_runner_retry(self, result):
+        self._result("retrying", result)
+
+    def v2_playbook_on_no_hosts_matched(self):
+        self._say("error", msg="no hosts matched")
+
+    def v2_playbook_on_stats(self, stats):
+        hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
+        self._say("stats", hosts=hosts)

@@ -1,0 +1,74 @@
+//! The way in: which server is the bastion, which group guards it, and from where we come. Pure, but
+//! for asking the kernel for our own address.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use serde_json::Value;
+use topology::{expr::{Expr, Scope}, workflow::Origin};
+
+use crate::run::{Addresses, Known};
+
+/// What must be known to open and close it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bastion {
+    /// The server's resource name.
+    pub server: String,
+    /// Its public address.
+    pub address: Option<String>,
+    /// The cloud's id of the security group that gets the rule.
+    pub group: Option<String>,
+}
+
+const GROUP: &str = "OS::Neutron::SecurityGroup";
+
+impl Bastion {
+    /// The bastion of a deployment: the step's resource, else the server that is marked.
+    pub fn of(known: &Known, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
+        let things = known.all();
+        let is_server = |name: &&str| things.get(*name).is_some_and(|thing| thing.spec.resource_type == "OS::Nova::Server");
+        let marked = || things.iter().find(|(_, thing)| thing.spec.marks.bastion).map(|(name, _)| name.as_str());
+        let server = named.filter(is_server).or_else(marked)?.to_owned();
+
+        // The group that a pass made for this server; else the first that its ports or it itself names.
+        let derived = things.iter().find(|(name, thing)| {
+            let serves = matches!(&thing.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
+            thing.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))
+        });
+        let group = derived.and_then(|(_, thing)| id(thing.reference.as_ref()?)).or_else(|| {
+            let server = things.get(&server)?;
+            let networks = server.spec.properties.get("networks")?.resolve(scope).ok()?;
+            let ports: Vec<&Value> = networks.as_array()?.iter().filter_map(|network| network.get("port")).collect();
+            let port = things.values().find(|thing| thing.reference.as_ref().is_some_and(|id| ports.contains(&id)));
+            let of_port = port.and_then(|port| port.spec.properties.get("security_groups"));
+            let groups: &Expr = of_port.or_else(|| server.spec.properties.get("security_groups"))?;
+            id(groups.resolve(scope).ok()?.as_array()?.first()?)
+        });
+        let address = Addresses::of(known, scope, &server).public;
+        Some(Bastion { server, address, group })
+    }
+}
+
+fn id(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// The address that packets from here to `bastion` come from, as the routing table of this machine
+/// tells: nothing is sent. Behind a translating router it is the wrong one, hence the setting.
+pub fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
+    let to: IpAddr = bastion.parse().map_err(std::io::Error::other)?;
+    let any: SocketAddr = if to.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect((to, 22))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_this_machine_starts_at_this_machine() {
+        assert_eq!(address_towards("127.0.0.1").unwrap(), IpAddr::from([127, 0, 0, 1]));
+        assert!(address_towards("nowhere").is_err());
+    }
+}

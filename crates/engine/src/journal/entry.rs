@@ -1,0 +1,121 @@
+//! What can be written to the journal: an event for the viewers, and the row that it changes.
+
+use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
+use serde_json::{Map, Value};
+use topology::workflow::ResourceSpec;
+
+use crate::machine::Ending;
+
+/// One thing that happened, with what it changes.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A step said something.
+    Log {
+        /// Its id.
+        step: String,
+        /// Where the line came from.
+        stream: LogStream,
+        /// How much it matters.
+        level: LogLevel,
+        /// One line, secrets masked.
+        text: String,
+    },
+    /// A step moved.
+    Step {
+        /// Its id.
+        step: String,
+        /// Where it stands now.
+        state: StepState,
+        /// Starts so far.
+        attempt: u32,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// The run moved, and with it perhaps its deployment.
+    Run {
+        /// Where it stands now.
+        state: RunState,
+        /// The bad end that it is bound for.
+        ending: Option<Ending>,
+        /// Why.
+        reason: Option<String>,
+        /// What its deployment is in now.
+        deployment: DeploymentState,
+    },
+    /// A resource of the run's deployment moved.
+    Resource {
+        /// Its name.
+        name: String,
+        /// How.
+        change: ResourceChange,
+    },
+}
+
+/// How a resource moves.
+#[derive(Clone, Debug)]
+pub enum ResourceChange {
+    /// It will be made, or made again, by this description.
+    Begin(Box<ResourceSpec>),
+    /// The cloud gave it an id.
+    Known {
+        /// The cloud's id.
+        physical_id: String,
+    },
+    /// It is there.
+    Ready {
+        /// What `get_resource` gives.
+        reference: Value,
+        /// What `get_attr` gives.
+        attributes: Map<String, Value>,
+        /// The cloud's id, where it has one.
+        physical_id: Option<String>,
+    },
+    /// It is in another state, with the same id.
+    To {
+        /// The state.
+        state: ResourceState,
+        /// The id that it has, for the event.
+        physical_id: Option<String>,
+    },
+    /// What failed of it is gone, and it may be made again.
+    Forgotten,
+}
+
+impl Entry {
+    /// What the viewers are told.
+    pub(super) fn event(&self) -> EventBody {
+        match self {
+            Entry::Log { step, stream, level, text } => {
+                EventBody::Log { step: step.clone(), stream: *stream, level: *level, text: text.clone() }
+            }
+            Entry::Step { step, state, attempt, error } => {
+                EventBody::Step { step: step.clone(), state: *state, attempt: *attempt, error: error.clone() }
+            }
+            Entry::Run { state, reason, .. } => EventBody::Run { state: *state, reason: reason.clone() },
+            Entry::Resource { name, change } => {
+                let (state, physical_id) = match change {
+                    ResourceChange::Begin(_) | ResourceChange::Forgotten => (ResourceState::Creating, None),
+                    ResourceChange::Known { physical_id } => (ResourceState::Creating, Some(physical_id.clone())),
+                    ResourceChange::Ready { physical_id, .. } => (ResourceState::Ready, physical_id.clone()),
+                    ResourceChange::To { state, physical_id } => (*state, physical_id.clone()),
+                };
+                EventBody::Resource { name: name.clone(), state, physical_id }
+            }
+        }
+    }
+
+    /// The event's `type`.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Entry::Log { .. } => "log",
+            Entry::Step { .. } => "step",
+            Entry::Run { .. } => "run",
+            Entry::Resource { .. } => "resource",
+        }
+    }
+
+    /// Whether the disk must have it before anything goes on.
+    pub(super) fn is_move(&self) -> bool {
+        !matches!(self, Entry::Log { .. })
+    }
+}

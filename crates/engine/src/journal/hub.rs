@@ -1,0 +1,38 @@
+//! Live viewers, by run. Batches are shared; a viewer that does not keep up misses some and is told so.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use api::Event;
+use tokio::sync::broadcast;
+
+/// Events of one run that were stored together.
+pub type Batch = Arc<[Event]>;
+
+/// Batches that a viewer may lag behind.
+const BACKLOG: usize = 256;
+
+#[derive(Default)]
+pub struct Hub {
+    runs: Mutex<HashMap<String, broadcast::Sender<Batch>>>,
+}
+
+impl Hub {
+    /// All batches from now on.
+    pub fn watch(&self, run: &str) -> broadcast::Receiver<Batch> {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.entry(run.to_owned()).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
+    }
+
+    /// Tells the viewers. Runs that nobody watches take no room.
+    pub fn tell(&self, run: &str, batch: Batch) {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(viewers) = runs.get(run)
+            && viewers.send(batch).is_err()
+        {
+            runs.remove(run);
+        }
+    }
+}

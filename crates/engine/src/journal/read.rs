@@ -1,0 +1,312 @@
+//! Reading the tables. What the facade shows takes a [`Tenant`]; what the engine itself reads does not.
+
+use std::collections::BTreeMap;
+
+use api::{
+    DeployedResource, Deployment, DeploymentState, Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepState,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use sqlx::{Row, sqlite::SqliteRow};
+use topology::workflow::{Origin, OutputSpec, ResourceSpec, StepKind, Workflow};
+
+use super::Journal;
+use crate::{Error, Result, Tenant, machine::Ending};
+
+/// A deployment with what only the engine needs.
+#[derive(Clone, Debug)]
+pub struct DeploymentRow {
+    /// As shown, without resources and outputs.
+    pub shown: Deployment,
+    /// Whose.
+    pub tenant: Tenant,
+    /// Parameter values, hidden ones left out.
+    pub parameters: BTreeMap<String, Value>,
+    /// Not yet resolved.
+    pub outputs: BTreeMap<String, OutputSpec>,
+}
+
+/// A resource as stored.
+#[derive(Clone, Debug)]
+pub struct ResourceRow {
+    /// Its name.
+    pub name: String,
+    /// As it was made.
+    pub spec: ResourceSpec,
+    /// The cloud's id, once there is one.
+    pub physical_id: Option<String>,
+    /// What `get_resource` gives, once it is there.
+    pub reference: Option<Value>,
+    /// What `get_attr` gives.
+    pub attributes: Map<String, Value>,
+    /// What it is in.
+    pub state: ResourceState,
+}
+
+/// A run with what only the engine needs.
+#[derive(Clone, Debug)]
+pub struct RunRow {
+    /// As shown, without steps.
+    pub shown: Run,
+    /// Whose.
+    pub tenant: Tenant,
+    /// The bad end that it is bound for.
+    pub ending: Option<Ending>,
+    /// Goes on past failed steps.
+    pub forced: bool,
+    /// JSON; see [`RunRow::workflow`].
+    pub workflow: String,
+}
+
+impl RunRow {
+    /// What it walks.
+    pub fn workflow(&self) -> Result<Workflow> {
+        from_json(&self.workflow).map_err(Error::storage("reading a workflow"))
+    }
+}
+
+/// A step as stored.
+pub type StepRow = RunStep;
+
+/// Whose rows a query may see.
+#[derive(Clone, Copy, Debug)]
+pub enum Scoped<'a> {
+    /// One project's.
+    To(&'a Tenant),
+    /// All: the engine's own recovery.
+    ToNone,
+}
+
+const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, layout, parameters, outputs, design, design_version, \
+    author, last_run, created, updated FROM deployments";
+const RUN: &str =
+    "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended FROM runs";
+
+impl Journal {
+    /// The project's deployments, newest first.
+    pub async fn deployments(&self, tenant: &Tenant) -> Result<Vec<DeploymentRow>> {
+        let rows = sqlx::query(sql(&[DEPLOYMENT, " WHERE cloud = ? AND project_id = ? ORDER BY created DESC, id DESC"]))
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .fetch_all(self.pool())
+            .await
+            .map_err(Error::storage("listing deployments"))?;
+        rows.iter().map(deployment).collect::<Result<_, _>>().map_err(Error::storage("listing deployments"))
+    }
+
+    /// One of them.
+    pub async fn deployment(&self, scope: Scoped<'_>, id: &str) -> Result<Option<DeploymentRow>> {
+        let row = sqlx::query(sql(&[DEPLOYMENT, " WHERE id = ?"])).bind(id).fetch_optional(self.pool()).await;
+        let row = row.and_then(|row| row.as_ref().map(deployment).transpose()).map_err(Error::storage("reading a deployment"))?;
+        Ok(row.filter(|row| scope.allows(&row.tenant)))
+    }
+
+    /// What a deployment has in the cloud, deleted things left out, by name.
+    pub async fn resources(&self, deployment: &str) -> Result<Vec<ResourceRow>> {
+        let rows = sqlx::query(
+            "SELECT name, spec, physical_id, reference, attributes, state FROM resources \
+             WHERE deployment = ? AND state <> 'deleted' ORDER BY name",
+        )
+        .bind(deployment)
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("reading resources"))?;
+        rows.iter().map(resource).collect::<Result<_, _>>().map_err(Error::storage("reading resources"))
+    }
+
+    /// A deployment's runs, newest first.
+    pub async fn runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(sql(&[RUN, " WHERE deployment = ? AND cloud = ? AND project_id = ? ORDER BY created DESC, id DESC"]))
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .fetch_all(self.pool())
+            .await
+            .map_err(Error::storage("listing runs"))?;
+        rows.iter().map(run).collect::<Result<_, _>>().map_err(Error::storage("listing runs"))
+    }
+
+    /// One of them.
+    pub async fn run(&self, scope: Scoped<'_>, id: &str) -> Result<Option<RunRow>> {
+        let row = sqlx::query(sql(&[RUN, " WHERE id = ?"])).bind(id).fetch_optional(self.pool()).await;
+        let row = row.and_then(|row| row.as_ref().map(run).transpose()).map_err(Error::storage("reading a run"))?;
+        Ok(row.filter(|row| scope.allows(&row.tenant)))
+    }
+
+    /// Runs that have not ended, oldest first.
+    pub async fn runs_at_work(&self, scope: Scoped<'_>) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(sql(&[RUN, " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id"]))
+            .fetch_all(self.pool())
+            .await
+            .map_err(Error::storage("listing runs"))?;
+        let all: Vec<RunRow> = rows.iter().map(run).collect::<Result<_, _>>().map_err(Error::storage("listing runs"))?;
+        Ok(all.into_iter().filter(|row| scope.allows(&row.tenant)).collect())
+    }
+
+    /// A run's steps, in the workflow's order.
+    pub async fn steps(&self, run: &str) -> Result<Vec<StepRow>> {
+        let rows = sqlx::query(
+            "SELECT id, kind, resource, state, waits_for, attempts, started, ended, error FROM steps WHERE run = ? ORDER BY position",
+        )
+        .bind(run)
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("reading steps"))?;
+        rows.iter().map(step).collect::<Result<_, _>>().map_err(Error::storage("reading steps"))
+    }
+
+    /// Events after a number, at most `limit`.
+    pub async fn events(&self, run: &str, after: u64, limit: u32) -> Result<Vec<Event>> {
+        let rows = sqlx::query("SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?")
+            .bind(run)
+            .bind(i64::try_from(after).unwrap_or(i64::MAX))
+            .bind(i64::from(limit))
+            .fetch_all(self.pool())
+            .await
+            .map_err(Error::storage("reading events"))?;
+        rows.iter().map(event).collect::<Result<_, _>>().map_err(Error::storage("reading events"))
+    }
+
+    /// Whether a run has ended; one that is not there has.
+    pub async fn run_is_final(&self, run: &str) -> Result<bool> {
+        let state: Option<String> = sqlx::query_scalar("SELECT state FROM runs WHERE id = ?")
+            .bind(run)
+            .fetch_optional(self.pool())
+            .await
+            .map_err(Error::storage("reading a run"))?;
+        let Some(state) = state else { return Ok(true) };
+        from_text::<RunState>(&state).map(RunState::is_final).map_err(Error::storage("reading a run"))
+    }
+}
+
+impl Scoped<'_> {
+    fn allows(&self, tenant: &Tenant) -> bool {
+        match self {
+            Scoped::To(allowed) => *allowed == tenant,
+            Scoped::ToNone => true,
+        }
+    }
+}
+
+/// Statements are made of our own constants only.
+fn sql(parts: &[&'static str]) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(parts.concat())
+}
+
+fn tenant(row: &SqliteRow) -> Result<Tenant, sqlx::Error> {
+    Ok(Tenant { cloud: row.try_get("cloud")?, project_id: row.try_get("project_id")? })
+}
+
+fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
+    Ok(DeploymentRow {
+        tenant: tenant(row)?,
+        parameters: from_json(row.try_get("parameters")?)?,
+        outputs: from_json(row.try_get("outputs")?)?,
+        shown: Deployment {
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            state: from_text::<DeploymentState>(row.try_get("state")?)?,
+            created: row.try_get("created")?,
+            updated: row.try_get("updated")?,
+            author: row.try_get("author")?,
+            design: row.try_get("design")?,
+            design_version: row.try_get("design_version")?,
+            last_run: row.try_get("last_run")?,
+            template: row.try_get("template")?,
+            layout: from_json(row.try_get("layout")?)?,
+            resources: Vec::new(),
+            outputs: BTreeMap::new(),
+        },
+    })
+}
+
+fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
+    let reference: Option<String> = row.try_get("reference")?;
+    let attributes: Option<String> = row.try_get("attributes")?;
+    Ok(ResourceRow {
+        name: row.try_get("name")?,
+        spec: from_json(row.try_get("spec")?)?,
+        physical_id: row.try_get("physical_id")?,
+        reference: reference.as_deref().map(from_json).transpose()?,
+        attributes: attributes.as_deref().map(from_json).transpose()?.unwrap_or_default(),
+        state: from_text(row.try_get("state")?)?,
+    })
+}
+
+impl ResourceRow {
+    /// For the API.
+    pub fn shown(&self) -> DeployedResource {
+        DeployedResource {
+            name: self.name.clone(),
+            resource_type: self.spec.resource_type.clone(),
+            physical_id: self.physical_id.clone(),
+            state: self.state,
+            derived: self.spec.origin != Origin::Drawn,
+        }
+    }
+}
+
+fn run(row: &SqliteRow) -> Result<RunRow, sqlx::Error> {
+    let ending: Option<String> = row.try_get("ending")?;
+    Ok(RunRow {
+        tenant: tenant(row)?,
+        ending: ending.as_deref().map(from_text).transpose()?,
+        forced: row.try_get::<i64, _>("forced")? != 0,
+        workflow: row.try_get("workflow")?,
+        shown: Run {
+            id: row.try_get("id")?,
+            deployment: row.try_get("deployment")?,
+            kind: from_text::<RunKind>(row.try_get("kind")?)?,
+            state: from_text::<RunState>(row.try_get("state")?)?,
+            reason: row.try_get("reason")?,
+            author: row.try_get("author")?,
+            created: row.try_get("created")?,
+            started: row.try_get("started")?,
+            ended: row.try_get("ended")?,
+            steps: Vec::new(),
+        },
+    })
+}
+
+fn step(row: &SqliteRow) -> Result<StepRow, sqlx::Error> {
+    Ok(RunStep {
+        id: row.try_get("id")?,
+        kind: from_text::<StepKind>(row.try_get("kind")?)?,
+        resource: row.try_get("resource")?,
+        state: from_text::<StepState>(row.try_get("state")?)?,
+        after: from_json(row.try_get("waits_for")?)?,
+        attempts: row.try_get::<u32, _>("attempts")?,
+        started: row.try_get("started")?,
+        ended: row.try_get("ended")?,
+        error: row.try_get("error")?,
+    })
+}
+
+fn event(row: &SqliteRow) -> Result<Event, sqlx::Error> {
+    Ok(Event {
+        seq: row.try_get::<i64, _>("seq")?.cast_unsigned(),
+        time: row.try_get("time")?,
+        body: from_json::<EventBody>(row.try_get("body")?)?,
+    })
+}
+
+/// What our own types look like in a column. They are maps with text keys, so this cannot fail.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("our types have text keys")
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// A state or kind as the API writes it.
+pub(crate) fn to_text(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(text)) => text,
+        other => unreachable!("states are written as text, not {other:?}"),
+    }
+}
+
+pub(crate) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}

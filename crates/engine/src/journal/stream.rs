@@ -1,0 +1,82 @@
+//! Events of a run: from storage, then as they happen.
+
+use api::{Event, EventBody};
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+use super::{Journal, hub::Batch};
+
+/// Events read from storage at once.
+const PAGE: u32 = 1000;
+
+/// Where a viewer is.
+struct Viewer {
+    journal: Journal,
+    run: String,
+    /// The last number that it has seen.
+    seen: u64,
+    live: Receiver<Batch>,
+    /// Storage may have more than it has seen.
+    behind: bool,
+    /// Nothing comes live any more.
+    closed: bool,
+}
+
+impl Journal {
+    /// Events after number `after`: no gap, none twice. Ends after the run's final event; the next
+    /// stream of a run that is resumed goes on from there.
+    pub fn stream(&self, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
+        // Watch first, then read: what happens in between is seen twice here and dropped once.
+        let live = self.hub.watch(run);
+        let viewer = Viewer { journal: self.clone(), run: run.to_owned(), seen: after, live, behind: true, closed: false };
+        stream::unfold(viewer, |mut viewer| async move {
+            let events = viewer.next().await?;
+            Some((events, viewer))
+        })
+        .boxed()
+    }
+}
+
+impl Viewer {
+    async fn next(&mut self) -> Option<Vec<Event>> {
+        loop {
+            if self.behind {
+                let events = match self.journal.events(&self.run, self.seen, PAGE).await {
+                    Ok(events) => events,
+                    Err(error) => {
+                        tracing::warn!(%error, run.id = self.run, "a viewer's stream ends early; it will ask again");
+                        return None;
+                    }
+                };
+                if let Some(last) = events.last() {
+                    self.seen = last.seq;
+                    return Some(events);
+                }
+                if self.closed || self.journal.run_is_final(&self.run).await.unwrap_or(true) {
+                    return None;
+                }
+                self.behind = false;
+            }
+            match self.live.recv().await {
+                Ok(batch) => {
+                    let new = batch.partition_point(|event| event.seq <= self.seen);
+                    let Some(first) = batch.get(new) else { continue };
+                    if first.seq > self.seen + 1 {
+                        self.behind = true;
+                        continue;
+                    }
+                    let events = batch[new..].to_vec();
+                    self.seen = events.last().map_or(self.seen, |last| last.seq);
+                    // After a final event, storage decides whether the run was resumed meanwhile.
+                    self.behind = events.iter().any(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()));
+                    return Some(events);
+                }
+                Err(RecvError::Lagged(_)) => self.behind = true,
+                Err(RecvError::Closed) => {
+                    self.behind = true;
+                    self.closed = true;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The steps of a workflow as the machine sees them: by index, with what each waits for.
+
+use std::{collections::HashMap, time::Duration};
+
+use topology::workflow::{StepKind, Workflow};
+
+/// A step's place in the workflow.
+pub type StepIndex = usize;
+
+/// The unchanging part of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    by_id: HashMap<String, StepIndex>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// As in the workflow.
+    pub id: String,
+    /// As in the workflow.
+    pub kind: StepKind,
+    /// All smaller than its own index.
+    pub after: Vec<StepIndex>,
+    /// Runs on every ending.
+    pub always_run: bool,
+    /// From first start to timeout.
+    pub timeout: Duration,
+}
+
+/// A workflow that no run can walk; the planner does not make such.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadWorkflow {
+    /// Two steps have one id.
+    #[error("two steps are named `{0}`")]
+    Twice(String),
+    /// A step waits for one that comes later, or for one that there is not.
+    #[error("step `{step}` waits for `{after}`, which does not come before it")]
+    Order {
+        /// The step.
+        step: String,
+        /// What it waits for.
+        after: String,
+    },
+}
+
+impl Graph {
+    /// Of a workflow.
+    ///
+    /// What a `bastion:open` does is undone at each ending, so it is walked again when a run is
+    /// resumed. Steps that lie behind it only through steps that are done by then must still wait
+    /// for it: they wait for it directly here.
+    ///
+    /// # Errors
+    /// Where steps are not in an order in which each comes after all that it waits for.
+    pub fn of(workflow: &Workflow) -> Result<Graph, BadWorkflow> {
+        let mut nodes: Vec<Node> = Vec::with_capacity(workflow.steps.len());
+        let mut by_id = HashMap::with_capacity(workflow.steps.len());
+        let mut opens_before: Vec<Vec<StepIndex>> = Vec::with_capacity(workflow.steps.len());
+        for (index, step) in workflow.steps.iter().enumerate() {
+            let mut after = Vec::with_capacity(step.after.len());
+            for id in &step.after {
+                let known = by_id.get(id).copied();
+                after.push(known.ok_or_else(|| BadWorkflow::Order {
+                    step: step.id.clone(),
+                    after: id.clone(),
+                })?);
+            }
+            let mut opens: Vec<StepIndex> = after
+                .iter()
+                .flat_map(|&before| {
+                    let own = (nodes[before].kind == StepKind::OpenBastion).then_some(before);
+                    opens_before[before].iter().copied().chain(own)
+                })
+                .collect();
+            opens.sort_unstable();
+            opens.dedup();
+            after.extend(&opens);
+            after.sort_unstable();
+            after.dedup();
+            opens_before.push(opens);
+            nodes.push(Node {
+                id: step.id.clone(),
+                kind: step.kind,
+                after,
+                always_run: step.always_run,
+                timeout: Duration::from_secs(step.timeout_seconds.into()),
+            });
+            if by_id.insert(step.id.clone(), index).is_some() {
+                return Err(BadWorkflow::Twice(step.id.clone()));
+            }
+        }
+        Ok(Graph { nodes, by_id })
+    }
+
+    /// All, in the workflow's order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The step with this id.
+    pub fn index(&self, id: &str) -> Option<StepIndex> {
+        self.by_id.get(id).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{step, workflow};
+
+    #[test]
+    fn what_lies_behind_an_open_bastion_waits_for_it_directly() {
+        let graph = Graph::of(&workflow([
+            step("bastion:open", StepKind::OpenBastion, &[]),
+            step("web:ssh", StepKind::WaitForSsh, &["bastion:open"]),
+            step("nginx:configure", StepKind::Configure, &["web:ssh"]),
+        ]))
+        .unwrap();
+        assert_eq!(graph.nodes()[2].after, [0, 1]);
+    }
+
+    #[test]
+    fn disorder_is_an_error() {
+        let forward = workflow([
+            step("a:create", StepKind::Create, &["b:create"]),
+            step("b:create", StepKind::Create, &[]),
+        ]);
+        assert_eq!(
+            Graph::of(&forward),
+            Err(BadWorkflow::Order {
+                step: "a:create".into(),
+                after: "b:create".into()
+            })
+        );
+        let twice = workflow([
+            step("a:create", StepKind::Create, &[]),
+            step("a:create", StepKind::Create, &[]),
+        ]);
+        assert_eq!(
+            Graph::of(&twice),
+            Err(BadWorkflow::Twice("a:create".into()))
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! How a run and its steps move: a pure, total function of (run, event, time).
+//!
+//! ```text
+//!            Start            a step fails                      all ended
+//!   queued --------> running ---------------> failing -----------------------> failed
+//!                    |  |  ^    Cancel                          all ended
+//!                    |  |  +---------------> cancelling ---------------------> cancelled
+//!         all ended  |  |                        (also from failing)
+//!   succeeded <------+  +- token ends -> paused -- Resume --> where it was
+//!
+//!   waiting -> ready -> running -> succeeded | failed | cancelled
+//!                          ^  |                      a step that never started: skipped
+//!                          |  v
+//!                        retrying
+//! ```
+//!
+//! Once a run is bound for a bad end (failing, cancelling) nothing new starts, except steps marked
+//! always-run: each starts when all that it waits for has ended, however. Only then the run ends.
+//! Paused is a state beside the ending: nothing starts at all, for every step needs the token; the
+//! run goes on, to the same ending, when somebody brings a new one.
+//!
+//! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports each effect's
+//! outcome once, and calls with [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both go
+//! through here.
+
+mod failure;
+mod graph;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+use api::{RunState, StepState};
+use jiff::Timestamp;
+
+pub use failure::{Failure, FailureClass, Retries};
+pub use graph::{BadWorkflow, Graph, Node, StepIndex};
+
+use settle::Work;
+
+/// The rules' numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long parallel steps may go on once one has failed.
+    pub grace: Duration,
+    /// Between two tries when the cloud is unreachable.
+    pub retry_pause: Duration,
+    /// Steps at work at the same time.
+    pub parallel_steps: usize,
+    /// Whether a failed step ends the run.
+    pub on_failure: OnFailure,
+}
+
+/// Whether a failed step ends the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It does.
+    #[default]
+    EndTheRun,
+    /// Steps behind it run all the same, and the run's reason tells what failed: a forced undeploy.
+    GoOn,
+}
+
+/// A run, whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What does not change.
+    pub graph: Arc<Graph>,
+    /// The rules' numbers.
+    pub settings: Settings,
+    /// Where it stands.
+    pub state: RunState,
+    /// The bad end that it is bound for.
+    pub ending: Option<Ending>,
+    /// Why, where it did not succeed.
+    pub reason: Option<String>,
+    /// When parallel steps are given up.
+    pub give_up_at: Option<Timestamp>,
+    /// In the graph's order.
+    pub steps: Vec<StepStatus>,
+}
+
+/// A bad end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// A step failed.
+    Failed,
+    /// A person cancelled.
+    Cancelled,
+}
+
+/// Where a step stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepStatus {
+    /// For everybody.
+    pub state: StepState,
+    /// Starts so far.
+    pub attempts: u32,
+    /// What went wrong last.
+    pub error: Option<String>,
+    /// When it times out, all attempts together.
+    pub deadline: Option<Timestamp>,
+    /// When a retry is due.
+    pub retry_at: Option<Timestamp>,
+    /// Tries used up.
+    pub retries: Retries,
+    /// It was told to stop; why.
+    pub stopping: Option<Stopping>,
+}
+
+/// Why a step was told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stopping {
+    /// A person cancelled the run.
+    Cancelled,
+    /// Another step failed and the grace is over.
+    GraceOver,
+    /// Its own time is over.
+    TimedOut,
+}
+
+impl Default for StepStatus {
+    fn default() -> StepStatus {
+        StepStatus {
+            state: StepState::Waiting,
+            attempts: 0,
+            error: None,
+            deadline: None,
+            retry_at: None,
+            retries: Retries::default(),
+            stopping: None,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The engine took the run up.
+    Start,
+    /// The engine came back; nothing that was at work is at work any more.
+    Recover,
+    /// The engine came back, and the token has ended meanwhile.
+    RecoverWithoutToken,
+    /// [`Run::wake_at`] has come.
+    Tick,
+    /// A person wants it stopped. The second time, what does not stop is cut off.
+    Cancel,
+    /// A person brings a token and wants it to go on.
+    Resume,
+    /// Another run takes over the duty to leave nothing behind: a paused run is undeployed.
+    Abandon,
+    /// A step did it.
+    Succeeded(StepIndex),
+    /// A step did not.
+    Failed(StepIndex, Failure),
+    /// A step that was told to stop has stopped.
+    Stopped(StepIndex),
+    /// A step found that the token has ended.
+    TokenEnded(StepIndex),
+}
+
+/// What to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advance {
+    /// The run afterwards.
+    pub run: Run,
+    /// For the journal, in this order.
+    pub moves: Vec<Move>,
+    /// For the executor, once the moves are stored.
+    pub effects: Vec<Effect>,
+}
+
+/// One entry for the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Move {
+    /// A step moved; its status is in [`Advance::run`].
+    Step {
+        /// Which.
+        step: StepIndex,
+        /// Where it stands now.
+        state: StepState,
+        /// Starts so far.
+        attempt: u32,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// The run moved.
+    Run {
+        /// Where it stands now.
+        state: RunState,
+        /// The bad end that it is bound for.
+        ending: Option<Ending>,
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// Work for the executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Do it; report how it ended.
+    Start(StepIndex),
+    /// Tell it to stop at the next safe point; report how it ended.
+    Stop(StepIndex),
+    /// Do not wait for it; report that it stopped.
+    CutOff(StepIndex),
+}
+
+/// An event that makes no sense in this state. The run stays as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a run that is {state:?} cannot take {event}")]
+pub struct IllegalMove {
+    /// Of the run.
+    pub state: RunState,
+    /// The event, for a log.
+    pub event: String,
+}
+
+impl Run {
+    /// A new run of a workflow.
+    pub fn new(graph: Arc<Graph>, settings: Settings) -> Run {
+        let steps = vec![StepStatus::default(); graph.nodes().len()];
+        Run {
+            graph,
+            settings,
+            state: RunState::Queued,
+            ending: None,
+            reason: None,
+            give_up_at: None,
+            steps,
+        }
+    }
+
+    /// When [`Event::Tick`] is due next.
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        if self.state.is_final() {
+            return None;
+        }
+        let steps = self.steps.iter().flat_map(|step| match step.state {
+            StepState::Running if step.stopping.is_none() => [step.deadline, None],
+            StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],
+            _ => [None, None],
+        });
+        // The grace is used up once: afterwards every step at work has been told to stop.
+        let grace = self.give_up_at.filter(|_| {
+            self.steps
+                .iter()
+                .zip(self.graph.nodes())
+                .any(|(step, node)| {
+                    !node.always_run
+                        && step.stopping.is_none()
+                        && matches!(step.state, StepState::Running | StepState::Retrying)
+                })
+        });
+        steps.flatten().chain(grace).min()
+    }
+}
+
+/// One move of a run. See the module's doc.
+///
+/// # Errors
+/// [`IllegalMove`] for an event that makes no sense in the run's state. Never panics.
+pub fn advance(run: &Run, event: &Event, now: Timestamp) -> Result<Advance, IllegalMove> {
+    let illegal = || IllegalMove {
+        state: run.state,
+        event: format!("{event:?}"),
+    };
+    let step_is = |step: StepIndex, state: StepState| {
+        run.steps
+            .get(step)
+            .is_some_and(|status| status.state == state)
+    };
+    let mut work = Work::on(run, now);
+    match (run.state, event) {
+        (RunState::Queued, Event::Start) => work.start(),
+        (RunState::Queued, Event::Recover) => work.start(),
+        (RunState::Queued, Event::Cancel) => work.cancel(),
+        (state, Event::Recover) if !state.is_final() => work.recover(),
+        (state, Event::RecoverWithoutToken) if !state.is_final() => work.recover_without_token(),
+        (state, Event::Tick) if !state.is_final() => work.tick(),
+        (RunState::Running | RunState::Failing | RunState::Paused, Event::Cancel) => work.cancel(),
+        (RunState::Cancelling, Event::Cancel) => work.cut_off(),
+        (RunState::Paused, Event::Resume) => work.unpause(),
+        (RunState::Failed | RunState::Cancelled, Event::Resume) => work.resume(),
+        (RunState::Paused, Event::Abandon) => work.abandon(),
+        (_, Event::Succeeded(step)) if step_is(*step, StepState::Running) => work.succeeded(*step),
+        (_, Event::Failed(step, failure)) if step_is(*step, StepState::Running) => {
+            work.failed(*step, failure)
+        }
+        (_, Event::Stopped(step)) if step_is(*step, StepState::Running) => work.stopped(*step),
+        (_, Event::TokenEnded(step)) if step_is(*step, StepState::Running) => {
+            work.token_ended(*step)
+        }
+        _ => return Err(illegal()),
+    }
+    Ok(work.settle())
+}

@@ -1,0 +1,472 @@
+//! The arms of [`advance`](super::advance), and what follows from each.
+
+use api::{RunState, StepState};
+use jiff::Timestamp;
+use topology::workflow::StepKind;
+
+use super::{
+    Advance, Effect, Ending, Failure, FailureClass, Move, OnFailure, Run, StepIndex, StepStatus,
+    Stopping,
+};
+
+/// A run while it moves.
+pub(super) struct Work {
+    run: Run,
+    now: Timestamp,
+    moves: Vec<Move>,
+    effects: Vec<Effect>,
+    paused: bool,
+    started: bool,
+    state_before: RunState,
+    ending_before: Option<Ending>,
+    /// What the journal says of each step: ready or not.
+    ready: Vec<bool>,
+}
+
+/// `now` and then some, without an end of time to fall over.
+fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
+    now.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+impl Work {
+    pub(super) fn on(run: &Run, now: Timestamp) -> Work {
+        Work {
+            run: run.clone(),
+            now,
+            moves: Vec::new(),
+            effects: Vec::new(),
+            paused: run.state == RunState::Paused,
+            started: run.state != RunState::Queued,
+            state_before: run.state,
+            ending_before: run.ending,
+            ready: run
+                .steps
+                .iter()
+                .map(|status| status.state == StepState::Ready)
+                .collect(),
+        }
+    }
+
+    // ---- events of the run ----
+
+    pub(super) fn start(&mut self) {
+        self.started = true;
+    }
+
+    /// Nothing is at work any more: what was, starts again, for effects look before they make.
+    /// What had been told to stop counts as stopped.
+    pub(super) fn recover(&mut self) {
+        if self.run.ending == Some(Ending::Failed) {
+            self.run.give_up_at = Some(later(self.now, self.run.settings.grace));
+        }
+        for step in 0..self.run.steps.len() {
+            let status = &mut self.run.steps[step];
+            match status.state {
+                StepState::Running
+                    if self.run.ending == Some(Ending::Cancelled)
+                        && !self.run.graph.nodes()[step].always_run =>
+                {
+                    self.end(step, StepState::Cancelled, None);
+                }
+                StepState::Running if self.paused => self.to(step, StepState::Ready, None),
+                StepState::Running => {
+                    status.stopping = None;
+                    status.deadline = Some(later(self.now, self.run.graph.nodes()[step].timeout));
+                    self.effects.push(Effect::Start(step));
+                }
+                StepState::Retrying => {
+                    status.retry_at = Some(self.now);
+                    status.deadline = Some(later(self.now, self.run.graph.nodes()[step].timeout));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn recover_without_token(&mut self) {
+        self.started = true;
+        self.paused = true;
+        self.run.reason.get_or_insert_with(|| TOKEN_ENDED.into());
+        self.recover();
+    }
+
+    pub(super) fn tick(&mut self) {
+        let grace_over = self.run.give_up_at.is_some_and(|at| at <= self.now);
+        for step in 0..self.run.steps.len() {
+            let always_run = self.run.graph.nodes()[step].always_run;
+            let status = &mut self.run.steps[step];
+            let timed_out = status.deadline.is_some_and(|at| at <= self.now);
+            let stop = match (timed_out, grace_over && !always_run) {
+                (_, true) => Some(Stopping::GraceOver),
+                (true, _) => Some(Stopping::TimedOut),
+                _ => None,
+            };
+            match (status.state, stop) {
+                (StepState::Running, Some(why)) if status.stopping.is_none() => {
+                    status.stopping = Some(why);
+                    self.effects.push(Effect::Stop(step));
+                }
+                // A pause is nobody's fault: it does not count against a step's time.
+                (StepState::Retrying, Some(why)) if !self.paused || why == Stopping::GraceOver => {
+                    self.give_up(step, why)
+                }
+                (StepState::Retrying, None)
+                    if !self.paused && status.retry_at.is_some_and(|at| at <= self.now) =>
+                {
+                    self.begin(step)
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn cancel(&mut self) {
+        self.run.ending = Some(Ending::Cancelled);
+        self.run.reason = Some("cancelled by a person".into());
+        self.run.give_up_at = None;
+        self.stop_all(Stopping::Cancelled);
+    }
+
+    pub(super) fn cut_off(&mut self) {
+        for (step, status) in self.run.steps.iter().enumerate() {
+            if status.state == StepState::Running && !self.run.graph.nodes()[step].always_run {
+                self.effects.push(Effect::CutOff(step));
+            }
+        }
+    }
+
+    pub(super) fn unpause(&mut self) {
+        self.paused = false;
+        if self.run.ending.is_none() {
+            self.run.reason = None;
+        }
+        for (status, node) in self.run.steps.iter_mut().zip(self.run.graph.nodes()) {
+            if status.state == StepState::Retrying {
+                status.deadline = Some(later(self.now, node.timeout));
+            }
+        }
+    }
+
+    /// From a bad end back to work. Done steps stay done, but for what an always-run step took away.
+    pub(super) fn resume(&mut self) {
+        self.run.ending = None;
+        self.run.reason = None;
+        self.run.give_up_at = None;
+        let mut work_left = false;
+        for step in 0..self.run.steps.len() {
+            if self.run.steps[step].state != StepState::Succeeded {
+                work_left |= !self.run.graph.nodes()[step].always_run;
+                self.reset(step);
+            }
+        }
+        if work_left {
+            for step in 0..self.run.steps.len() {
+                let node = &self.run.graph.nodes()[step];
+                if node.always_run || node.kind == StepKind::OpenBastion {
+                    self.reset(step);
+                }
+            }
+        }
+    }
+
+    pub(super) fn abandon(&mut self) {
+        self.run.ending = Some(Ending::Cancelled);
+        self.run.reason = Some("given up: the deployment is being undeployed".into());
+        for step in 0..self.run.steps.len() {
+            let status = &self.run.steps[step];
+            if status.state == StepState::Running {
+                self.effects.push(Effect::CutOff(step));
+            }
+            if !status.state.is_final() {
+                let state = if status.attempts > 0 {
+                    StepState::Cancelled
+                } else {
+                    StepState::Skipped
+                };
+                self.end(step, state, None);
+            }
+        }
+    }
+
+    // ---- events of a step ----
+
+    pub(super) fn succeeded(&mut self, step: StepIndex) {
+        self.end(step, StepState::Succeeded, None);
+    }
+
+    pub(super) fn failed(&mut self, step: StepIndex, failure: &Failure) {
+        if let Some(why) = self.run.steps[step].stopping {
+            return self.stopped_because(step, why, Some(&failure.message));
+        }
+        match self.run.steps[step]
+            .retries
+            .next(failure, self.run.settings.retry_pause)
+        {
+            Some((pause, retries)) => {
+                let status = &mut self.run.steps[step];
+                status.retries = retries;
+                status.retry_at = Some(later(self.now, pause));
+                self.to(step, StepState::Retrying, Some(failure.message.clone()));
+            }
+            None => self.fail(step, failure.message.clone(), failure.class),
+        }
+    }
+
+    pub(super) fn stopped(&mut self, step: StepIndex) {
+        // Nobody told it to: then the run was let go of, and it counts as not begun.
+        match self.run.steps[step].stopping {
+            Some(why) => self.stopped_because(step, why, None),
+            None => self.to(step, StepState::Ready, None),
+        }
+    }
+
+    pub(super) fn token_ended(&mut self, step: StepIndex) {
+        if let Some(why) = self.run.steps[step].stopping {
+            return self.stopped_because(step, why, None);
+        }
+        self.paused = true;
+        if self.run.ending.is_none() {
+            self.run.reason = Some(TOKEN_ENDED.into());
+        }
+        let status = &mut self.run.steps[step];
+        status.deadline = None;
+        self.to(step, StepState::Ready, None);
+    }
+
+    fn stopped_because(&mut self, step: StepIndex, why: Stopping, last: Option<&str>) {
+        match why {
+            Stopping::Cancelled => self.end(step, StepState::Cancelled, None),
+            Stopping::GraceOver | Stopping::TimedOut => {
+                if let Some(last) = last {
+                    self.run.steps[step].error = Some(last.into());
+                }
+                self.give_up(step, why);
+            }
+        }
+    }
+
+    /// A step that was stopped, or waits for a retry, becomes failed.
+    fn give_up(&mut self, step: StepIndex, why: Stopping) {
+        let node = &self.run.graph.nodes()[step];
+        let last = self.run.steps[step]
+            .error
+            .as_deref()
+            .map(|error| format!(" Last: {error}"))
+            .unwrap_or_default();
+        let message = match why {
+            Stopping::TimedOut => format!(
+                "it was not done after {} s, its time limit.{last}",
+                node.timeout.as_secs()
+            ),
+            Stopping::GraceOver => format!(
+                "another step failed, and this one did not end in the {} s after.{last}",
+                self.run.settings.grace.as_secs()
+            ),
+            Stopping::Cancelled => return self.end(step, StepState::Cancelled, None),
+        };
+        self.fail(step, message, FailureClass::Lasting);
+    }
+
+    fn fail(&mut self, step: StepIndex, message: String, class: FailureClass) {
+        let reason = format!(
+            "step `{}` failed: {message}",
+            self.run.graph.nodes()[step].id
+        );
+        self.end(step, StepState::Failed, Some(message));
+        if self.run.settings.on_failure == OnFailure::GoOn {
+            let all = self
+                .run
+                .reason
+                .take()
+                .map(|before| format!("{before}\n{reason}"))
+                .unwrap_or(reason);
+            self.run.reason = Some(all);
+            return;
+        }
+        if self.run.ending.is_none() {
+            self.run.ending = Some(Ending::Failed);
+            self.run.reason = Some(reason);
+            self.run.give_up_at = Some(later(self.now, self.run.settings.grace));
+        }
+        if class == FailureClass::SshTimeout && self.run.ending == Some(Ending::Failed) {
+            self.run.give_up_at = Some(self.now);
+            self.stop_all(Stopping::GraceOver);
+        }
+    }
+
+    /// Tells everything at work to stop, but for always-run steps.
+    fn stop_all(&mut self, why: Stopping) {
+        for step in 0..self.run.steps.len() {
+            if self.run.graph.nodes()[step].always_run {
+                continue;
+            }
+            let status = &mut self.run.steps[step];
+            match status.state {
+                StepState::Running if status.stopping.is_none() => {
+                    status.stopping = Some(why);
+                    self.effects.push(Effect::Stop(step));
+                }
+                // The grace gave way to a person's wish.
+                StepState::Running => status.stopping = Some(why),
+                StepState::Retrying => self.give_up(step, why),
+                _ => {}
+            }
+        }
+    }
+
+    // ---- moves ----
+
+    fn to(&mut self, step: StepIndex, state: StepState, error: Option<String>) {
+        let status = &mut self.run.steps[step];
+        status.state = state;
+        if error.is_some() {
+            status.error.clone_from(&error);
+        }
+        self.moves.push(Move::Step {
+            step,
+            state,
+            attempt: status.attempts,
+            error,
+        });
+    }
+
+    fn end(&mut self, step: StepIndex, state: StepState, error: Option<String>) {
+        let status = &mut self.run.steps[step];
+        status.deadline = None;
+        status.retry_at = None;
+        status.stopping = None;
+        if state == StepState::Succeeded {
+            status.error = None;
+        }
+        self.to(step, state, error);
+    }
+
+    fn begin(&mut self, step: StepIndex) {
+        let timeout = self.run.graph.nodes()[step].timeout;
+        let status = &mut self.run.steps[step];
+        status.attempts += 1;
+        status.retry_at = None;
+        status.stopping = None;
+        status.deadline.get_or_insert(later(self.now, timeout));
+        self.to(step, StepState::Running, None);
+        self.effects.push(Effect::Start(step));
+    }
+
+    fn reset(&mut self, step: StepIndex) {
+        let attempts = self.run.steps[step].attempts;
+        self.run.steps[step] = StepStatus {
+            attempts,
+            ..StepStatus::default()
+        };
+        self.to(step, StepState::Waiting, None);
+    }
+
+    // ---- what follows ----
+
+    /// Skips, readies and starts what can be, ends the run if all has ended.
+    pub(super) fn settle(mut self) -> Advance {
+        if self.started || self.run.ending.is_some() {
+            self.ready_or_skip();
+            self.start_ready();
+        }
+        self.move_run();
+        Advance {
+            run: self.run,
+            moves: self.moves,
+            effects: self.effects,
+        }
+    }
+
+    fn ready_or_skip(&mut self) {
+        let go_on = self.run.settings.on_failure == OnFailure::GoOn;
+        // Steps come after all that they wait for, so one walk is enough.
+        for step in 0..self.run.steps.len() {
+            let node = &self.run.graph.nodes()[step];
+            let state = self.run.steps[step].state;
+            if !matches!(state, StepState::Waiting | StepState::Ready) {
+                continue;
+            }
+            if self.run.ending.is_some() && !node.always_run {
+                let state = if self.run.steps[step].attempts > 0 && state == StepState::Ready {
+                    StepState::Cancelled
+                } else {
+                    StepState::Skipped
+                };
+                self.end(step, state, None);
+            } else if state == StepState::Waiting {
+                let done = |before: &StepIndex| match self.run.steps[*before].state {
+                    StepState::Succeeded => true,
+                    other => (node.always_run || go_on) && other.is_final(),
+                };
+                if node.after.iter().all(done) {
+                    self.run.steps[step].state = StepState::Ready;
+                }
+            }
+        }
+    }
+
+    /// A step that can start at once is never seen as ready: one move less to store.
+    fn start_ready(&mut self) {
+        let busy = self
+            .run
+            .steps
+            .iter()
+            .filter(|status| status.state == StepState::Running)
+            .count();
+        let mut free = if self.paused {
+            0
+        } else {
+            self.run.settings.parallel_steps.max(1).saturating_sub(busy)
+        };
+        for step in 0..self.run.steps.len() {
+            if self.run.steps[step].state != StepState::Ready {
+                continue;
+            }
+            if free > 0 {
+                free -= 1;
+                self.begin(step);
+            } else if !self.announced(step) {
+                self.to(step, StepState::Ready, None);
+            }
+        }
+    }
+
+    /// Whether the journal knows already that the step is ready.
+    fn announced(&self, step: StepIndex) -> bool {
+        let told = self.moves.iter().rev().find_map(|entry| match entry {
+            Move::Step {
+                step: moved, state, ..
+            } if *moved == step => Some(*state == StepState::Ready),
+            _ => None,
+        });
+        told.unwrap_or_else(|| self.ready.get(step).copied().unwrap_or_default())
+    }
+
+    fn move_run(&mut self) {
+        let all_ended = self.run.steps.iter().all(|status| status.state.is_final());
+        let state = match self.run.ending {
+            None if !self.started => RunState::Queued,
+            None if all_ended => RunState::Succeeded,
+            Some(Ending::Failed) if all_ended => RunState::Failed,
+            Some(Ending::Cancelled) if all_ended => RunState::Cancelled,
+            _ if self.paused => RunState::Paused,
+            None => RunState::Running,
+            Some(Ending::Failed) => RunState::Failing,
+            Some(Ending::Cancelled) => RunState::Cancelling,
+        };
+        if all_ended {
+            self.run.give_up_at = None;
+        }
+        if state != self.state_before || self.ending_before != self.run.ending {
+            self.run.state = state;
+            self.moves.push(Move::Run {
+                state,
+                ending: self.run.ending,
+                reason: self.run.reason.clone(),
+            });
+        }
+    }
+}
+
+const TOKEN_ENDED: &str =
+    "the login that this run works with has ended; log in again and it goes on";

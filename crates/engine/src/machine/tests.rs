@@ -1,0 +1,616 @@
+//! A run as the machine drives it, with a clock that the test moves.
+
+use std::{sync::Arc, time::Duration};
+
+use api::{RunState, StepState};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use topology::workflow::{StepKind, Workflow};
+
+use super::*;
+use crate::testing::{step, workflow};
+
+/// A run, its clock, and what it asked for and was not told the outcome of.
+struct Walk {
+    run: Run,
+    now: Timestamp,
+    at_work: Vec<StepIndex>,
+    told_to_stop: Vec<StepIndex>,
+    starts: Vec<StepIndex>,
+}
+
+impl Walk {
+    fn of(workflow: &Workflow) -> Walk {
+        let settings = Settings {
+            grace: Duration::from_secs(120),
+            retry_pause: Duration::from_secs(10),
+            parallel_steps: 3,
+            on_failure: OnFailure::EndTheRun,
+        };
+        Walk {
+            run: Run::new(Arc::new(Graph::of(workflow).unwrap()), settings),
+            now: Timestamp::UNIX_EPOCH,
+            at_work: Vec::new(),
+            told_to_stop: Vec::new(),
+            starts: Vec::new(),
+        }
+    }
+
+    fn started(workflow: &Workflow) -> Walk {
+        let mut walk = Walk::of(workflow);
+        walk.take(Event::Start);
+        walk
+    }
+
+    fn take(&mut self, event: Event) -> &mut Walk {
+        self.try_take(event).unwrap();
+        self
+    }
+
+    fn try_take(&mut self, event: Event) -> Result<(), IllegalMove> {
+        let advance = advance(&self.run, &event, self.now)?;
+        assert_eq!(
+            replay(&self.run, &advance.moves),
+            states(&advance.run),
+            "the moves tell the whole story"
+        );
+        if let Event::Succeeded(step)
+        | Event::Failed(step, _)
+        | Event::Stopped(step)
+        | Event::TokenEnded(step) = event
+        {
+            self.at_work.retain(|at_work| *at_work != step);
+            self.told_to_stop.retain(|told| *told != step);
+        }
+        if matches!(event, Event::Recover | Event::RecoverWithoutToken) {
+            self.at_work.clear();
+            self.told_to_stop.clear();
+        }
+        for effect in &advance.effects {
+            match *effect {
+                Effect::Start(step) => {
+                    assert!(!self.at_work.contains(&step), "a step is at work once");
+                    self.at_work.push(step);
+                    self.starts.push(step);
+                }
+                Effect::Stop(step) | Effect::CutOff(step) => {
+                    if !self.told_to_stop.contains(&step) {
+                        self.told_to_stop.push(step);
+                    }
+                }
+            }
+        }
+        self.run = advance.run;
+        Ok(())
+    }
+
+    fn index(&self, id: &str) -> StepIndex {
+        self.run.graph.index(id).unwrap()
+    }
+
+    fn succeed(&mut self, id: &str) -> &mut Walk {
+        self.take(Event::Succeeded(self.index(id)))
+    }
+
+    fn fail(&mut self, id: &str, class: FailureClass) -> &mut Walk {
+        self.take(Event::Failed(
+            self.index(id),
+            Failure::new(class, "it broke"),
+        ))
+    }
+
+    fn pass(&mut self, seconds: u64) -> &mut Walk {
+        self.now += Duration::from_secs(seconds);
+        while self.run.wake_at().is_some_and(|at| at <= self.now) {
+            self.take(Event::Tick);
+        }
+        self
+    }
+
+    fn states(&self) -> String {
+        let names = self.run.graph.nodes().iter().zip(&self.run.steps);
+        names
+            .map(|(node, status)| format!("{}={:?}", node.id, status.state))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+fn states(run: &Run) -> (RunState, Vec<StepState>) {
+    (
+        run.state,
+        run.steps.iter().map(|status| status.state).collect(),
+    )
+}
+
+/// What the journal would say after these moves. A waiting step that became ready unseen is waiting.
+fn replay(before: &Run, moves: &[Move]) -> (RunState, Vec<StepState>) {
+    let (mut run, mut steps) = states(before);
+    for entry in moves {
+        match entry {
+            Move::Run { state, .. } => run = *state,
+            Move::Step { step, state, .. } => steps[*step] = *state,
+        }
+    }
+    (run, steps)
+}
+
+/// A bastion, a server behind it, software on the server, and something beside all that.
+fn software() -> Workflow {
+    workflow([
+        step("net:create", StepKind::Create, &[]),
+        step("bastion:open", StepKind::OpenBastion, &["net:create"]),
+        step("web:create", StepKind::Create, &["net:create"]),
+        step(
+            "web:ssh",
+            StepKind::WaitForSsh,
+            &["web:create", "bastion:open"],
+        ),
+        step("nginx:configure", StepKind::Configure, &["web:ssh"]),
+        step(
+            "bastion:close",
+            StepKind::CloseBastion,
+            &["nginx:configure"],
+        ),
+    ])
+}
+
+#[test]
+fn all_goes_well() {
+    let mut walk = Walk::started(&software());
+    assert_eq!(walk.run.state, RunState::Running);
+    walk.succeed("net:create");
+    assert_eq!(
+        walk.at_work.len(),
+        2,
+        "the bastion opens while the server is made"
+    );
+    walk.succeed("bastion:open")
+        .succeed("web:create")
+        .succeed("web:ssh")
+        .succeed("nginx:configure")
+        .succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Succeeded);
+    assert_eq!(walk.run.wake_at(), None);
+}
+
+#[test]
+fn a_run_without_steps_succeeds_at_once() {
+    assert_eq!(Walk::started(&workflow([])).run.state, RunState::Succeeded);
+}
+
+#[test]
+fn creation_is_tried_once_more_and_the_failure_ends_the_run() {
+    let mut walk = Walk::started(&software());
+    walk.fail("net:create", FailureClass::Infrastructure);
+    assert_eq!(walk.run.steps[0].state, StepState::Retrying);
+    walk.pass(0);
+    assert_eq!(walk.run.steps[0].attempts, 2);
+    walk.fail("net:create", FailureClass::Infrastructure);
+    assert_eq!(walk.run.state, RunState::Failing);
+    assert_eq!(
+        walk.states(),
+        "net:create=Failed bastion:open=Skipped web:create=Skipped web:ssh=Skipped nginx:configure=Skipped bastion:close=Running"
+    );
+    walk.succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Failed);
+    assert_eq!(
+        walk.run.reason.as_deref(),
+        Some("step `net:create` failed: it broke")
+    );
+}
+
+#[test]
+fn an_unreachable_cloud_is_asked_six_times_ten_seconds_apart() {
+    let mut walk = Walk::started(&software());
+    for _ in 0..5 {
+        walk.fail("net:create", FailureClass::Transient);
+        walk.pass(9);
+        assert_eq!(walk.run.steps[0].state, StepState::Retrying);
+        walk.pass(1);
+        assert_eq!(walk.run.steps[0].state, StepState::Running);
+    }
+    walk.fail("net:create", FailureClass::Transient);
+    assert_eq!(
+        (walk.run.steps[0].state, walk.run.steps[0].attempts),
+        (StepState::Failed, 6)
+    );
+}
+
+#[test]
+fn parallel_steps_get_grace_and_are_then_given_up() {
+    let mut walk = Walk::started(&software());
+    walk.succeed("net:create")
+        .fail("bastion:open", FailureClass::Lasting);
+    assert_eq!(walk.run.state, RunState::Failing);
+    walk.pass(119);
+    assert!(walk.told_to_stop.is_empty());
+    walk.pass(1);
+    let server = walk.index("web:create");
+    assert_eq!(walk.told_to_stop, [server]);
+    walk.take(Event::Stopped(server));
+    assert_eq!(walk.run.steps[server].state, StepState::Failed);
+    assert!(
+        walk.run.steps[server]
+            .error
+            .as_deref()
+            .unwrap()
+            .contains("120 s")
+    );
+    walk.succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Failed);
+}
+
+#[test]
+fn a_server_that_does_not_answer_ends_the_run_at_once() {
+    let mut steps = software();
+    steps
+        .steps
+        .insert(0, step("db:create", StepKind::Create, &[]));
+    let mut walk = Walk::started(&steps);
+    walk.succeed("net:create")
+        .succeed("bastion:open")
+        .succeed("web:create");
+    walk.fail("web:ssh", FailureClass::SshTimeout);
+    let other = walk.index("db:create");
+    assert_eq!(walk.told_to_stop, [other], "no grace");
+}
+
+#[test]
+fn a_step_has_one_deadline_for_all_its_attempts() {
+    let mut walk = Walk::started(&software());
+    walk.pass(595)
+        .fail("net:create", FailureClass::Infrastructure)
+        .pass(1);
+    assert_eq!(walk.run.steps[0].state, StepState::Running);
+    walk.pass(4);
+    assert_eq!(walk.told_to_stop, [0]);
+    walk.take(Event::Stopped(0));
+    assert_eq!(walk.run.state, RunState::Failing);
+    assert!(
+        walk.run.reason.as_deref().unwrap().contains("600 s"),
+        "{:?}",
+        walk.run.reason
+    );
+}
+
+#[test]
+fn a_cancel_stops_what_is_at_work_and_closes_the_bastion() {
+    let mut walk = Walk::started(&software());
+    walk.succeed("net:create")
+        .succeed("bastion:open")
+        .take(Event::Cancel);
+    assert_eq!(walk.run.state, RunState::Cancelling);
+    let server = walk.index("web:create");
+    assert_eq!(walk.told_to_stop, [server]);
+    assert_eq!(
+        advance(&walk.run, &Event::Cancel, walk.now)
+            .unwrap()
+            .effects,
+        [Effect::CutOff(server)],
+        "asked twice"
+    );
+    walk.take(Event::Stopped(server)).succeed("bastion:close");
+    assert_eq!(
+        walk.states(),
+        "net:create=Succeeded bastion:open=Succeeded web:create=Cancelled web:ssh=Skipped nginx:configure=Skipped bastion:close=Succeeded"
+    );
+    assert_eq!(walk.run.state, RunState::Cancelled);
+}
+
+#[test]
+fn a_resumed_run_walks_only_what_is_not_done_and_opens_the_bastion_again() {
+    let mut walk = Walk::started(&software());
+    walk.succeed("net:create")
+        .succeed("bastion:open")
+        .succeed("web:create")
+        .succeed("web:ssh");
+    walk.fail("nginx:configure", FailureClass::Lasting)
+        .succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Failed);
+    walk.starts.clear();
+    walk.take(Event::Resume);
+    assert_eq!(
+        walk.starts,
+        [walk.index("bastion:open")],
+        "the role waits for the bastion"
+    );
+    walk.succeed("bastion:open")
+        .succeed("nginx:configure")
+        .succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Succeeded);
+    assert_eq!(walk.run.reason, None);
+    assert_eq!(walk.starts.len(), 3);
+}
+
+#[test]
+fn a_token_that_ends_pauses_the_run_until_somebody_brings_another() {
+    let mut walk = Walk::started(&software());
+    walk.take(Event::TokenEnded(0));
+    assert_eq!(
+        (walk.run.state, walk.run.steps[0].state),
+        (RunState::Paused, StepState::Ready)
+    );
+    walk.pass(100_000);
+    assert_eq!(
+        walk.run.state,
+        RunState::Paused,
+        "a pause has no time limit"
+    );
+    walk.take(Event::Resume);
+    assert_eq!(
+        (walk.run.state, walk.run.reason.as_deref()),
+        (RunState::Running, None)
+    );
+    assert_eq!(walk.at_work, [0]);
+}
+
+#[test]
+fn a_paused_run_that_is_cancelled_still_owes_its_always_run_steps() {
+    let mut walk = Walk::started(&software());
+    walk.take(Event::TokenEnded(0)).take(Event::Cancel);
+    assert_eq!(walk.run.state, RunState::Paused);
+    walk.take(Event::Resume);
+    assert_eq!(
+        (walk.run.state, walk.at_work.as_slice()),
+        (RunState::Cancelling, &[5][..])
+    );
+    walk.succeed("bastion:close");
+    assert_eq!(walk.run.state, RunState::Cancelled);
+}
+
+#[test]
+fn after_a_crash_what_was_at_work_starts_again() {
+    let mut walk = Walk::started(&software());
+    walk.succeed("net:create").take(Event::Recover);
+    assert_eq!(walk.at_work.len(), 2);
+    assert_eq!(walk.run.steps[1].attempts, 1, "it is the same attempt");
+    walk.take(Event::RecoverWithoutToken);
+    assert_eq!((walk.run.state, walk.at_work.len()), (RunState::Paused, 0));
+}
+
+#[test]
+fn a_forced_run_goes_on_past_failures_and_tells_them() {
+    let steps = workflow([
+        step("web:delete", StepKind::Delete, &[]),
+        step("net:delete", StepKind::Delete, &["web:delete"]),
+    ]);
+    let mut walk = Walk::of(&steps);
+    walk.run.settings.on_failure = OnFailure::GoOn;
+    walk.take(Event::Start)
+        .fail("web:delete", FailureClass::Lasting)
+        .succeed("net:delete");
+    assert_eq!(walk.run.state, RunState::Succeeded);
+    assert_eq!(
+        walk.run.reason.as_deref(),
+        Some("step `web:delete` failed: it broke")
+    );
+}
+
+#[test]
+fn nonsense_is_refused_and_changes_nothing() {
+    let mut walk = Walk::of(&software());
+    for event in [
+        Event::Resume,
+        Event::Succeeded(0),
+        Event::Succeeded(99),
+        Event::Stopped(1),
+        Event::Abandon,
+    ] {
+        assert!(walk.try_take(event).is_err());
+    }
+    walk.take(Event::Start);
+    assert!(walk.try_take(Event::Start).is_err());
+    assert!(walk.try_take(Event::Succeeded(5)).is_err());
+}
+
+// ---- laws ----
+
+fn any_workflow() -> impl Strategy<Value = Workflow> {
+    let kinds = prop_oneof![
+        4 => Just(StepKind::Create),
+        1 => Just(StepKind::OpenBastion),
+        1 => Just(StepKind::CloseBastion),
+        2 => Just(StepKind::Configure),
+    ];
+    prop::collection::vec(
+        (
+            kinds,
+            prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        ),
+        1..12,
+    )
+    .prop_map(|drawn| {
+        let mut steps: Vec<topology::workflow::Step> = Vec::new();
+        for (number, (kind, after)) in drawn.into_iter().enumerate() {
+            let mut waits: Vec<String> = after
+                .iter()
+                .filter(|_| number > 0)
+                .map(|index| steps[index.index(number)].id.clone())
+                .collect();
+            waits.sort();
+            waits.dedup();
+            let waits: Vec<&str> = waits.iter().map(String::as_str).collect();
+            steps.push(step(&format!("s{number}:do"), kind, &waits));
+        }
+        workflow(steps)
+    })
+}
+
+fn any_class() -> impl Strategy<Value = FailureClass> {
+    prop_oneof![
+        Just(FailureClass::Infrastructure),
+        Just(FailureClass::Transient),
+        Just(FailureClass::HostUnreachable),
+        Just(FailureClass::SshTimeout),
+        Just(FailureClass::Lasting),
+    ]
+}
+
+/// What may happen next: an index picks the step.
+#[derive(Clone, Debug)]
+enum Happening {
+    Success(prop::sample::Index),
+    Failure(prop::sample::Index, FailureClass),
+    TokenEnds(prop::sample::Index),
+    Time(u64),
+    Cancel,
+    Resume,
+    Crash,
+    CrashAndTokenEnds,
+    Nonsense(usize),
+}
+
+fn any_happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        12 => any::<prop::sample::Index>().prop_map(Happening::Success),
+        4 => (any::<prop::sample::Index>(), any_class()).prop_map(|(step, class)| Happening::Failure(step, class)),
+        1 => any::<prop::sample::Index>().prop_map(Happening::TokenEnds),
+        3 => (0u64..400).prop_map(Happening::Time),
+        1 => Just(Happening::Cancel),
+        1 => Just(Happening::Resume),
+        1 => Just(Happening::Crash),
+        1 => Just(Happening::CrashAndTokenEnds),
+        1 => (0usize..20).prop_map(Happening::Nonsense),
+    ]
+}
+
+impl Walk {
+    fn happen(&mut self, happening: &Happening) {
+        let pick = |walk: &Walk, index: &prop::sample::Index| {
+            (!walk.at_work.is_empty()).then(|| *index.get(&walk.at_work))
+        };
+        let event = match happening {
+            Happening::Success(index) => pick(self, index).map(Event::Succeeded),
+            Happening::Failure(index, class) => {
+                pick(self, index).map(|step| Event::Failed(step, Failure::new(*class, "no")))
+            }
+            Happening::TokenEnds(index) => pick(self, index).map(Event::TokenEnded),
+            Happening::Time(seconds) => {
+                self.pass(*seconds);
+                None
+            }
+            Happening::Cancel => Some(Event::Cancel),
+            Happening::Resume => Some(Event::Resume),
+            Happening::Crash => Some(Event::Recover),
+            Happening::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
+            Happening::Nonsense(step) => {
+                Some(Event::Stopped(*step)).filter(|_| !self.at_work.contains(step))
+            }
+        };
+        if let Some(event) = event {
+            let before = self.starts.len();
+            let legal = self.try_take(event.clone()).is_ok();
+            if legal {
+                self.check(before, &event);
+            }
+        }
+    }
+
+    /// What holds after every move.
+    fn check(&self, before: usize, event: &Event) {
+        let run = &self.run;
+        for &step in &self.starts[before..] {
+            let node = &run.graph.nodes()[step];
+            assert!(
+                run.ending.is_none() || node.always_run || *event == Event::Recover,
+                "nothing new starts once the end is near"
+            );
+            assert_ne!(
+                run.state,
+                RunState::Paused,
+                "nothing starts without a token"
+            );
+            for &waited in &node.after {
+                let state = run.steps[waited].state;
+                assert!(
+                    state == StepState::Succeeded || node.always_run && state.is_final(),
+                    "{node:?} waits for its kind"
+                );
+            }
+        }
+        for (step, status) in run.steps.iter().enumerate() {
+            assert_eq!(
+                status.state == StepState::Running,
+                self.at_work.contains(&step),
+                "running means at work"
+            );
+        }
+        if run.state.is_final() {
+            assert!(
+                run.steps.iter().all(|status| status.state.is_final()),
+                "a run ends after its steps"
+            );
+            for (node, status) in run.graph.nodes().iter().zip(&run.steps) {
+                if node.always_run {
+                    assert!(
+                        matches!(status.state, StepState::Succeeded | StepState::Failed),
+                        "{} always runs",
+                        node.id
+                    );
+                }
+            }
+        }
+    }
+
+    /// Every effect gets its outcome, every clock its tick: the run must end.
+    fn finish(&mut self) {
+        for _ in 0..10_000 {
+            if self.run.state.is_final() {
+                return;
+            }
+            if self.run.state == RunState::Paused {
+                self.happen(&Happening::Resume);
+            } else if let Some(&step) = self.at_work.first() {
+                let stop = self.told_to_stop.contains(&step);
+                self.take(if stop {
+                    Event::Stopped(step)
+                } else {
+                    Event::Succeeded(step)
+                });
+            } else {
+                assert!(
+                    self.run.wake_at().is_some(),
+                    "nothing at work and nothing to wait for: {}",
+                    self.states()
+                );
+                self.pass(700);
+            }
+        }
+        panic!("the run does not end: {}", self.states());
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_run_ends_and_always_run_steps_always_run(
+        drawn in any_workflow(),
+        happenings in prop::collection::vec(any_happening(), 0..60),
+    ) {
+        let mut walk = Walk::started(&drawn);
+        for happening in &happenings {
+            walk.happen(happening);
+        }
+        walk.finish();
+        walk.check(walk.starts.len(), &Event::Tick);
+    }
+
+    #[test]
+    fn any_event_in_any_state_has_an_answer(
+        drawn in any_workflow(),
+        happenings in prop::collection::vec(any_happening(), 0..20),
+        number in 0usize..15,
+    ) {
+        let mut walk = Walk::of(&drawn);
+        for happening in &happenings {
+            walk.happen(happening);
+        }
+        let failure = Failure::new(FailureClass::Transient, "no");
+        for event in [
+            Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon,
+            Event::Succeeded(number), Event::Failed(number, failure), Event::Stopped(number), Event::TokenEnded(number),
+        ] {
+            let _answer = advance(&walk.run, &event, walk.now);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a step says, masked, in lines of bounded length.
+
+use std::sync::Arc;
+
+use api::{LogLevel, LogStream};
+
+use crate::{
+    journal::{Entry, Journal},
+    secrets::Mask,
+};
+
+/// The longest line that is stored, in bytes.
+pub const LINE_BYTES_MAX: usize = 16 * 1024;
+
+/// The log of one step.
+#[derive(Clone)]
+pub struct StepLog {
+    pub(crate) journal: Journal,
+    pub(crate) run: String,
+    pub(crate) step: String,
+    pub(crate) mask: Arc<Mask>,
+}
+
+impl StepLog {
+    /// What goes on.
+    pub async fn info(&self, text: impl AsRef<str>) {
+        self.say(LogStream::Engine, [(LogLevel::Info, text)]).await;
+    }
+
+    /// A person should know.
+    pub async fn warn(&self, text: impl AsRef<str>) {
+        self.say(LogStream::Engine, [(LogLevel::Warning, text)]).await;
+    }
+
+    /// Lines from somewhere, stored together.
+    pub async fn say<T: AsRef<str>>(&self, stream: LogStream, lines: impl IntoIterator<Item = (LogLevel, T)>) {
+        let mut entries = Vec::new();
+        for (level, text) in lines {
+            for text in lines_of(&self.mask.apply(text.as_ref())) {
+                entries.push(Entry::Log { step: self.step.clone(), stream, level, text });
+            }
+        }
+        // The journal stops only with the engine; then nobody listens.
+        if !entries.is_empty() && self.journal.tell(&self.run, entries).await.is_err() {
+            tracing::debug!(run.id = self.run, "log lines came after the journal had stopped");
+        }
+    }
+
+    /// A text without secrets.
+    pub fn masked(&self, text: &str) -> String {
+        self.mask.apply(text).into_owned()
+    }
+}
+
+/// One line each, at most [`LINE_BYTES_MAX`] long, control characters written out.
+fn lines_of(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut rest = line.trim_end_matches('\r');
+        loop {
+            let cut = rest.floor_char_boundary(LINE_BYTES_MAX / 2);
+            let (head, tail) = rest.split_at(cut);
+            lines.push(plain(head));
+            rest = tail;
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// Control characters could move a terminal's cursor or hide text; a tab may stay.
+fn plain(text: &str) -> String {
+    if !text.chars().any(|c| c.is_control() && c != '\t') {
+        return text.to_owned();
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if c.is_control() && c != '\t' { plain.extend(c.escape_default()) } else { plain.push(c) }
+    }
+    plain.truncate(plain.floor_char_boundary(LINE_BYTES_MAX));
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split_bounded_and_plain() {
+        assert_eq!(lines_of("a\nb\r\n"), ["a", "b"]);
+        assert_eq!(lines_of("\u{1b}[31mred\tx"), ["\\u{1b}[31mred\tx"]);
+        assert_eq!(lines_of(""), Vec::<String>::new());
+        assert_eq!(lines_of("a\n\nb"), ["a", "", "b"]);
+        let long = "ä".repeat(LINE_BYTES_MAX);
+        let split = lines_of(&long);
+        assert!(split.iter().all(|line| line.len() <= LINE_BYTES_MAX));
+        assert_eq!(split.concat(), long);
+    }
+}

@@ -1,0 +1,80 @@
+//! From what a step met to the retry rules' classes. Pure.
+
+use std::time::Duration;
+
+use topology::expr::Unresolved;
+
+use crate::{
+    driver::DriverError,
+    machine::{Failure, FailureClass},
+    sandbox::SandboxError,
+};
+
+/// How an attempt at a step ended without success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It failed.
+    Failed(Failure),
+    /// It was told to stop and did.
+    Stopped,
+    /// The token has ended.
+    TokenEnded,
+}
+
+impl Ended {
+    /// Trying again would give the same.
+    pub fn lasting(message: impl Into<String>) -> Ended {
+        Ended::Failed(Failure::new(FailureClass::Lasting, message))
+    }
+
+    /// The cloud gave up on something.
+    pub fn infrastructure(message: impl Into<String>) -> Ended {
+        Ended::Failed(Failure::new(FailureClass::Infrastructure, message))
+    }
+}
+
+/// Before a conflict is tried again: what stands in the way is mostly about to go.
+const CONFLICT_PAUSE: Duration = Duration::from_secs(1);
+
+impl From<DriverError> for Ended {
+    fn from(error: DriverError) -> Ended {
+        let message = error.to_string();
+        match error {
+            DriverError::Cloud(error) if error.is_unauthorized() => Ended::TokenEnded,
+            DriverError::Cloud(error) if error.is_transient() => {
+                Ended::Failed(Failure { class: FailureClass::Transient, message, retry_after: error.retry_after() })
+            }
+            DriverError::Cloud(error) if error.is_conflict() => {
+                Ended::Failed(Failure { class: FailureClass::Infrastructure, message, retry_after: Some(CONFLICT_PAUSE) })
+            }
+            DriverError::Cloud(openstack::Error::Unknown { .. } | openstack::Error::Ambiguous { .. } | openstack::Error::NoService { .. }) => {
+                Ended::lasting(message)
+            }
+            DriverError::Cloud(_) => Ended::infrastructure(message),
+            DriverError::Property { .. } => Ended::lasting(message),
+            DriverError::Other(_) => Ended::infrastructure(message),
+        }
+    }
+}
+
+impl From<openstack::Error> for Ended {
+    fn from(error: openstack::Error) -> Ended {
+        DriverError::Cloud(error).into()
+    }
+}
+
+impl From<SandboxError> for Ended {
+    fn from(error: SandboxError) -> Ended {
+        match error {
+            SandboxError::Stopped => Ended::Stopped,
+            SandboxError::NoImage(_) => Ended::lasting(error.to_string()),
+            SandboxError::Docker(_) => Ended::Failed(Failure::new(FailureClass::Transient, error.to_string())),
+        }
+    }
+}
+
+impl From<Unresolved> for Ended {
+    fn from(error: Unresolved) -> Ended {
+        Ended::lasting(error.to_string())
+    }
+}

@@ -1,0 +1,319 @@
+//! One throw-away container per execution.
+//!
+//! It is made for one execution and removed after it, however it ends: the guard removes it when the
+//! caller is dropped, and what a crash leaves is removed at the next start, by label. Inside: no
+//! capabilities, no new privileges, a read-only root, tmpfs for work, a user without rights, limits
+//! on memory, processor and processes, no Docker socket, no mounts of the host, a network of its own.
+//!
+//! All that it needs arrives over stdin: arguments and environment can be read by `docker inspect`.
+//! We attach before we start, so no line is lost, and turn Docker's own log off, so none is kept.
+
+use std::{collections::{BTreeMap, HashMap}, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bollard::{
+    Docker,
+    container::LogOutput,
+    models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest},
+    query_parameters::{
+        AttachContainerOptions, CreateContainerOptions, ListContainersOptions, RemoveContainerOptions, StartContainerOptions,
+        WaitContainerOptions,
+    },
+};
+use futures::StreamExt;
+use serde_json::json;
+use tokio::{io::AsyncWriteExt, sync::{OnceCell, Semaphore}};
+use tokio_util::sync::CancellationToken;
+
+/// Starts sandboxes. A cheap handle: clone it.
+#[derive(Clone)]
+pub struct Sandboxes {
+    docker: Arc<OnceCell<Docker>>,
+    image: String,
+    memory_bytes: i64,
+    /// Which engine's: others on this Docker are left alone.
+    owner: String,
+    free: Arc<Semaphore>,
+}
+
+/// One execution.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    /// Id of the run, for the label.
+    pub run: String,
+    /// Id of the step, for the label.
+    pub step: String,
+    /// Files in the work folder.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+}
+
+/// Why an execution did not come to an end of its own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// It was told to stop.
+    #[error("it was stopped")]
+    Stopped,
+    /// The image is not there.
+    #[error("the sandbox image `{0}` is missing; build it with `cargo xtask build`, or set STACKLOOM_SANDBOX_IMAGE")]
+    NoImage(String),
+    /// Docker did not do its work.
+    #[error("the sandbox could not be run: {0}")]
+    Docker(String),
+}
+
+impl From<bollard::errors::Error> for SandboxError {
+    fn from(error: bollard::errors::Error) -> SandboxError {
+        SandboxError::Docker(error.to_string())
+    }
+}
+
+/// The network that sandboxes are on.
+const NETWORK: &str = "stackloom-sandbox";
+const LABEL_RUN: &str = "stackloom.run";
+const LABEL_STEP: &str = "stackloom.step";
+const LABEL_OWNER: &str = "stackloom.owner";
+/// A line longer than this is cut into several.
+const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
+const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10001";
+
+impl Sandboxes {
+    /// Docker is asked for when the first sandbox is.
+    pub fn new(image: &str, owner: &str, parallel: usize, memory_bytes: i64) -> Sandboxes {
+        Sandboxes {
+            docker: Arc::default(),
+            image: image.to_owned(),
+            memory_bytes,
+            owner: owner.to_owned(),
+            free: Arc::new(Semaphore::new(parallel.max(1))),
+        }
+    }
+
+    /// Removes what an earlier life of this engine left.
+    ///
+    /// # Errors
+    /// Where Docker does not answer.
+    pub async fn remove_orphans(&self) -> Result<usize, SandboxError> {
+        let docker = self.docker().await?;
+        let filters = HashMap::from([("label".to_owned(), vec![format!("{LABEL_OWNER}={}", self.owner)])]);
+        let left = docker
+            .list_containers(Some(ListContainersOptions { all: true, filters: Some(filters), ..Default::default() }))
+            .await?;
+        for id in left.iter().filter_map(|container| container.id.as_deref()) {
+            remove(docker, id).await;
+        }
+        Ok(left.len())
+    }
+
+    /// Runs a job and tells its lines as they come. Returns its exit code.
+    ///
+    /// # Errors
+    /// See [`SandboxError`]; the container is gone in each case.
+    pub async fn execute(&self, job: &Job, stop: &CancellationToken, told: &mut (dyn Told + Send)) -> Result<i64, SandboxError> {
+        let _place = tokio::select! {
+            place = self.free.acquire() => place.map_err(|_closed| SandboxError::Stopped)?,
+            () = stop.cancelled() => return Err(SandboxError::Stopped),
+        };
+        let docker = self.docker().await?;
+        let container = self.create(docker, job).await?;
+        let guard = Removal { docker: docker.clone(), id: Some(container) };
+        let result = tokio::select! {
+            result = run(docker, guard.id(), job, told) => result,
+            () = stop.cancelled() => Err(SandboxError::Stopped),
+        };
+        guard.remove().await;
+        result
+    }
+
+    async fn docker(&self) -> Result<&Docker, SandboxError> {
+        self.docker
+            .get_or_try_init(|| async {
+                let docker = Docker::connect_with_local_defaults()?.negotiate_version().await?;
+                ensure_network(&docker).await?;
+                Ok(docker)
+            })
+            .await
+    }
+
+    async fn create(&self, docker: &Docker, job: &Job) -> Result<String, SandboxError> {
+        let labels = [(LABEL_RUN, &job.run), (LABEL_STEP, &job.step), (LABEL_OWNER, &self.owner)];
+        let body = ContainerCreateBody {
+            image: Some(self.image.clone()),
+            labels: Some(labels.into_iter().map(|(label, value)| (label.to_owned(), value.clone())).collect()),
+            user: Some("10001:10001".into()),
+            working_dir: Some("/work".into()),
+            attach_stdin: Some(true),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            open_stdin: Some(true),
+            stdin_once: Some(true),
+            tty: Some(false),
+            host_config: Some(HostConfig {
+                network_mode: Some(NETWORK.into()),
+                cap_drop: Some(vec!["ALL".into()]),
+                security_opt: Some(vec!["no-new-privileges".into()]),
+                readonly_rootfs: Some(true),
+                tmpfs: Some(HashMap::from([("/work".into(), TMPFS.into()), ("/tmp".into(), TMPFS.into())])),
+                memory: Some(self.memory_bytes),
+                memory_swap: Some(self.memory_bytes),
+                nano_cpus: Some(1_000_000_000),
+                pids_limit: Some(256),
+                init: Some(true),
+                log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        match docker.create_container(None::<CreateContainerOptions>, body).await {
+            Ok(created) => Ok(created.id),
+            Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }) => {
+                Err(SandboxError::NoImage(self.image.clone()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Takes an execution's lines.
+#[async_trait::async_trait]
+pub trait Told {
+    /// Lines that came together, without their ends.
+    async fn lines(&mut self, lines: Vec<String>);
+}
+
+async fn ensure_network(docker: &Docker) -> Result<(), SandboxError> {
+    if docker.inspect_network(NETWORK, None).await.is_ok() {
+        return Ok(());
+    }
+    let request = NetworkCreateRequest {
+        name: NETWORK.into(),
+        driver: Some("bridge".into()),
+        // Sandboxes have nothing to say to each other.
+        options: Some(HashMap::from([("com.docker.network.bridge.enable_icc".into(), "false".into())])),
+        ..Default::default()
+    };
+    match docker.create_network(request).await {
+        // Another engine was faster.
+        Ok(_) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn run(docker: &Docker, id: &str, job: &Job, told: &mut (dyn Told + Send)) -> Result<i64, SandboxError> {
+    let options = AttachContainerOptions { stream: true, stdin: true, stdout: true, stderr: true, ..Default::default() };
+    let mut attached = docker.attach_container(id, Some(options)).await?;
+    docker.start_container(id, None::<StartContainerOptions>).await?;
+
+    let files: serde_json::Map<_, _> = job.files.iter().map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes)))).collect();
+    let order = zeroize::Zeroizing::new(json!({"files": files, "argv": job.argv}).to_string());
+    let sent = async {
+        attached.input.write_all(order.as_bytes()).await?;
+        attached.input.shutdown().await
+    };
+    sent.await.map_err(|error| SandboxError::Docker(format!("its input could not be sent: {error}")))?;
+
+    let (mut out, mut err) = (Lines::default(), Lines::default());
+    while let Some(chunk) = attached.output.next().await {
+        let lines = match chunk? {
+            LogOutput::StdErr { message } => err.take(&message),
+            LogOutput::StdOut { message } | LogOutput::Console { message } => out.take(&message),
+            LogOutput::StdIn { .. } => Vec::new(),
+        };
+        if !lines.is_empty() {
+            told.lines(lines).await;
+        }
+    }
+    let rest: Vec<String> = out.rest().into_iter().chain(err.rest()).collect();
+    if !rest.is_empty() {
+        told.lines(rest).await;
+    }
+    exit_code(docker, id).await
+}
+
+async fn exit_code(docker: &Docker, id: &str) -> Result<i64, SandboxError> {
+    match docker.wait_container(id, None::<WaitContainerOptions>).next().await {
+        Some(Ok(ended)) => Ok(ended.status_code),
+        Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Ok(code),
+        Some(Err(error)) => Err(error.into()),
+        None => Err(SandboxError::Docker("Docker did not say how it ended".into())),
+    }
+}
+
+async fn remove(docker: &Docker, id: &str) {
+    let options = RemoveContainerOptions { force: true, v: true, ..Default::default() };
+    match docker.remove_container(id, Some(options)).await {
+        Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404 | 409, .. }) => {}
+        Err(error) => tracing::warn!(%error, container = id, "a sandbox could not be removed; the next start will"),
+    }
+}
+
+/// Removes the container even where its execution is cut off.
+struct Removal {
+    docker: Docker,
+    id: Option<String>,
+}
+
+impl Removal {
+    fn id(&self) -> &str {
+        self.id.as_deref().unwrap_or_default()
+    }
+
+    async fn remove(mut self) {
+        if let Some(id) = &self.id {
+            remove(&self.docker, id).await;
+        }
+        self.id = None;
+    }
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        if let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) {
+            let docker = self.docker.clone();
+            runtime.spawn(async move { remove(&docker, &id).await });
+        }
+    }
+}
+
+/// Bytes in, lines out.
+#[derive(Default)]
+struct Lines {
+    begun: Vec<u8>,
+}
+
+impl Lines {
+    fn take(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.begun.extend_from_slice(piece);
+            if self.begun.ends_with(b"\n") || self.begun.len() >= RAW_LINE_BYTES_MAX {
+                lines.extend(self.rest());
+            }
+        }
+        lines
+    }
+
+    fn rest(&mut self) -> Option<String> {
+        let bytes = std::mem::take(&mut self.begun);
+        let line = String::from_utf8_lossy(&bytes);
+        let line = line.trim_end_matches(['\n', '\r']);
+        (!bytes.is_empty()).then(|| line.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_however_the_bytes_are_cut() {
+        let mut lines = Lines::default();
+        assert_eq!(lines.take(b"one\ntw"), ["one"]);
+        assert_eq!(lines.take(b"o\r\n\nthree"), ["two", ""]);
+        assert_eq!(lines.rest().as_deref(), Some("three"));
+        assert_eq!(lines.rest(), None);
+        assert_eq!(lines.take(&vec![b'x'; RAW_LINE_BYTES_MAX + 1]).len(), 1);
+        assert_eq!(Lines::default().take(b"\xff\xfe\n"), ["\u{fffd}\u{fffd}"]);
+    }
+}

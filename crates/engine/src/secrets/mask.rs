@@ -1,0 +1,114 @@
+//! Takes secrets out of text before it is stored.
+//!
+//! Exact values, also as they look inside JSON and as base64. Each line of a longer secret counts
+//! alone, since logs come in lines. Very short values are left: masking every `a` would hide the
+//! log and betray the secret by the gaps.
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+/// The secrets of one run.
+#[derive(Clone, Default)]
+pub struct Mask {
+    /// Longest first, so that a secret inside another leaves nothing behind.
+    words: Vec<Zeroizing<String>>,
+}
+
+/// What stands in a secret's place.
+const HIDDEN: &str = "***";
+/// Characters that a secret must have to be masked.
+const SHORTEST: usize = 4;
+
+impl Mask {
+    /// Masks one more text.
+    pub fn add(&mut self, secret: &str) {
+        let whole = secret.trim();
+        let mut words = vec![whole.to_owned(), STANDARD.encode(whole), STANDARD.encode(secret)];
+        words.extend(whole.lines().map(|line| line.trim().to_owned()));
+        let escaped = Value::String(whole.to_owned()).to_string();
+        words.push(escaped.trim_matches('"').to_owned());
+        for word in words {
+            let boundary = word.starts_with("-----");
+            if word.chars().count() >= SHORTEST && !boundary && !self.words.iter().any(|known| known.as_str() == word) {
+                self.words.push(Zeroizing::new(word));
+            }
+        }
+        self.words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    }
+
+    /// Masks every text and number inside a value.
+    pub fn add_value(&mut self, secret: &Value) {
+        match secret {
+            Value::String(text) => self.add(text),
+            Value::Number(number) => self.add(&number.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| self.add_value(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.add_value(field)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// The text without secrets.
+    pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = Cow::Borrowed(text);
+        for word in &self.words {
+            if masked.contains(word.as_str()) {
+                masked = Cow::Owned(masked.replace(word.as_str(), HIDDEN));
+            }
+        }
+        masked
+    }
+}
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mask({} words)", self.words.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn masked(secrets: &[&str], text: &str) -> String {
+        let mut mask = Mask::default();
+        secrets.iter().for_each(|secret| mask.add(secret));
+        mask.apply(text).into_owned()
+    }
+
+    #[test]
+    fn exact_json_and_base64() {
+        assert_eq!(masked(&["hunter2"], "password=hunter2;hunter2"), "password=***;***");
+        assert_eq!(masked(&["say \"hi\""], r#"{"p": "say \"hi\""}"#), r#"{"p": "***"}"#);
+        assert_eq!(masked(&["hunter2"], "aHVudGVyMg=="), "***");
+        assert_eq!(masked(&["hunter2"], "nothing here"), "nothing here");
+    }
+
+    #[test]
+    fn each_line_of_a_key() {
+        let key = "-----BEGIN KEY-----\nb3BlbnNzaC1rZXk\nAAAAC3NzaC1lZDI\n-----END KEY-----\n";
+        assert_eq!(masked(&[key], "found AAAAC3NzaC1lZDI there"), "found *** there");
+        assert_eq!(masked(&[key], "-----BEGIN KEY-----"), "-----BEGIN KEY-----");
+    }
+
+    #[test]
+    fn the_longer_of_two_goes_first() {
+        assert_eq!(masked(&["pass", "passphrase"], "my passphrase, my pass"), "my ***, my ***");
+    }
+
+    #[test]
+    fn what_is_too_short_would_only_ruin_the_log() {
+        assert_eq!(masked(&["a", ""], "a banana"), "a banana");
+    }
+
+    #[test]
+    fn values_inside_values() {
+        let mut mask = Mask::default();
+        mask.add_value(&json!({"users": [{"password": "s3cret"}], "pin": 123456}));
+        assert_eq!(mask.apply("s3cret 123456"), "*** ***");
+    }
+}

@@ -1,0 +1,17 @@
+//! Secrets: what seals them, where they are kept, and how they are kept out of the log.
+//!
+//! Two keys, two lives. What a *run* needs (the token, hidden parameters, the key to the vault) is
+//! sealed under the server's own key and gone when the run ends. What a *deployment* keeps (private
+//! keys, hidden parameters) is in the cloud's key manager under the person's token, or sealed under
+//! a key that only the person can make: without them, neither the server nor who runs it opens it.
+
+mod mask;
+mod run;
+mod seal;
+mod vault;
+
+pub use mask::Mask;
+pub use run::RunSecrets;
+pub use seal::{SealingKey, Unsealable};
+pub use vault::RunVault;
+pub(crate) use run::{forget_run, load_run, store_run};

@@ -1,0 +1,118 @@
+//! Sealing: XChaCha20-Poly1305, a random nonce each, bound to what it is for.
+
+use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use chacha20poly1305::{
+    KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
+use rand::TryRngCore;
+use zeroize::Zeroizing;
+
+/// A key that seals and opens.
+#[derive(Clone)]
+pub struct SealingKey(Zeroizing<[u8; 32]>);
+
+/// It was sealed with another key, for something else, or it was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a sealed secret cannot be opened with this key")]
+pub struct Unsealable;
+
+const NONCE: usize = 24;
+
+impl SealingKey {
+    /// From bytes that are random, or derived from a secret.
+    pub fn new(bytes: Zeroizing<[u8; 32]>) -> SealingKey {
+        SealingKey(bytes)
+    }
+
+    /// The server's own key, from a file that only it may read; made where it is missing.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or made, or is not a key.
+    pub fn from_file(path: &Path) -> io::Result<SealingKey> {
+        match fs::read(path) {
+            Ok(bytes) => {
+                let bytes = Zeroizing::new(bytes);
+                let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_length| {
+                    io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a key of 32 bytes", path.display()))
+                })?;
+                Ok(SealingKey(Zeroizing::new(key)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut key = Zeroizing::new([0u8; 32]);
+                rand::rngs::OsRng.try_fill_bytes(key.as_mut()).map_err(io::Error::other)?;
+                let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+                file.write_all(key.as_ref())?;
+                file.sync_all()?;
+                Ok(SealingKey(key))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Seals a text for a purpose; only with the same purpose it opens again.
+    pub fn seal(&self, purpose: &str, secret: &str) -> String {
+        let nonce: [u8; NONCE] = rand::random();
+        let payload = Payload { msg: secret.as_bytes(), aad: purpose.as_bytes() };
+        let sealed = self.cipher().encrypt(XNonce::from_slice(&nonce), payload).expect("a text in memory is never too long to seal");
+        STANDARD.encode([&nonce[..], &sealed].concat())
+    }
+
+    /// Opens what [`SealingKey::seal`] made.
+    ///
+    /// # Errors
+    /// [`Unsealable`], without a reason: there is none that would help an honest caller.
+    pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<String>, Unsealable> {
+        let bytes = STANDARD.decode(sealed).map_err(|_not_base64| Unsealable)?;
+        let (nonce, sealed) = bytes.split_at_checked(NONCE).ok_or(Unsealable)?;
+        let payload = Payload { msg: sealed, aad: purpose.as_bytes() };
+        let opened = self.cipher().decrypt(XNonce::from_slice(nonce), payload).map_err(|_forged| Unsealable)?;
+        String::from_utf8(opened).map(Zeroizing::new).map_err(|_not_text| Unsealable)
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(self.0.as_ref().into())
+    }
+}
+
+impl std::fmt::Debug for SealingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SealingKey(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn key(byte: u8) -> SealingKey {
+        SealingKey::new(Zeroizing::new([byte; 32]))
+    }
+
+    #[test]
+    fn opens_with_the_same_key_for_the_same_purpose_only() {
+        let sealed = key(1).seal("run/7", "hunter2");
+        assert!(!sealed.contains("hunter2"));
+        assert_eq!(key(1).open("run/7", &sealed).unwrap().as_str(), "hunter2");
+        assert_eq!(key(2).open("run/7", &sealed), Err(Unsealable));
+        assert_eq!(key(1).open("run/8", &sealed), Err(Unsealable));
+        assert_eq!(key(1).open("run/7", "AAAA"), Err(Unsealable));
+        assert_eq!(key(1).open("run/7", "not base64!"), Err(Unsealable));
+        assert_ne!(sealed, key(1).seal("run/7", "hunter2"), "the nonce is new each time");
+    }
+
+    #[test]
+    fn the_key_file_is_made_once_and_for_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let sealed = SealingKey::from_file(&path).unwrap().seal("x", "y");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(SealingKey::from_file(&path).unwrap().open("x", &sealed).unwrap().as_str(), "y");
+        fs::write(&path, "short").unwrap();
+        assert!(SealingKey::from_file(&path).is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Builders for tests.
+
+use std::collections::BTreeMap;
+
+use topology::{
+    expr::Expr,
+    workflow::{Marks, Origin, ResourceSpec, Step, StepKind, Workflow},
+};
+
+/// A step that works on the resource before the colon.
+pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
+    Step {
+        id: id.into(),
+        kind,
+        resource: id.split(':').next().map(Into::into),
+        after: after.iter().map(|id| (*id).into()).collect(),
+        always_run: kind == StepKind::CloseBastion,
+        timeout_seconds: 600,
+    }
+}
+
+/// Steps without resources.
+pub fn workflow(steps: impl IntoIterator<Item = Step>) -> Workflow {
+    Workflow {
+        steps: steps.into_iter().collect(),
+        ..Workflow::default()
+    }
+}
+
+/// A drawn resource.
+pub fn resource<const N: usize>(
+    resource_type: &str,
+    properties: [(&str, Expr); N],
+) -> ResourceSpec {
+    ResourceSpec {
+        resource_type: resource_type.into(),
+        properties: properties
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
+        marks: Marks::default(),
+        origin: Origin::Drawn,
+        requires: Vec::new(),
+    }
+}
