@@ -85,7 +85,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Undeploy' }).click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
     await ends(page, 'succeeded');
-    expect(await leftovers(request)).toEqual([]);
+    expect(await leftovers(request)).toEqual({});
   });
 });
 

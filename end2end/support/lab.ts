@@ -3,7 +3,7 @@ import { expect, type APIRequestContext } from '@playwright/test';
 
 const lab = process.env.STACKLOOM_LAB ?? 'http://127.0.0.1:9500';
 
-/** All that exists in the lab and was made by somebody, as the lab lists it. */
+/** All that exists in the lab and was made by somebody, as the lab lists it: project to things. */
 export async function leftovers(request: APIRequestContext): Promise<unknown> {
   const response = await request.get(`${lab}/lab/leftovers`);
   expect(response.ok(), `the lab answered ${response.status()}`).toBeTruthy();
