@@ -77,19 +77,7 @@ impl Designs {
 
     /// The newest version.
     pub async fn get(&self, tenant: &Tenant, id: &str) -> Result<Design> {
-        let found: Option<Whole> = sqlx::query_as(
-            "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.layout
-             FROM designs d JOIN design_versions v ON v.design = d.id AND v.version = d.version
-             WHERE d.id = ? AND d.cloud = ? AND d.project_id = ?",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_optional(&self.pool)
-        .await?;
-        found
-            .map(|row| row.0)
-            .ok_or_else(|| Error::not_found("design", id))
+        design_get(&self.pool, tenant, id).await
     }
 
     /// Save: a new version, unless nothing differs.
@@ -105,7 +93,7 @@ impl Designs {
     ) -> Result<Design> {
         let name = checked_name(&request.name)?;
         let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-        let stored = self.get_within(&mut transaction, tenant, id).await?;
+        let stored = design_get(&mut *transaction, tenant, id).await?;
         if let Some(base) = request.base_version.filter(|base| *base != stored.version) {
             return Err(Error::new(
                 codes::VERSION_CONFLICT,
@@ -181,27 +169,26 @@ impl Designs {
         }
         Ok(rows.into_iter().map(|row| row.0).collect())
     }
+}
 
-    async fn get_within(
-        &self,
-        transaction: &mut sqlx::Transaction<'_, sqlx::Sqlite>,
-        tenant: &Tenant,
-        id: &str,
-    ) -> Result<Design> {
-        let found: Option<Whole> = sqlx::query_as(
-            "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.layout
-             FROM designs d JOIN design_versions v ON v.design = d.id AND v.version = d.version
-             WHERE d.id = ? AND d.cloud = ? AND d.project_id = ?",
-        )
-        .bind(id)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_optional(&mut **transaction)
-        .await?;
-        found
-            .map(|row| row.0)
-            .ok_or_else(|| Error::not_found("design", id))
-    }
+async fn design_get(
+    database: impl sqlx::SqliteExecutor<'_>,
+    tenant: &Tenant,
+    id: &str,
+) -> Result<Design> {
+    let found: Option<Whole> = sqlx::query_as(
+        "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.layout
+         FROM designs d JOIN design_versions v ON v.design = d.id AND v.version = d.version
+         WHERE d.id = ? AND d.cloud = ? AND d.project_id = ?",
+    )
+    .bind(id)
+    .bind(&tenant.cloud)
+    .bind(&tenant.project_id)
+    .fetch_optional(database)
+    .await?;
+    found
+        .map(|row| row.0)
+        .ok_or_else(|| Error::not_found("design", id))
 }
 
 async fn version_insert(

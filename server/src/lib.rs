@@ -4,6 +4,9 @@
 //! designs' store or the pure `topology`, and answers. [`build`] puts it together, for `main` and
 //! for tests alike. Read in this order:
 
+// The pages' views are types as deep as the pages.
+#![recursion_limit = "512"]
+
 mod build;
 pub mod config;
 mod services;
