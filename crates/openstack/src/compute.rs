@@ -185,6 +185,30 @@ impl Compute<'_> {
             .map(drop)
     }
 
+    /// Give a server another name.
+    pub async fn server_rename(&self, id: &str, name: &str) -> Result<(), Error> {
+        let call = self.call(Method::PUT, &["servers", id]);
+        call.json(&json!({"server": {"name": name}}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Set all metadata of a server, in place of what it has.
+    pub async fn server_set_metadata(&self, id: &str, metadata: &Value) -> Result<(), Error> {
+        let call = self.call(Method::PUT, &["servers", id, "metadata"]);
+        call.json(&json!({"metadata": metadata}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Set all tags of a server, in place of those that it has.
+    pub async fn server_set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
+        let call = self.call(Method::PUT, &["servers", id, "tags"]);
+        call.json(&json!({"tags": tags})).send().await.map(drop)
+    }
+
     /// The last lines of the console.
     pub async fn server_console(&self, id: &str, lines: u32) -> Result<String, Error> {
         let body = json!({"os-getConsoleOutput": {"length": lines}});

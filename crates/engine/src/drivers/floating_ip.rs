@@ -46,6 +46,24 @@ impl Driver for FloatingIp {
         neutron::progress::<api::FloatingIp>(context, physical_id).await
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let properties = Properties::of(context.properties);
+        let port = properties.id_of::<Port>(context.session, "port_id").await?;
+        let mut fields = body(context.properties, String::new(), port, None);
+        // No port any more means to lead nowhere, which Neutron must be told.
+        fields.entry("port_id").or_insert(Value::Null);
+        let fixed = [
+            "floating_network_id",
+            "subnet_id",
+            "floating_ip_address",
+            "dns_name",
+            "dns_domain",
+        ];
+        neutron::update::<api::FloatingIp>(context, physical_id, None, fields, &fixed)
+            .await
+            .map(drop)
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,

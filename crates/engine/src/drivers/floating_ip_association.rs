@@ -1,13 +1,14 @@
 //! `OS::Neutron::FloatingIPAssociation`: leads a floating IP to a port, where both are drawn apart.
 //!
-//! It is a field of the floating IP and no thing of its own. The physical id is
-//! `<floating IP>:<port>`, so that removing it never cuts a connection that somebody made since.
-//! Source: Networking API v2.0, "Floating IPs".
+//! It is a field of the floating IP and no thing of its own, so the floating IP's id is its id.
+//! Removing it never cuts a connection that somebody else made since: only what leads to our port is
+//! ours. Source: Networking API v2.0, "Floating IPs".
 
 use async_trait::async_trait;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value, json};
 
+use super::neutron::done_if_gone;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
@@ -16,21 +17,9 @@ pub(super) struct FloatingIpAssociation;
 #[async_trait]
 impl Driver for FloatingIpAssociation {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let properties = Properties::of(context.properties);
-        let floating_ip = properties.required("floatingip_id")?;
-        let port = properties.required("port_id")?;
-        let port = properties
-            .id_named::<Port>(context.session, "port_id", &port)
-            .await?;
-        let mut fields = Map::new();
-        fields.insert("port_id".into(), port.as_str().into());
-        properties.copy(&["fixed_ip_address"], &mut fields);
-        // Saying the same again changes nothing, so there is no need to look first.
-        let network = context.session.network();
-        network
-            .update::<FloatingIp>(&floating_ip, &Value::Object(fields))
-            .await?;
-        Ok(format!("{floating_ip}:{port}"))
+        let id = Properties::of(context.properties).required("floatingip_id")?;
+        lead(context, &id).await?;
+        Ok(id)
     }
 
     async fn progress(
@@ -54,33 +43,36 @@ impl Driver for FloatingIpAssociation {
         })
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let properties = Properties::of(context.properties);
+        if properties.required("floatingip_id")? != physical_id {
+            let why =
+                "another floating IP needs another association; give the resource another name";
+            return Err(properties.wrong("floatingip_id", why.into()));
+        }
+        lead(context, physical_id).await
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
         let id = match physical_id {
-            Some(id) => id.to_string(),
-            None => {
-                let properties = Properties::of(context.properties);
-                match (
-                    properties.filled("floatingip_id")?,
-                    properties.filled("port_id")?,
-                ) {
-                    (Some(floating_ip), Some(port)) => format!("{floating_ip}:{port}"),
-                    _ => return Ok(()),
-                }
-            }
+            Some(id) => Some(id.to_string()),
+            None => Properties::of(context.properties).filled("floatingip_id")?,
         };
-        let Some(floating_ip) = find(context, &id).await? else {
+        let Some(id) = id else {
             return Ok(());
         };
-        let cut = context
-            .session
-            .network()
-            .update::<FloatingIp>(&floating_ip.id, &json!({"port_id": null}))
+        if find(context, &id).await?.is_none() {
+            return Ok(());
+        }
+        let network = context.session.network();
+        let cut = network
+            .update::<FloatingIp>(&id, &json!({"port_id": null}))
             .await;
-        super::neutron::done_if_gone(cut.map(drop))
+        done_if_gone(cut.map(drop))
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
@@ -88,20 +80,32 @@ impl Driver for FloatingIpAssociation {
     }
 }
 
-/// The floating IP, if it is there and leads to the port.
-async fn find(context: &Context<'_>, physical_id: &str) -> Result<Option<FloatingIp>, DriverError> {
-    let Some((floating_ip, port)) = physical_id.split_once(':') else {
-        return Err(DriverError::Other(format!(
-            "`{physical_id}` is no id of a floating IP association"
-        )));
-    };
-    match context
-        .session
-        .network()
-        .get::<FloatingIp>(floating_ip)
-        .await
-    {
-        Ok(found) => Ok(Some(found).filter(|found| found.port_id.as_deref() == Some(port))),
+/// Saying the same again changes nothing, so there is no need to look first.
+async fn lead(context: &Context<'_>, floating_ip: &str) -> Result<(), DriverError> {
+    let properties = Properties::of(context.properties);
+    let port = properties.required("port_id")?;
+    let port = properties
+        .id_named::<Port>(context.session, "port_id", &port)
+        .await?;
+    let mut fields = Map::new();
+    fields.insert("port_id".into(), port.into());
+    properties.copy(&["fixed_ip_address"], &mut fields);
+    let network = context.session.network();
+    network
+        .update::<FloatingIp>(floating_ip, &Value::Object(fields))
+        .await?;
+    Ok(())
+}
+
+/// The floating IP, if it is there and leads to the port (to any, where the port is not known any more).
+async fn find(context: &Context<'_>, id: &str) -> Result<Option<FloatingIp>, DriverError> {
+    let port = Properties::of(context.properties).filled("port_id")?;
+    match context.session.network().get::<FloatingIp>(id).await {
+        Ok(found) => Ok(Some(found).filter(|found| match (&found.port_id, &port) {
+            (None, _) => false,
+            (Some(there), Some(ours)) if openstack::network::looks_like_id(ours) => there == ours,
+            (Some(_), _) => true,
+        })),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.into()),
     }

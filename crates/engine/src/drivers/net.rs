@@ -29,6 +29,14 @@ impl Driver for Net {
         neutron::progress::<Network>(context, physical_id).await
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let fields = body(context.marker, context.properties)?;
+        let fixed = ["tenant_id", "availability_zone_hints"];
+        neutron::update::<Network>(context, physical_id, None, fields, &fixed)
+            .await
+            .map(drop)
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,

@@ -34,20 +34,39 @@ pub(super) async fn make<E: Entity>(
         "description".into(),
         mark::description(context.marker, own).into(),
     );
-    let made: E = context
-        .session
-        .network()
-        .create(&Value::Object(fields))
-        .await?;
+    let network = context.session.network();
+    let made: E = network.create(&Value::Object(fields)).await?;
+    set_tags::<E>(context, made.id()).await?;
+    Ok(made)
+}
+
+/// Changes the thing to what the properties say now; `fixed` are the fields that are said only when
+/// it is made.
+pub(super) async fn update<E: Entity>(
+    context: &Context<'_>,
+    id: &str,
+    own: Option<&str>,
+    mut fields: Map<String, Value>,
+    fixed: &[&str],
+) -> Result<E, DriverError> {
+    fields.retain(|name, _| !fixed.contains(&name.as_str()));
+    fields.insert(
+        "description".into(),
+        mark::description(context.marker, own).into(),
+    );
+    let network = context.session.network();
+    let changed: E = network.update(id, &Value::Object(fields)).await?;
+    set_tags::<E>(context, id).await?;
+    Ok(changed)
+}
+
+async fn set_tags<E: Entity>(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
     let tags = Properties::of(context.properties).texts("tags")?;
     if !tags.is_empty() {
-        context
-            .session
-            .network()
-            .set_tags::<E>(made.id(), &tags)
-            .await?;
+        let network = context.session.network();
+        network.set_tags::<E>(id, &tags).await?;
     }
-    Ok(made)
+    Ok(())
 }
 
 /// How far the thing is, by its status; what has none is ready once it is there.

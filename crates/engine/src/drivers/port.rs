@@ -39,6 +39,15 @@ impl Driver for Port {
         neutron::progress::<api::Port>(context, physical_id).await
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let named = look_up(context).await?;
+        let fields = body(context.marker, context.properties, &named)?;
+        let fixed = ["network_id", "tenant_id", "device_id", "device_owner"];
+        neutron::update::<api::Port>(context, physical_id, None, fields, &fixed)
+            .await
+            .map(drop)
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,

@@ -30,6 +30,16 @@ impl Driver for Router {
         neutron::progress::<api::Router>(context, physical_id).await
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        // No gateway any more means to take it away, which Neutron must be told.
+        let gateway = gateway(context).await?.unwrap_or(Value::Null);
+        let fields = body(context.marker, context.properties, Some(gateway))?;
+        let fixed = ["distributed", "ha", "availability_zone_hints"];
+        neutron::update::<api::Router>(context, physical_id, None, fields, &fixed)
+            .await
+            .map(drop)
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,

@@ -28,7 +28,8 @@ impl Driver for SecurityGroup {
                 neutron::make(context, own.as_deref(), fields).await?
             }
         };
-        add_rules(context, &group).await?;
+        let wanted = wanted(context, &group.id).await?;
+        add_rules(context, &group, wanted).await?;
         Ok(group.id)
     }
 
@@ -38,6 +39,31 @@ impl Driver for SecurityGroup {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         neutron::progress::<api::SecurityGroup>(context, physical_id).await
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let own = Properties::of(context.properties).text("description")?;
+        let mut fields = Map::new();
+        let name = mark::physical_name(context.marker, context.properties);
+        fields.insert("name".into(), name.into());
+        let group = neutron::update::<api::SecurityGroup>(
+            context,
+            physical_id,
+            own.as_deref(),
+            fields,
+            &[],
+        )
+        .await?;
+        let wanted = wanted(context, &group.id).await?;
+        let network = context.session.network();
+        for rule in &group.security_group_rules {
+            // What has a description is a resource of its own, the bastion's, or a person's.
+            let inline = rule.description.as_deref().is_none_or(str::is_empty) && !is_default(rule);
+            if inline && !wanted.iter().any(|body| rules::is_same(rule, body)) {
+                neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
+            }
+        }
+        add_rules(context, &group, wanted).await
     }
 
     async fn delete(
@@ -53,9 +79,11 @@ impl Driver for SecurityGroup {
     }
 }
 
-/// Adds what is missing of the inline rules.
-async fn add_rules(context: &Context<'_>, group: &api::SecurityGroup) -> Result<(), DriverError> {
-    let network = context.session.network();
+/// Bodies of the inline rules.
+async fn wanted(
+    context: &Context<'_>,
+    group: &str,
+) -> Result<Vec<Map<String, Value>>, DriverError> {
     let mut wanted = Vec::new();
     for (index, rule) in Properties::of(context.properties)
         .list("rules")
@@ -64,9 +92,19 @@ async fn add_rules(context: &Context<'_>, group: &api::SecurityGroup) -> Result<
     {
         let prefix = format!("rules.{index}.");
         let rule = Properties::within(rule, &prefix)?;
-        let remote = remote_group(context, rule, &group.id).await?;
-        wanted.push(rules::body(rule, &group.id, remote.as_deref())?);
+        let remote = remote_group(context, rule, group).await?;
+        wanted.push(rules::body(rule, group, remote.as_deref())?);
     }
+    Ok(wanted)
+}
+
+/// Adds what is missing of them.
+async fn add_rules(
+    context: &Context<'_>,
+    group: &api::SecurityGroup,
+    wanted: Vec<Map<String, Value>>,
+) -> Result<(), DriverError> {
+    let network = context.session.network();
     if wanted.iter().any(|rule| rule["direction"] == "egress") {
         for rule in group
             .security_group_rules

@@ -89,6 +89,31 @@ impl Driver for Server {
         }))
     }
 
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let properties = Properties::of(context.properties);
+        let compute = context.session.compute();
+        let server = compute.server_get(physical_id).await?;
+        refuse_what_needs_another_server(context, properties, &server).await?;
+
+        let name = mark::physical_name(context.marker, context.properties);
+        if name != server.name {
+            compute.server_rename(physical_id, &name).await?;
+        }
+        let host_key = server.metadata.get(HOST_KEY).map(String::as_str);
+        let wanted = metadata(context.marker, properties, host_key)?;
+        if wanted != json!(server.metadata) {
+            compute.server_set_metadata(physical_id, &wanted).await?;
+        }
+        let mut wanted = tags(context.marker, properties)?;
+        let mut there = server.tags.clone();
+        wanted.sort();
+        there.sort();
+        if wanted != there {
+            compute.server_set_tags(physical_id, &wanted).await?;
+        }
+        Ok(())
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -321,10 +346,55 @@ fn body(
         body.insert("user_data".into(), encoded.into());
     }
     body.insert("metadata".into(), metadata(marker, properties, host_key)?);
+    body.insert("tags".into(), tags(marker, properties)?.into());
+    Ok(body)
+}
+
+/// The person's and ours.
+fn tags(marker: &Marker, properties: Properties<'_>) -> Result<Vec<String>, DriverError> {
     let mut tags = properties.texts("tags")?;
     tags.extend(["stackloom".to_string(), mark::tag(marker)]);
-    body.insert("tags".into(), tags.into());
-    Ok(body)
+    Ok(tags)
+}
+
+/// A new size or other ports would have to be seen through by the person (a resize asks to be
+/// confirmed, a guest has to notice a new device), so they are refused in words rather than forgotten.
+async fn refuse_what_needs_another_server(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+    server: &Found,
+) -> Result<(), DriverError> {
+    let flavor = properties.required("flavor")?;
+    let found = context.session.compute().flavor_find(&flavor).await;
+    let flavor = found.map_err(|error| properties.looked_up("flavor", error))?;
+    let there = server
+        .other
+        .get("flavor")
+        .and_then(|flavor| flavor.get("original_name"));
+    if let Some(there) = there.and_then(Value::as_str)
+        && there != flavor.name
+    {
+        let why = format!(
+            "the server has flavor `{there}`, which cannot be changed in place yet; give the resource another name to get a new server"
+        );
+        return Err(properties.wrong("flavor", why));
+    }
+    let ports: Vec<Port> = context
+        .session
+        .network()
+        .list(&[("device_id", &server.id)])
+        .await?;
+    for (index, network) in properties.list("networks").iter().enumerate() {
+        let prefix = format!("networks.{index}.");
+        let network = Properties::within(network, &prefix)?;
+        if let Some(wanted) = network.id_of::<Port>(context.session, "port").await?
+            && !ports.iter().any(|port| port.id == wanted)
+        {
+            let why = "the server is not plugged into this port, and ports cannot be changed in place yet; give the resource another name to get a new server";
+            return Err(network.wrong("port", why.into()));
+        }
+    }
+    Ok(())
 }
 
 /// The person's and ours. Nova takes text only; other values are written as JSON, as Heat does.

@@ -10,6 +10,19 @@ use crate::driver::{Context, Driver, DriverError, Marker, Progress};
 
 pub(super) struct Subnet;
 
+/// Said when it is made, and never again.
+const FIXED: [&str; 9] = [
+    "network_id",
+    "ip_version",
+    "cidr",
+    "prefixlen",
+    "subnetpool_id",
+    "segment_id",
+    "ipv6_ra_mode",
+    "ipv6_address_mode",
+    "tenant_id",
+];
+
 #[async_trait]
 impl Driver for Subnet {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
@@ -32,6 +45,13 @@ impl Driver for Subnet {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         neutron::progress::<api::Subnet>(context, physical_id).await
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let fields = body(context.marker, context.properties, "")?;
+        neutron::update::<api::Subnet>(context, physical_id, None, fields, &FIXED)
+            .await
+            .map(drop)
     }
 
     async fn delete(
