@@ -1,7 +1,7 @@
 // What is wrong is told at once, in words, beside the thing at fault; and nothing that was typed is lost.
 import { expect, test } from '@playwright/test';
 import { alert, api, login, node, openDesign, shoot } from './support/app.ts';
-import { code } from './support/draw.ts';
+import { code, problems } from './support/draw.ts';
 import { broken } from './support/templates.ts';
 
 interface Diagnostic {
@@ -15,8 +15,7 @@ test('problems stand beside what is at fault', async ({ page }) => {
   await login(page);
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'broken', template: broken });
   await openDesign(page, id);
-  await page.getByRole('tab', { name: /Problems/ }).click();
-  const list = page.getByRole('tabpanel', { name: /Problems/ });
+  const list = await problems(page);
   await expect(list).toContainText('m1.enormous');
   await expect(list).toContainText('nowhere');
   await expect(list).toContainText(/lonely/);
@@ -31,8 +30,7 @@ test('text that is no template stays as it was typed', async ({ page }) => {
   const editor = await code(page);
   const torn = 'heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n';
   await editor.fill(torn);
-  await page.getByRole('tab', { name: /Problems/ }).click();
-  await expect(page.getByRole('tabpanel', { name: /Problems/ })).toContainText(/line 3|:3/i);
+  await expect(await problems(page)).toContainText(/line 3|:3/i);
   await expect(await code(page)).toHaveValue(torn);
 });
 

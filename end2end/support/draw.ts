@@ -16,7 +16,7 @@ export async function add(page: Page, entry: string, target: Point | Locator): P
 
 /** The palette's tab. */
 export async function tab(page: Page, name: 'Resources' | 'Catalogue' | 'Outline'): Promise<void> {
-  await page.getByRole('tab', { name }).click();
+  await page.getByRole('tablist', { name: 'Palette' }).getByRole('tab', { name }).click();
 }
 
 /** Selects a resource, and gives the inspector with its form. */
@@ -29,13 +29,21 @@ export async function inspect(page: Page, name: string): Promise<Locator> {
 
 /** Opens the code view. */
 export async function code(page: Page): Promise<Locator> {
-  const editor = page.getByRole('textbox', { name: /HOT document|Template|Code/ });
+  const editor = page.getByRole('textbox', { name: 'Template', exact: true });
   if (!(await editor.isVisible())) await page.getByRole('tab', { name: 'Code' }).click();
   await expect(editor).toBeVisible();
   return editor;
 }
 
+/** Opens the list of problems. */
+export async function problems(page: Page): Promise<Locator> {
+  const list = page.getByRole('tabpanel', { name: /^Problems/ });
+  if (!(await list.isVisible())) await page.getByRole('tab', { name: /^Problems/ }).click();
+  await expect(list).toBeVisible();
+  return list;
+}
+
 /** Until what is on the screen is stored. */
 export async function saved(page: Page): Promise<void> {
-  await expect(page.getByText(/^Saved/)).toBeVisible();
+  await expect(page.getByRole('status').filter({ hasText: /^Saved$/ })).toBeVisible();
 }
