@@ -1,17 +1,169 @@
 //! A drawing to look at: the same nodes and lines as in the editor, with a state on each.
+//!
+//! For the pages Plan, Run and Deployment. It can be panned and zoomed, and a node can be selected; it
+//! cannot be changed. It fits itself until a person pans or zooms.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use leptos::prelude::*;
+use canvas::{
+    drawing::{self, Drawing},
+    geometry::{Rect, ScreenPoint, Size},
+    layout::Places,
+    selection::Selection,
+    viewport::Viewport,
+};
+use leptos::{ev, html, prelude::*};
+use topology::{document::Document, types::Registry};
+use wasm_bindgen::JsCast;
+
+use super::{
+    lines::Lines,
+    nodes::Nodes,
+    scene::Scene,
+    stage::{Aim, Stage},
+    surface,
+};
+use crate::{client, ui::Icon};
+
+/// A layout of the API as places of the canvas.
+pub fn places_of(layout: &api::Layout) -> Places {
+    let place = |place: &api::Place| canvas::layout::Place {
+        x: place.x,
+        y: place.y,
+        width: place.width,
+        height: place.height,
+    };
+    layout.nodes.iter().map(|(name, at)| (name.clone(), place(at))).collect()
+}
+
+/// Places of the canvas as a layout of the API.
+pub fn layout_of(places: &Places) -> api::Layout {
+    let place = |place: &canvas::layout::Place| api::Place {
+        x: place.x,
+        y: place.y,
+        width: place.width,
+        height: place.height,
+    };
+    api::Layout { nodes: places.iter().map(|(name, at)| (name.clone(), place(at))).collect() }
+}
 
 /// A template drawn without the means to change it.
 #[component]
 pub fn Board(
-    #[prop(into)] template: Signal<String>,
-    #[prop(into)] layout: Signal<api::Layout>,
-    #[prop(into)] states: Signal<HashMap<String, String>>,
-    #[prop(into)] selected: RwSignal<Option<String>>,
+    /// HOT.
+    #[prop(into)]
+    template: Signal<String>,
+    /// Where nodes stand.
+    #[prop(into)]
+    layout: Signal<api::Layout>,
+    /// Resource name to the API's word for its state.
+    #[prop(into)]
+    states: Signal<HashMap<String, String>>,
+    /// The resource that is looked at.
+    #[prop(into)]
+    selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
-    let _ = (template, layout, states, selected);
-    view! { <div class="board" data-testid="canvas"></div> }
+    let types = RwSignal::new(Arc::new(Registry::default()));
+    let scene = Scene::new();
+    let bounds = RwSignal::new(None::<Rect>);
+    let ready = RwSignal::new(false);
+    let root = NodeRef::<html::Div>::new();
+    let view = RwSignal::new(Viewport::default());
+    let touched = StoredValue::new(false);
+    let stage = Stage {
+        selection: Signal::derive(move || selected.get().map(Selection::only).unwrap_or_default()),
+        states,
+        problems: Signal::stored(Arc::default()),
+        aim: Signal::stored(Aim::default()),
+        eligible: Signal::stored(None),
+        types: types.into(),
+        editable: false,
+    };
+    let fit = move || {
+        if let (Some(bounds), Some(screen)) = (bounds.get_untracked(), surface::size(root)) {
+            view.try_set(Viewport::fitting(bounds, screen));
+        }
+    };
+    // Types come after mount: those of OpenStack are built in, the catalogue's are asked for.
+    Effect::new(move |_| {
+        types.set(Arc::new(Registry::openstack()));
+        leptos::task::spawn_local(async move {
+            if let Ok(items) = client::catalog().await {
+                types.try_set(Arc::new(Registry::openstack().with_catalog(items)));
+            }
+        });
+    });
+    Effect::new(move |_| {
+        let drawing = types.with(|types| draw(&template.get(), &layout.get(), types));
+        scene.show(&drawing);
+        bounds.set(drawing.bounds());
+        if !touched.get_value() {
+            fit();
+        }
+        ready.set(true);
+    });
+    surface::on_resize(root, move |_: Size| {
+        if touched.try_get_value() == Some(false) {
+            fit();
+        }
+    });
+
+    let pan = StoredValue::new(None::<(ScreenPoint, Viewport)>);
+    let down = move |event: ev::PointerEvent| {
+        let Some(at) = surface::point(root, &event) else { return };
+        selected.set(surface::node_of(&event));
+        pan.set_value(Some((at, view.get_untracked())));
+        if let Some(element) = root.get_untracked() {
+            // Without capture a pan ends at the edge; nothing worse.
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+    };
+    let moved = move |event: ev::PointerEvent| {
+        let (Some((start, before)), Some(at)) = (pan.get_value(), surface::point(root, &event)) else { return };
+        if start.distance(at) > 3.0 {
+            touched.set_value(true);
+            view.set(before.panned(at.x - start.x, at.y - start.y));
+        }
+    };
+    let wheel = move |event: ev::WheelEvent| {
+        event.prevent_default();
+        touched.set_value(true);
+        if let Some(at) = surface::point(root, event.unchecked_ref()) {
+            view.update(|view| *view = surface::wheel(*view, &event, at));
+        }
+    };
+    let key = move |event: ev::KeyboardEvent| {
+        if matches!(event.key().as_str(), "Enter" | " ")
+            && let Some(name) = surface::node_of(&event)
+        {
+            event.prevent_default();
+            selected.set(Some(name));
+        }
+    };
+    view! {
+        <div
+            class="canvas board" data-testid="canvas" data-ready=move || ready.get().to_string() node_ref=root
+            on:pointerdown=down on:pointermove=moved
+            on:pointerup=move |_| pan.set_value(None) on:pointercancel=move |_| pan.set_value(None)
+            on:wheel=wheel on:keydown=key
+        >
+            <div class="viewport" data-testid="viewport" style:transform=move || surface::transform(view.get())>
+                <Nodes scene stage />
+                <Lines scene stage />
+            </div>
+            <div class="canvas-controls">
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fit to screen" title="Fit to screen"
+                    on:pointerdown=|event| event.stop_propagation()
+                    on:click=move |_| { touched.set_value(false); fit() }
+                >
+                    <Icon name="maximize" />
+                </button>
+            </div>
+        </div>
+    }
+}
+
+fn draw(template: &str, layout: &api::Layout, types: &Registry) -> Drawing {
+    drawing::draw(Document::parse(template).template(), None, types, &places_of(layout))
 }

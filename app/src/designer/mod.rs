@@ -1,11 +1,128 @@
 //! The designer: palette, canvas, inspector and code view over one document.
+//!
+//! All of them are views of the text that [`store::Workspace`] holds; what a gesture or a form means is
+//! decided in the `canvas` crate. The server renders the page's outline only: the editor is built in the
+//! browser after mount, so hydration has nothing to compare.
 
+mod actions;
 pub mod board;
+mod code;
+mod drawer;
+mod gesture;
+mod header;
+mod inspector;
+mod lines;
+mod nodes;
+mod palette;
+mod saving;
+mod scene;
+mod stage;
+mod store;
+mod surface;
+mod view;
 
-use leptos::prelude::*;
+use std::sync::Arc;
+
+use leptos::{ev, prelude::*};
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+use topology::types::Registry;
+
+use self::{
+    drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette, store::Workspace, view::Canvas,
+};
+use crate::{
+    client,
+    frame::{Crumb, use_frame},
+    load::{Load, Loaded},
+    ui::ProblemCard,
+};
 
 /// One design, on the canvas.
 #[component]
 pub fn DesignPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    let params = use_params_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
+    let design = Load::new(move || {
+        let id = id.get();
+        async move { client::design(&id).await }
+    });
+    let name = RwSignal::new(None::<String>);
+    use_frame().crumbs(move || vec![Crumb::link("Designs", "/designs"), Crumb::here(name.get().unwrap_or_else(|| "Design".to_owned()))]);
+    view! {
+        <Title text=move || name.get().unwrap_or_else(|| "Design".to_owned()) />
+        {move || match design.state() {
+            Loaded::Loading => view! { <Skeleton /> }.into_any(),
+            Loaded::Ready(design) => view! { <Designer design name /> }.into_any(),
+            Loaded::Failed(problem) => view! { <ProblemCard problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
+        }}
+    }
+}
+
+/// The page's outline while the design comes.
+#[component]
+fn Skeleton() -> impl IntoView {
+    view! {
+        <div class="designer" aria-busy="true">
+            <div class="palette-panel"></div>
+            <div class="designer-centre"><div class="canvas" data-testid="canvas" data-ready="false"></div></div>
+            <div class="inspector"></div>
+        </div>
+    }
+}
+
+#[component]
+fn Designer(design: api::Design, name: RwSignal<Option<String>>) -> impl IntoView {
+    let workspace = Workspace::open(&design);
+    actions::provide(workspace);
+    use_frame().actions(move || view! { <HeaderActions workspace /> });
+    Effect::new(move |_| {
+        name.try_set(Some(workspace.saving.name.get()));
+    });
+    workspace.saving.restore_draft(workspace);
+    load_surroundings(workspace);
+    keep_on_leaving(workspace);
+    view! {
+        <div class="designer">
+            <Palette workspace />
+            <div class="designer-centre">
+                <header::ConflictNotice workspace />
+                <Canvas workspace />
+                <DrawerPanel workspace />
+            </div>
+            <Inspector workspace />
+        </div>
+    }
+}
+
+/// Catalogue and cloud, each when it comes; the editor works without them.
+fn load_surroundings(workspace: Workspace) {
+    leptos::task::spawn_local(async move {
+        if let Ok(items) = client::catalog().await {
+            workspace.types.try_set(Arc::new(Registry::openstack().with_catalog(items)));
+            workspace.refresh();
+        }
+    });
+    leptos::task::spawn_local(async move {
+        if let Ok(facts) = client::cloud_facts().await {
+            workspace.cloud.try_set(Arc::new(facts));
+            workspace.refresh();
+        }
+    });
+}
+
+/// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
+fn keep_on_leaving(workspace: Workspace) {
+    let save = move || {
+        if workspace.saving.is_dirty() {
+            leptos::task::spawn_local(async move {
+                workspace.saving.flush(workspace).await;
+            });
+        }
+    };
+    Effect::new(move |_| {
+        let handle = window_event_listener(ev::beforeunload, move |_| save());
+        on_cleanup(move || handle.remove());
+    });
+    on_cleanup(save);
 }

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use topology::{
-    cloud::CloudFacts,
     document::{Document, Edit, EditError},
     plan::Plan,
     template::Template,
@@ -128,7 +127,7 @@ impl Editor {
 
     /// Pushes aside whatever a node that has grown stands on now. Part of the change before it, so no
     /// entry of its own.
-    pub fn make_room(&mut self, for_node: &str, types: &Registry, _cloud: &CloudFacts) {
+    pub fn make_room(&mut self, for_node: &str, types: &Registry) {
         let drawing = self.draw(None, types);
         let Some(mut fixed) = drawing.node(for_node) else { return };
         while let Some(parent) = fixed.parent.as_deref().and_then(|name| drawing.node(name)) {

@@ -1,0 +1,69 @@
+//! What can be done on the Design page, once: for the keyboard, the command palette and the shortcut sheet.
+
+use leptos::{ev, prelude::*};
+
+use super::store::{Drawer, Workspace};
+use crate::{
+    browser,
+    ui::{Command, use_palette},
+};
+
+/// Registers the page's commands and listens for their keys.
+pub fn provide(workspace: Workspace) {
+    use_palette().register(vec![
+        Command::new("Design", "undo-2", "Undo", move || workspace.undo()).own_keys("Ctrl+Z"),
+        Command::new("Design", "redo-2", "Redo", move || workspace.redo()).own_keys("Ctrl+Shift+Z"),
+        Command::new("Design", "copy-plus", "Duplicate the selection", move || workspace.duplicate_selected()).own_keys("Ctrl+D"),
+        Command::new("Design", "trash-2", "Delete the selection", move || workspace.delete_selected()).own_keys("Delete"),
+        Command::new("Design", "maximize", "Fit to screen", move || workspace.fit()).own_keys("F"),
+        Command::new("Design", "code", "Show or hide the code", move || toggle(workspace, Drawer::Code)).own_keys("Ctrl+E"),
+        Command::new("Design", "circle-alert", "Show or hide problems", move || toggle(workspace, Drawer::Problems)),
+    ]);
+    Effect::new(move |_| {
+        let handle = window_event_listener(ev::keydown, move |event| on_key(workspace, &event));
+        on_cleanup(move || handle.remove());
+    });
+}
+
+fn toggle(workspace: Workspace, which: Drawer) {
+    workspace.drawer.try_update(|now| *now = if *now == which { Drawer::Closed } else { which });
+}
+
+fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
+    // The page may be going while the key is on its way.
+    if workspace.drawer.try_get_untracked().is_none() || event.default_prevented() {
+        return;
+    }
+    let control = event.ctrl_key() || event.meta_key();
+    let key = event.key().to_lowercase();
+    if control && key == "e" {
+        event.prevent_default();
+        toggle(workspace, Drawer::Code);
+        return;
+    }
+    // In a field these keys are the browser's; so are they while a dialog is open.
+    if browser::is_typing(event) || dialog_is_open() {
+        return;
+    }
+    match (control, event.shift_key(), key.as_str()) {
+        (true, false, "z") => workspace.undo(),
+        (true, true, "z") | (true, false, "y") => workspace.redo(),
+        (true, false, "d") => workspace.duplicate_selected(),
+        (true, false, "a") => {
+            let names = workspace.drawing.with_untracked(|drawing| {
+                let all = drawing.nodes().iter().filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
+                all.map(|node| node.name.clone()).collect::<Vec<_>>()
+            });
+            workspace.selection.set(canvas::selection::Selection::of(names));
+        }
+        (false, _, "delete" | "backspace") => workspace.delete_selected(),
+        (false, false, "f") => workspace.fit(),
+        _ => return,
+    }
+    event.prevent_default();
+}
+
+fn dialog_is_open() -> bool {
+    let found = browser::document().map(|document| document.query_selector("dialog[open]"));
+    matches!(found, Some(Ok(Some(_))))
+}

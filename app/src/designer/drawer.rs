@@ -1,0 +1,160 @@
+//! The bottom: problems and code.
+
+use api::{Diagnostic, Severity};
+use leptos::{ev, prelude::*};
+
+use super::{
+    code::Code,
+    store::{Drawer, Workspace},
+};
+use crate::{browser, ui::Icon};
+
+/// The drawer. Its head is always there; its body folds away.
+#[component]
+pub fn DrawerPanel(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let open = workspace.drawer;
+    let height = RwSignal::new(240.0_f64);
+    Effect::new(move |_| {
+        if let Some(kept) = browser::remembered("designer.drawer").and_then(|text| text.parse().ok()) {
+            height.set(kept);
+        }
+    });
+    let counts = Memo::new(move |_| {
+        workspace.problems.with(|problems| {
+            let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+            (count(Severity::Error), count(Severity::Warning))
+        })
+    });
+    let toggle = move |which: Drawer| open.update(|now| *now = if *now == which { Drawer::Closed } else { which });
+    let show = move |which: Drawer| open.set(which);
+    let held = StoredValue::new(None::<(i32, f64)>);
+    let grab = move |event: ev::PointerEvent| {
+        use wasm_bindgen::JsCast;
+        held.set_value(Some((event.client_y(), height.get_untracked())));
+        if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+            // Without capture the split stops at the edge.
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+    };
+    let drag = move |event: ev::PointerEvent| {
+        if let Some((start, before)) = held.get_value() {
+            height.set((before + f64::from(start - event.client_y())).clamp(96.0, 640.0));
+        }
+    };
+    let let_go = move || {
+        if held.get_value().is_some() {
+            held.set_value(None);
+            browser::remember("designer.drawer", &height.get_untracked().to_string());
+        }
+    };
+    let by_key = move |event: ev::KeyboardEvent| {
+        let by = match event.key().as_str() {
+            "ArrowUp" => 24.0,
+            "ArrowDown" => -24.0,
+            _ => return,
+        };
+        event.prevent_default();
+        height.update(|height| *height = (*height + by).clamp(96.0, 640.0));
+    };
+    view! {
+        <section class="drawer" aria-label="Problems and code" data-open=move || (open.get() != Drawer::Closed).to_string()>
+            {move || (open.get() != Drawer::Closed).then(|| view! {
+                <div
+                    class="drawer-split" role="separator" tabindex="0" aria-orientation="horizontal" aria-label="Height of the drawer"
+                    aria-valuenow=move || format!("{:.0}", height.get())
+                    on:pointerdown=grab on:pointermove=drag on:pointerup=move |_| let_go() on:pointercancel=move |_| let_go() on:keydown=by_key
+                ></div>
+            })}
+            <div class="drawer-head">
+                <div class="panel-tabs" role="tablist" aria-label="Drawer">
+                    <button type="button" role="tab" id="drawer-tab-problems" aria-controls="drawer-problems" aria-selected=move || (open.get() == Drawer::Problems).to_string() on:click=move |_| show(Drawer::Problems)>
+                        "Problems"
+                        {move || {
+                            let (errors, warnings) = counts.get();
+                            (errors + warnings > 0).then(|| view! { <span class="count" data-severe=(errors > 0).then_some("true")>{errors + warnings}</span> })
+                        }}
+                    </button>
+                    <button type="button" role="tab" id="drawer-tab-code" aria-controls="drawer-code" aria-selected=move || (open.get() == Drawer::Code).to_string() on:click=move |_| show(Drawer::Code)>
+                        "Code"
+                    </button>
+                </div>
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon-small"
+                    aria-label=move || if open.get() == Drawer::Closed { "Open the drawer" } else { "Close the drawer" }
+                    aria-expanded=move || (open.get() != Drawer::Closed).to_string()
+                    on:click=move |_| if open.get_untracked() == Drawer::Closed { show(Drawer::Code) } else { toggle(open.get_untracked()) }
+                >
+                    {move || if open.get() == Drawer::Closed { view! { <Icon name="chevron-up" /> } } else { view! { <Icon name="chevron-down" /> } }}
+                </button>
+            </div>
+            {move || match open.get() {
+                Drawer::Closed => ().into_any(),
+                Drawer::Problems => view! {
+                    <div class="drawer-body" role="tabpanel" id="drawer-problems" aria-labelledby="drawer-tab-problems" style:height=move || format!("{}px", height.get())>
+                        <ProblemList workspace />
+                    </div>
+                }.into_any(),
+                Drawer::Code => view! {
+                    <div class="drawer-body" role="tabpanel" id="drawer-code" aria-labelledby="drawer-tab-code" style:height=move || format!("{}px", height.get())>
+                        <Code workspace />
+                    </div>
+                }.into_any(),
+            }}
+        </section>
+    }
+}
+
+#[component]
+fn ProblemList(workspace: Workspace) -> impl IntoView {
+    let jump = move |problem: Diagnostic| {
+        let known = problem.resource().filter(|name| {
+            workspace.drawing.with_untracked(|drawing| drawing.owner(name).is_some())
+        });
+        match known {
+            Some(name) => {
+                workspace.select(name);
+                workspace.reveal_selected();
+                let field = problem.path.strip_prefix(&format!("resources.{name}.properties.")).and_then(|rest| rest.split('.').next());
+                if let Some(field) = field {
+                    let id = format!("field-{field}");
+                    browser::after_ms(50, move || browser::focus(&id));
+                }
+            }
+            None => workspace.drawer.set(Drawer::Code),
+        }
+    };
+    move || {
+        let problems = workspace.problems.get();
+        if problems.is_empty() {
+            return view! { <p class="panel-none"><Icon name="circle-check" />"No problems. This can be deployed."</p> }.into_any();
+        }
+        view! {
+            <ul class="problem-list">
+                {problems.iter().cloned().map(|problem| {
+                    let (word, icon, said) = match problem.severity {
+                        Severity::Error => ("error", "circle-alert", "Error"),
+                        Severity::Warning => ("warning", "triangle-alert", "Warning"),
+                        Severity::Info => ("info", "info", "Note"),
+                    };
+                    let place = [Some(problem.path.clone()).filter(|path| !path.is_empty()), problem.line.map(|line| format!("line {line}"))];
+                    let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                    let message = problem.message.clone();
+                    view! {
+                        <li data-severity=word>
+                            <button type="button" on:click=move |_| jump(problem.clone())>
+                                <Icon name=icon />
+                                <span class="sr-only">{said}": "</span>
+                                <span class="problem-text">{message}</span>
+                                <span class="meta mono">{place}</span>
+                            </button>
+                        </li>
+                    }
+                }).collect_view()}
+            </ul>
+        }
+        .into_any()
+    }
+}

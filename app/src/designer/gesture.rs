@@ -1,0 +1,396 @@
+//! What the pointer is doing on the canvas.
+//!
+//! ```text
+//! idle --press--> pressed --moved 4 px--> panning | moving | connecting | marking --release--> idle
+//!                    +--------release-------> a click: select
+//! ```
+//! Moves are gathered and handled once per animation frame; a release handles the last one first. Escape
+//! and a lost pointer end any of them without a change.
+
+use std::{collections::HashSet, sync::Arc};
+
+use canvas::{
+    commands::{self, Item, Proposal, Refusal},
+    drawing::{Drawing, INTERNET, NodeKind},
+    geometry::{CanvasPoint, CanvasVector, Rect, ScreenPoint},
+    layout,
+    selection::Selection,
+    snap,
+    viewport::Viewport,
+};
+use leptos::prelude::*;
+
+use super::{
+    stage::Aim,
+    store::{Hint, Workspace},
+    surface,
+};
+use crate::browser;
+
+/// The pointer must go this far before a press is a drag.
+const SLOP_PX: f64 = 4.0;
+
+/// What a press was on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Grip {
+    /// Nothing, or a button that pans.
+    Background,
+    /// Nothing, with Shift: a rectangle selects.
+    Marquee,
+    /// A node.
+    Node(String),
+    /// A node's port.
+    Handle(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    Idle,
+    Pressed { grip: Grip, at: ScreenPoint },
+    Panning { at: ScreenPoint, before: Viewport },
+    Moving { names: Vec<String>, held: String, at: ScreenPoint },
+    Connecting { from: String },
+    Marking { at: ScreenPoint },
+}
+
+/// The canvas's pointer.
+#[derive(Clone, Copy)]
+pub struct Pointer {
+    workspace: Workspace,
+    state: StoredValue<State>,
+    latest: StoredValue<Option<ScreenPoint>>,
+    scheduled: StoredValue<bool>,
+    /// The rectangle that is being drawn to select.
+    pub marquee: RwSignal<Option<Rect>>,
+    /// The line that is being drawn: where from, where to.
+    pub thread: RwSignal<Option<(Rect, CanvasPoint)>>,
+    /// A drag goes on: which, for the cursor.
+    pub doing: RwSignal<&'static str>,
+}
+
+impl Pointer {
+    /// At rest.
+    pub fn new(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            state: StoredValue::new(State::Idle),
+            latest: StoredValue::new(None),
+            scheduled: StoredValue::new(false),
+            marquee: RwSignal::new(None),
+            thread: RwSignal::new(None),
+            doing: RwSignal::new("idle"),
+        }
+    }
+
+    /// A button went down.
+    pub fn press(self, grip: Grip, at: ScreenPoint) {
+        self.latest.set_value(None);
+        self.state.set_value(State::Pressed { grip, at });
+    }
+
+    /// The pointer moved; true from the moment that this is a drag.
+    pub fn moved(self, at: ScreenPoint) -> bool {
+        let begins = match self.state.get_value() {
+            State::Idle => return false,
+            State::Pressed { grip, at: start } => {
+                if start.distance(at) < SLOP_PX {
+                    return false;
+                }
+                self.begin(grip, start);
+                true
+            }
+            _ => false,
+        };
+        self.latest.set_value(Some(at));
+        if self.scheduled.try_update_value(|scheduled| !std::mem::replace(scheduled, true)) == Some(true) {
+            browser::on_next_frame(move || {
+                self.scheduled.try_update_value(|scheduled| *scheduled = false);
+                self.flush();
+            });
+        }
+        begins
+    }
+
+    /// The button went up. `add` is held to select more than one.
+    pub fn release(self, at: ScreenPoint, add: bool) {
+        if !matches!(self.state.get_value(), State::Idle | State::Pressed { .. }) {
+            self.latest.set_value(Some(at));
+            self.flush();
+        }
+        let workspace = self.workspace;
+        match self.state.get_value() {
+            State::Pressed { grip: Grip::Node(name) | Grip::Handle(name), .. } => {
+                if name == INTERNET {
+                    workspace.select_none();
+                } else if add {
+                    workspace.seal();
+                    workspace.selection.update(|selection| selection.toggle(&name));
+                } else {
+                    workspace.select(&name);
+                }
+            }
+            State::Pressed { .. } => workspace.select_none(),
+            State::Moving { names, held, at: start } => {
+                let way = self.way(&held, start, at);
+                let to = workspace.view.get_untracked().to_canvas(at);
+                match workspace.with_desk(|desk| commands::shift(desk, &names, way, to)) {
+                    Some(Ok(proposal)) => {
+                        workspace.apply(&proposal);
+                    }
+                    Some(Err(refusal)) => {
+                        workspace.say(&refusal.0);
+                        workspace.refresh();
+                        self.put_back();
+                    }
+                    None => {}
+                }
+            }
+            State::Connecting { from } => match self.connection(&from, at) {
+                Some(Ok(proposal)) => {
+                    workspace.apply(&proposal);
+                }
+                Some(Err(refusal)) => workspace.say(&refusal.0),
+                None => {}
+            },
+            State::Marking { at: start } => {
+                let area = self.area(start, at);
+                let names = workspace.drawing.with_untracked(|drawing| inside(drawing, area));
+                workspace.selection.set(Selection::of(names));
+            }
+            State::Panning { .. } | State::Idle => {}
+        }
+        self.end();
+    }
+
+    /// Back to rest without a change.
+    pub fn cancel(self) {
+        if let State::Panning { before, .. } = self.state.get_value() {
+            self.workspace.view.set(before);
+        }
+        self.put_back();
+        self.end();
+    }
+
+    /// Something is being dragged or pressed.
+    pub fn is_busy(self) -> bool {
+        self.state.try_get_value().is_some_and(|state| state != State::Idle)
+    }
+
+    /// A press has become a drag.
+    pub fn is_dragging(self) -> bool {
+        self.state.try_get_value().is_some_and(|state| !matches!(state, State::Idle | State::Pressed { .. }))
+    }
+
+    fn begin(self, grip: Grip, at: ScreenPoint) {
+        let workspace = self.workspace;
+        let state = match grip {
+            Grip::Background => State::Panning { at, before: workspace.view.get_untracked() },
+            Grip::Marquee => State::Marking { at },
+            Grip::Handle(from) => {
+                let ends = workspace.with_desk(|desk| commands::can_connect(desk, &from)).unwrap_or_default();
+                let ends: HashSet<String> = ends.into_iter().chain([from.clone()]).collect();
+                workspace.eligible.set(Some(Arc::new(ends)));
+                State::Connecting { from }
+            }
+            Grip::Node(name) => {
+                let movable = workspace.drawing.with_untracked(|drawing| {
+                    drawing.node(&name).is_some_and(|node| node.ghost.is_none())
+                });
+                if !movable || workspace.editor.with_untracked(canvas::editor::Editor::is_broken) {
+                    State::Panning { at, before: workspace.view.get_untracked() }
+                } else {
+                    let selected = workspace.selection.with_untracked(|selection| selection.contains(&name));
+                    let names = if selected {
+                        workspace.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect())
+                    } else {
+                        vec![name.clone()]
+                    };
+                    if !selected && name != INTERNET {
+                        workspace.select(&name);
+                    }
+                    State::Moving { names, held: name, at }
+                }
+            }
+        };
+        self.doing.set(match state {
+            State::Panning { .. } => "panning",
+            State::Moving { .. } => "moving",
+            State::Connecting { .. } => "connecting",
+            State::Marking { .. } => "marking",
+            _ => "idle",
+        });
+        self.state.set_value(state);
+    }
+
+    /// Handles the newest move.
+    fn flush(self) {
+        let Some(Some(at)) = self.latest.try_update_value(Option::take) else { return };
+        let Some(state) = self.state.try_get_value() else { return };
+        let workspace = self.workspace;
+        match state {
+            State::Panning { at: start, before } => {
+                workspace.view.set(before.panned(at.x - start.x, at.y - start.y));
+            }
+            State::Moving { names, held, at: start } => self.carry(&names, &held, start, at),
+            State::Connecting { from } => {
+                let to = workspace.view.get_untracked().to_canvas(at);
+                if let Some(rect) = workspace.scene.rect(&from) {
+                    self.thread.set(Some((rect, to)));
+                }
+                let answer = self.connection(&from, at);
+                let over = self.over(at).filter(|name| *name != from);
+                show(workspace, answer.as_ref(), over);
+            }
+            State::Marking { at: start } => self.marquee.set(Some(self.area(start, at))),
+            State::Idle | State::Pressed { .. } => {}
+        }
+    }
+
+    /// Moves nodes along with the pointer, and lets frames grow around them.
+    fn carry(self, names: &[String], held: &str, start: ScreenPoint, at: ScreenPoint) {
+        let workspace = self.workspace;
+        let way = self.way(held, start, at);
+        let to = workspace.view.get_untracked().to_canvas(at);
+        let answer = workspace.with_desk(|desk| commands::shift(desk, names, way, to));
+        let changes = matches!(&answer, Some(Ok(proposal)) if !proposal.edits.is_empty()) || matches!(answer, Some(Err(_)));
+        let over = match &answer {
+            Some(Ok(proposal)) => proposal.target.clone(),
+            _ => None,
+        };
+        show(workspace, if changes { answer.as_ref() } else { None }, over);
+        let drawing = workspace.drawing.get_untracked();
+        let mut carried = HashSet::new();
+        for name in names {
+            for node in drawing.subtree(name) {
+                if carried.insert(node.name.clone()) {
+                    workspace.scene.set_rect(&node.name, node.rect.moved(way));
+                }
+            }
+        }
+        // Frames around what is carried; a server that would leave is no longer counted.
+        let leaves = changes && names.len() == 1;
+        for frame in drawing.nodes().iter().filter(|node| node.kind == NodeKind::Frame && !carried.contains(&node.name)) {
+            let children: Vec<_> = drawing.children(&frame.name).collect();
+            if children.iter().any(|child| carried.contains(&child.name)) {
+                let rects = children.iter().filter(|child| !(leaves && carried.contains(&child.name))).map(|child| {
+                    if carried.contains(&child.name) { child.rect.moved(way) } else { child.rect }
+                });
+                workspace.scene.set_rect(&frame.name, layout::frame_around(layout::empty_frame(frame.rect.corner()), rects));
+            }
+        }
+    }
+
+    /// The way of what is held, so that it ends on the grid.
+    fn way(self, held: &str, start: ScreenPoint, at: ScreenPoint) -> CanvasVector {
+        let way = self.workspace.view.get_untracked().way(start, at);
+        let corner = self.workspace.drawing.with_untracked(|drawing| drawing.node(held).map(|node| node.rect.corner()));
+        corner.map_or(way, |corner| snap::way_to_grid(corner, way))
+    }
+
+    fn over(self, at: ScreenPoint) -> Option<String> {
+        let at = self.workspace.view.get_untracked().to_canvas(at);
+        self.workspace.drawing.with_untracked(|drawing| drawing.hit(at).map(|node| node.name.clone()))
+    }
+
+    fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
+        let over = self.over(at).filter(|name| name != from)?;
+        self.workspace.with_desk(|desk| {
+            // From a server to another server means their software, or the frame that it stands in.
+            let frame = desk.drawing.node(&over).and_then(|node| node.parent.clone());
+            commands::connect(desk, from, &over).or_else(|refusal| match frame {
+                Some(frame) if frame != from => commands::connect(desk, from, &frame).map_err(|_| refusal),
+                _ => Err(refusal),
+            })
+        })
+    }
+
+    fn area(self, start: ScreenPoint, end: ScreenPoint) -> Rect {
+        let view = self.workspace.view.get_untracked();
+        let (a, b) = (view.to_canvas(start), view.to_canvas(end));
+        Rect { x: a.x.min(b.x), y: a.y.min(b.y), width: (a.x - b.x).abs(), height: (a.y - b.y).abs() }
+    }
+
+    /// Every node back to where the drawing has it.
+    fn put_back(self) {
+        let drawing = self.workspace.drawing.get_untracked();
+        for node in drawing.nodes() {
+            self.workspace.scene.set_rect(&node.name, node.rect);
+        }
+    }
+
+    fn end(self) {
+        self.state.set_value(State::Idle);
+        self.latest.set_value(None);
+        self.doing.set("idle");
+        self.marquee.set(None);
+        self.thread.set(None);
+        clear(self.workspace);
+    }
+}
+
+/// A drag from the palette, over the canvas or not.
+pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
+    if !surface::is_over(workspace.root, at) {
+        clear(workspace);
+        return;
+    }
+    let to = workspace.view.get_untracked().to_canvas(at);
+    let answer = workspace.with_desk(|desk| commands::drop_item(desk, item, to));
+    let over = workspace.drawing.with_untracked(|drawing| drawing.hit(to).map(|node| node.name.clone()));
+    show(workspace, answer.as_ref(), over);
+}
+
+/// The end of a drag from the palette.
+pub fn drop_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
+    clear(workspace);
+    if !surface::is_over(workspace.root, at) || workspace.is_broken() {
+        return;
+    }
+    let to = workspace.view.get_untracked().to_canvas(at);
+    match workspace.with_desk(|desk| commands::drop_item(desk, item, to)) {
+        Some(Ok(proposal)) => {
+            workspace.apply(&proposal);
+        }
+        Some(Err(refusal)) => workspace.refuse_drop(&refusal.0),
+        None => {}
+    }
+}
+
+/// Lights up the target of a drag and says what would happen.
+fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: Option<String>) {
+    let (aim, hint) = match answer {
+        None => (Aim::default(), None),
+        Some(Ok(proposal)) => (
+            Aim { target: proposal.target.clone(), refused: false },
+            Some(Hint { text: proposal.label.clone(), refused: false }),
+        ),
+        Some(Err(refusal)) => {
+            (Aim { target: over, refused: true }, Some(Hint { text: refusal.0.clone(), refused: true }))
+        }
+    };
+    if workspace.aim.with_untracked(|now| *now != aim) {
+        workspace.aim.set(aim);
+    }
+    if workspace.hint.with_untracked(|now| *now != hint) {
+        workspace.hint.set(hint);
+    }
+}
+
+/// No drag any more.
+pub fn clear(workspace: Workspace) {
+    show(workspace, None, None);
+    if workspace.eligible.with_untracked(Option::is_some) {
+        workspace.eligible.set(None);
+    }
+}
+
+fn inside(drawing: &Drawing, area: Rect) -> Vec<String> {
+    let all = drawing.nodes().iter().filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
+    all.filter(|node| {
+        let within = node.rect.union(area) == area;
+        // A frame must lie in it whole, everything else needs only to be touched.
+        within || (node.kind != NodeKind::Frame && node.rect.overlaps(area))
+    })
+    .map(|node| node.name.clone())
+    .collect()
+}

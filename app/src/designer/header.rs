@@ -1,0 +1,119 @@
+//! What the top bar shows of a design: version, whether it is saved, problems, and the way on.
+
+use api::Severity;
+use leptos::{ev, prelude::*};
+use leptos_router::hooks::use_navigate;
+
+use super::{
+    saving::SaveState,
+    store::{Drawer, Workspace},
+};
+use crate::ui::Icon;
+
+/// At the right of the top bar.
+#[component]
+pub fn HeaderActions(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let saving = workspace.saving;
+    let counts = Memo::new(move |_| {
+        workspace.problems.with(|problems| {
+            let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+            (count(Severity::Error), count(Severity::Warning))
+        })
+    });
+    let navigate = StoredValue::new_local(use_navigate());
+    // Whoever leaves for the plan wants the plan of what is on the screen.
+    let go = move |event: ev::MouseEvent, address: String| {
+        if event.ctrl_key() || event.meta_key() || event.shift_key() || event.button() != 0 {
+            return;
+        }
+        if saving.is_dirty() {
+            event.prevent_default();
+            leptos::task::spawn_local(async move {
+                if saving.flush(workspace).await {
+                    navigate.try_with_value(|navigate| navigate(&address, Default::default()));
+                }
+            });
+        }
+    };
+    let plan = format!("/designs/{}/plan", saving.id());
+    let deploy = format!("/designs/{}/plan?deploy", saving.id());
+    let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
+    view! {
+        <span class="meta design-version">{move || format!("v{}", saving.version.get())}</span>
+        <SaveMark workspace />
+        <button
+            type="button" class="button" data-look="ghost" title="Problems"
+            aria-label=move || match counts.get() {
+                (0, 0) => "No problems".to_owned(),
+                (errors, warnings) => format!("{} problems", errors + warnings),
+            }
+            data-severe=move || (counts.get().0 > 0).then_some("true")
+            on:click=move |_| workspace.drawer.update(|now| *now = if *now == Drawer::Problems { Drawer::Closed } else { Drawer::Problems })
+        >
+            {move || {
+                let (errors, warnings) = counts.get();
+                let (icon, look) = if errors > 0 { ("circle-alert", "error") } else if warnings > 0 { ("triangle-alert", "warning") } else { ("circle-check", "none") };
+                view! { <span class="problem-count" data-severity=look><Icon name=icon />{errors + warnings}</span> }
+            }}
+        </button>
+        <a class="button" href=plan on:click=move |event| go(event, plan_there.clone())>
+            <Icon name="workflow" />"Plan"
+        </a>
+        <a class="button" data-look="primary" href=deploy on:click=move |event| go(event, deploy_there.clone())>
+            <Icon name="rocket" />"Deploy"
+        </a>
+    }
+}
+
+/// Whether the newest text is on the server, in a word.
+#[component]
+fn SaveMark(workspace: Workspace) -> impl IntoView {
+    let state = workspace.saving.state;
+    move || {
+        let (word, icon, title, look) = match state.get() {
+            SaveState::Saved => ("Saved", "check", String::new(), "saved"),
+            SaveState::Waiting | SaveState::Saving => ("Saving…", "refresh-cw", String::new(), "saving"),
+            SaveState::Offline => ("Offline, will save", "wifi-off", "The server does not answer. Your work is kept on this machine and saved as soon as it does.".to_owned(), "offline"),
+            SaveState::Conflict(_) => ("Conflict", "triangle-alert", "Someone else has saved this design since.".to_owned(), "refused"),
+            SaveState::Refused(problem) => ("Not saved", "circle-alert", format!("{} {}", problem.detail, problem.hint.unwrap_or_default()), "refused"),
+        };
+        view! { <span class="save-mark" role="status" data-look=look title=title><Icon name=icon />{word}</span> }
+    }
+}
+
+/// Someone else has saved in between: the person chooses. Also what the server said when it refused.
+#[component]
+pub fn ConflictNotice(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let saving = workspace.saving;
+    move || match saving.state.get() {
+        SaveState::Conflict(theirs) => view! {
+            <div class="conflict" role="alert">
+                <Icon name="triangle-alert" />
+                <p>
+                    <strong>{theirs.author.clone()}</strong>
+                    {format!(" has saved version {} while you were editing. Nothing of yours is lost.", theirs.version)}
+                </p>
+                <button type="button" class="button" data-size="small" on:click=move |_| saving.take_theirs(workspace)>"Take theirs"</button>
+                <button type="button" class="button" data-size="small" data-look="primary" on:click=move |_| saving.keep_mine(workspace)>"Keep mine"</button>
+            </div>
+        }
+        .into_any(),
+        SaveState::Refused(problem) => view! {
+            <div class="conflict" role="alert">
+                <Icon name="circle-alert" />
+                <p>
+                    <strong>{problem.title}</strong>
+                    {format!(": {} {} Your work is kept on this machine.", problem.detail, problem.hint.unwrap_or_default())}
+                </p>
+            </div>
+        }
+        .into_any(),
+        _ => ().into_any(),
+    }
+}

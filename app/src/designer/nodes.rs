@@ -1,0 +1,357 @@
+//! Nodes as elements. Each reads its own signals only, so a drag redraws one element.
+//!
+//! All nodes are siblings on the one transformed layer, children included: their places are absolute,
+//! so a line can be drawn between any two without asking the browser where they are. Events are not
+//! handled here; the canvas listens once and finds the node by its `data-node`.
+
+use canvas::drawing::{Node, NodeKind, Part, types};
+use leptos::prelude::*;
+use topology::types::Category;
+
+use super::{
+    scene::{NodeKey, NodeSignals, Scene},
+    stage::{Stage, look_of},
+};
+use crate::ui::{Icon, state::icon_of};
+
+/// The attribute value of a hue.
+pub fn hue(category: Category) -> &'static str {
+    match category {
+        Category::Compute => "compute",
+        Category::Network => "network",
+        Category::Security => "security",
+        Category::Storage => "storage",
+        Category::Software => "software",
+        Category::Orchestration => "orchestration",
+    }
+}
+
+/// The sprite's icon for a type.
+pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
+    match resource_type {
+        types::SERVER => "server",
+        types::NET | types::SUBNET => "network",
+        types::ROUTER | types::ROUTER_INTERFACE => "router",
+        types::FLOATING_IP | types::FLOATING_IP_ASSOCIATION => "map-pin",
+        types::PORT => "plug",
+        types::SECURITY_GROUP | types::SECURITY_GROUP_RULE => "shield",
+        types::KEY_PAIR | "Stackloom::SSHKey" => "key-round",
+        "" => "globe",
+        _ => match category {
+            Category::Storage => "hard-drive",
+            Category::Security => "shield",
+            Category::Network => "network",
+            Category::Software => "blocks",
+            _ => "box",
+        },
+    }
+}
+
+/// A type's icon in its hue; a catalogue item brings its own.
+#[component]
+pub fn TypeIcon(
+    /// Which type.
+    #[prop(into)]
+    resource_type: String,
+    /// Its hue.
+    category: Category,
+    /// Where items' icons are.
+    stage: Stage,
+) -> impl IntoView {
+    let name = icon_name(&resource_type, category);
+    let own = Memo::new(move |_| {
+        stage.types.with(|types| types.get(&resource_type)?.component.as_ref().map(|item| item.icon.clone()))
+    });
+    view! {
+        <span class="chip-icon" data-category=hue(category) aria-hidden="true">
+            {move || match own.get().filter(|svg| !svg.is_empty()) {
+                Some(svg) => view! { <span class="item-icon" inner_html=svg></span> }.into_any(),
+                None => view! { <Icon name=name /> }.into_any(),
+            }}
+        </span>
+    }
+}
+
+/// All nodes of a scene.
+#[component]
+pub fn Nodes(
+    /// What is shown.
+    scene: Scene,
+    /// The surroundings.
+    stage: Stage,
+) -> impl IntoView {
+    view! {
+        <For each=move || scene.keys.get() key=|key| key.clone() let:key>
+            {scene.node(&key.0).map(|signals| view! { <NodeView key signals=signals stage /> })}
+        </For>
+    }
+}
+
+#[component]
+fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
+    let (name, kind) = key;
+    let NodeSignals { node, rect } = signals;
+    let place = {
+        let rect = rect.clone();
+        move || rect.with(|rect| format!("translate({}px, {}px)", rect.x, rect.y))
+    };
+    let width = {
+        let rect = rect.clone();
+        Memo::new(move |_| rect.with(|rect| format!("{}px", rect.width)))
+    };
+    let height = Memo::new(move |_| rect.with(|rect| format!("{}px", rect.height)));
+    let selected = stage.selected(&name);
+    let state = stage.state(&name);
+    let tally = stage.tally(&name);
+    let aim = {
+        let name = name.clone();
+        Memo::new(move |_| {
+            stage.aim.with(|aim| match &aim.target {
+                Some(target) if *target == name => Some(if aim.refused { "refused" } else { "accepted" }),
+                _ => None,
+            })
+        })
+    };
+    let dim = {
+        let name = name.clone();
+        Memo::new(move |_| {
+            stage.eligible.with(|eligible| eligible.as_ref().is_some_and(|eligible| !eligible.contains(&name)))
+        })
+    };
+    let label = {
+        let node = node.clone();
+        move || {
+            let mut words = node.with(spoken);
+            let tally = tally.get();
+            if tally.all() > 0 {
+                words.push_str(&format!(", {} problem{}", tally.all(), if tally.all() == 1 { "" } else { "s" }));
+            }
+            let (_, word) = look_of(&state.get());
+            if !word.is_empty() {
+                words.push_str(&format!(", {word}"));
+            }
+            words
+        }
+    };
+    let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
+    let is_resource = kind != NodeKind::Internet;
+    let data_node = is_resource.then(|| name.clone());
+    let handle = name.clone();
+    let test_id = (!is_resource).then_some("internet");
+    view! {
+        <article
+            class="node"
+            data-kind=kind_word(kind)
+            data-category=category
+            data-name=name
+            data-node=data_node
+            data-testid=test_id
+            data-selected=move || selected.get().to_string()
+            data-state=move || state.get()
+            data-problems=move || tally.get().all().to_string()
+            data-problem=move || match tally.get() {
+                tally if tally.errors > 0 => Some("error"),
+                tally if tally.warnings > 0 => Some("warning"),
+                _ => None,
+            }
+            data-ghost=ghost.is_some().then_some("true")
+            data-aim=move || aim.get()
+            data-dim=move || dim.get().then_some("true")
+            title=ghost
+            tabindex="0"
+            role="group"
+            aria-roledescription="resource"
+            aria-label=label
+            style:transform=place
+            style:width=move || width.get()
+            style:height=move || height.get()
+        >
+            {match kind {
+                NodeKind::Frame => view! { <FrameHead node stage /> }.into_any(),
+                NodeKind::Chip => view! { <ChipBody node stage /> }.into_any(),
+                _ => view! { <CardBody node stage /> }.into_any(),
+            }}
+            <StateMark state />
+            <ProblemMark tally />
+            {stage.editable.then(|| view! {
+                <span class="handle" data-handle=handle title="Drag to connect"></span>
+            })}
+        </article>
+    }
+}
+
+/// The word of a kind in `data-kind`.
+fn kind_word(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Frame => "frame",
+        NodeKind::Server => "server",
+        NodeKind::Router => "router",
+        NodeKind::Internet => "internet",
+        NodeKind::Chip => "chip",
+        NodeKind::Card => "card",
+    }
+}
+
+/// What a screen reader says.
+fn spoken(node: &Node) -> String {
+    let mut words = if node.kind == NodeKind::Internet {
+        "Internet".to_owned()
+    } else {
+        format!("{}, {}", node.name, node.title)
+    };
+    if let Some(parent) = &node.parent {
+        words.push_str(&format!(", on {parent}"));
+    }
+    if node.marks.public {
+        words.push_str(", public");
+    }
+    if node.marks.bastion {
+        words.push_str(", bastion");
+    }
+    if node.ghost.is_some() {
+        words.push_str(", added when deployed");
+    }
+    words
+}
+
+#[component]
+fn FrameHead(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
+    let (name, resource_type, category) =
+        node.with_untracked(|node| (node.name.clone(), node.resource_type.clone(), node.category));
+    view! {
+        <header class="node-head">
+            <TypeIcon resource_type category stage />
+            <span class="node-name">{name}</span>
+            <Tags node stage words=true />
+        </header>
+    }
+}
+
+#[component]
+fn ChipBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
+    let (name, resource_type, category) =
+        node.with_untracked(|node| (node.name.clone(), node.resource_type.clone(), node.category));
+    let detail = move || node.with(|node| node.detail.join(" "));
+    view! {
+        <TypeIcon resource_type category stage />
+        <span class="node-name">{name}</span>
+        <span class="node-detail mono">{detail}</span>
+    }
+}
+
+#[component]
+fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
+    let (name, title, resource_type, category, kind) = node.with_untracked(|node| {
+        (node.name.clone(), node.title.clone(), node.resource_type.clone(), node.category, node.kind)
+    });
+    let detail = {
+        let node = node.clone();
+        let title = title.clone();
+        move || {
+            node.with(|node| match (node.kind, node.detail.is_empty()) {
+                (NodeKind::Server, true) => "no image or flavor yet".to_owned(),
+                (_, true) => title.clone(),
+                _ => node.detail.join(" · "),
+            })
+        }
+    };
+    let marks = {
+        let node = node.clone();
+        Memo::new(move |_| node.with(|node| (node.marks.public, node.marks.bastion)))
+    };
+    view! {
+        <div class="node-head">
+            <TypeIcon resource_type category stage />
+            <div class="node-text">
+                <span class="node-name">{if kind == NodeKind::Internet { title } else { name }}</span>
+                <span class="node-detail">{detail}</span>
+            </div>
+        </div>
+        {move || {
+            let (public, bastion) = marks.get();
+            (public || bastion).then(|| view! {
+                <div class="node-badges">
+                    {public.then(|| view! { <span class="node-badge" data-badge="public"><Icon name="globe" />"Public"</span> })}
+                    {bastion.then(|| view! { <span class="node-badge" data-badge="bastion"><Icon name="terminal" />"Bastion"</span> })}
+                </div>
+            })
+        }}
+        <Tags node stage words=false />
+    }
+}
+
+/// The parts of a node.
+#[component]
+fn Tags(
+    node: ArcRwSignal<Node>,
+    stage: Stage,
+    /// With their words, not just as icons.
+    words: bool,
+) -> impl IntoView {
+    let parts = Memo::new(move |_| node.with(|node| node.parts.clone()));
+    view! {
+        <div class="node-tags">
+            <For each=move || parts.get() key=|part| (part.name.clone(), part.label.clone(), part.ghost.is_some()) let:part>
+                <Tag part stage words />
+            </For>
+        </div>
+    }
+}
+
+#[component]
+fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
+    let selected = stage.selected(&part.name);
+    let state = stage.state(&part.name);
+    let tally = stage.tally(&part.name);
+    let says = match &part.ghost {
+        Some(why) => format!("{} {}: {why}", part.title, part.name),
+        None if part.label == part.name => format!("{} {}", part.title, part.name),
+        None => format!("{} {}, {}", part.title, part.name, part.label),
+    };
+    let icon = icon_name(&part.resource_type, part.category);
+    // A subnet's range is worth a word; its ghost twin and all other parts are icons.
+    let word = (words && part.resource_type == types::SUBNET).then(|| part.label.clone());
+    view! {
+        <span
+            class="tag"
+            data-node=part.name.clone()
+            data-name=part.name
+            data-category=hue(part.category)
+            data-ghost=part.ghost.is_some().then_some("true")
+            data-selected=move || selected.get().to_string()
+            data-state=move || state.get()
+            data-problems=move || tally.get().all().to_string()
+            data-look=move || look_of(&state.get()).0
+            tabindex="0"
+            role="button"
+            aria-label=says.clone()
+            title=says
+        >
+            {match word {
+                Some(word) => view! { <span class="mono">{word}</span> }.into_any(),
+                None => view! { <Icon name=icon /> }.into_any(),
+            }}
+        </span>
+    }
+}
+
+#[component]
+fn StateMark(state: Memo<String>) -> impl IntoView {
+    move || {
+        let (look, word) = look_of(&state.get());
+        (!word.is_empty()).then(|| {
+            view! { <span class="node-state state" data-look=look><Icon name=icon_of(look) />{word}</span> }
+        })
+    }
+}
+
+#[component]
+fn ProblemMark(tally: Memo<super::stage::Tally>) -> impl IntoView {
+    move || {
+        let tally = tally.get();
+        (tally.all() > 0).then(|| {
+            let icon = if tally.errors > 0 { "circle-alert" } else { "triangle-alert" };
+            view! { <span class="node-problems" aria-hidden="true"><Icon name=icon />{tally.all()}</span> }
+        })
+    }
+}

@@ -1,0 +1,320 @@
+//! The left side: what can be added, and the outline of what is there.
+//!
+//! Entries are buttons. A drag with the pointer drops one on the canvas; Enter adds it to what is
+//! selected. Pointer events are used, not the browser's own drag and drop: they work with touch, and tell
+//! where the pointer is while it moves.
+
+use canvas::{commands::Item, geometry::ScreenPoint, palette};
+use leptos::{ev, prelude::*};
+use wasm_bindgen::JsCast;
+
+use super::{
+    gesture,
+    nodes::{TypeIcon, hue, icon_name},
+    stage::Stage,
+    store::Workspace,
+    surface,
+};
+use crate::{browser, ui::Icon};
+
+/// A press becomes a drag after so many CSS pixels.
+const SLOP_PX: f64 = 4.0;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Resources,
+    Catalogue,
+    Outline,
+}
+
+impl Tab {
+    const ALL: [Tab; 3] = [Tab::Resources, Tab::Catalogue, Tab::Outline];
+
+    fn title(self) -> &'static str {
+        match self {
+            Tab::Resources => "Resources",
+            Tab::Catalogue => "Catalogue",
+            Tab::Outline => "Outline",
+        }
+    }
+}
+
+/// What is being dragged out of the palette, and where it is in the window.
+#[derive(Clone, PartialEq)]
+struct Carried {
+    entry: palette::Entry,
+    x: f64,
+    y: f64,
+}
+
+/// The palette.
+#[component]
+pub fn Palette(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let tab = RwSignal::new(Tab::Resources);
+    let search = RwSignal::new(String::new());
+    let carried = RwSignal::new(None::<Carried>);
+    let stage = workspace.stage();
+    let on_key = move |event: ev::KeyboardEvent| {
+        let index = Tab::ALL.iter().position(|one| *one == tab.get_untracked()).unwrap_or_default();
+        let next = match event.key().as_str() {
+            "ArrowRight" => (index + 1) % 3,
+            "ArrowLeft" => (index + 2) % 3,
+            _ => return,
+        };
+        event.prevent_default();
+        tab.set(Tab::ALL[next]);
+        browser::focus(&format!("palette-tab-{next}"));
+    };
+    view! {
+        <aside class="palette-panel" aria-label="Palette">
+            <div class="panel-tabs" role="tablist" aria-label="Palette" on:keydown=on_key>
+                {Tab::ALL.iter().enumerate().map(|(index, one)| view! {
+                    <button
+                        type="button" role="tab" id=format!("palette-tab-{index}") aria-controls="palette-list"
+                        aria-selected=move || (tab.get() == *one).to_string()
+                        tabindex=move || if tab.get() == *one { "0" } else { "-1" }
+                        on:click=move |_| tab.set(*one)
+                    >
+                        {one.title()}
+                    </button>
+                }).collect_view()}
+            </div>
+            <div class="panel-search">
+                <label class="search">
+                    <Icon name="search" />
+                    <span class="sr-only">"Search the palette"</span>
+                    <input
+                        class="input" type="search" placeholder="Search" autocomplete="off"
+                        prop:value=move || search.get() on:input=move |event| search.set(event_target_value(&event))
+                    />
+                </label>
+            </div>
+            <div class="palette-list" role="tabpanel" id="palette-list" aria-label=move || tab.get().title()>
+                {move || match tab.get() {
+                    Tab::Resources => view! { <Resources workspace stage search carried /> }.into_any(),
+                    Tab::Catalogue => view! { <Components workspace stage search carried /> }.into_any(),
+                    Tab::Outline => view! { <Outline workspace search /> }.into_any(),
+                }}
+            </div>
+            {move || carried.get().map(|carried| {
+                let hint = workspace.hint.get();
+                let over = hint.is_some();
+                view! {
+                    <div class="carried" data-over=over.then_some("true") style:transform=format!("translate({}px, {}px)", carried.x + 10.0, carried.y + 10.0)>
+                        <span class="carried-card">
+                            <TypeIcon resource_type=carried.entry.resource_type category=carried.entry.category stage />
+                            {carried.entry.title}
+                        </span>
+                        {hint.map(|hint| view! {
+                            <span class="hint" data-refused=hint.refused.then_some("true")>
+                                <Icon name=if hint.refused { "ban" } else { "plus" } />
+                                {hint.text}
+                            </span>
+                        })}
+                    </div>
+                }
+            })}
+        </aside>
+    }
+}
+
+#[component]
+fn Resources(workspace: Workspace, stage: Stage, search: RwSignal<String>, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+    move || {
+        let groups = workspace.types.with(|types| palette::resources(types, &search.get()));
+        if groups.is_empty() {
+            return view! { <p class="panel-none">"Nothing of that name."</p> }.into_any();
+        }
+        groups
+            .into_iter()
+            .map(|group| {
+                view! {
+                    <section class="palette-group">
+                        <h3>{group.title}</h3>
+                        {group.entries.into_iter().map(|entry| view! { <EntryButton workspace stage entry carried /> }).collect_view()}
+                    </section>
+                }
+            })
+            .collect_view()
+            .into_any()
+    }
+}
+
+#[component]
+fn Components(workspace: Workspace, stage: Stage, search: RwSignal<String>, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+    move || {
+        let entries = workspace.types.with(|types| palette::components(types, &search.get()));
+        if entries.is_empty() {
+            let why = if search.get().is_empty() { "The catalogue is empty." } else { "Nothing of that name." };
+            return view! { <p class="panel-none">{why}</p> }.into_any();
+        }
+        view! {
+            <section class="palette-group">
+                <p class="panel-hint">"Drop these on a server."</p>
+                {entries.into_iter().map(|entry| view! { <EntryButton workspace stage entry carried /> }).collect_view()}
+            </section>
+        }
+        .into_any()
+    }
+}
+
+#[component]
+fn EntryButton(workspace: Workspace, stage: Stage, entry: palette::Entry, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+    let pressed = StoredValue::new(None::<ScreenPoint>);
+    let item: Item = entry.item.clone();
+    let window_point = |event: &ev::PointerEvent| ScreenPoint::new(f64::from(event.client_x()), f64::from(event.client_y()));
+    let down = move |event: ev::PointerEvent| {
+        if event.button() == 0 {
+            pressed.set_value(Some(window_point(&event)));
+            if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+                // Without capture the drag ends where the button ends.
+                let _ = element.set_pointer_capture(event.pointer_id());
+            }
+        }
+    };
+    let moved = {
+        let (entry, item) = (entry.clone(), item.clone());
+        move |event: ev::PointerEvent| {
+            let Some(start) = pressed.get_value() else { return };
+            let now = window_point(&event);
+            if carried.with_untracked(Option::is_none) && start.distance(now) < SLOP_PX {
+                return;
+            }
+            carried.set(Some(Carried { entry: entry.clone(), x: now.x, y: now.y }));
+            if let Some(at) = surface::client_point(workspace.root, now.x, now.y) {
+                gesture::hover_item(workspace, &item, at);
+            }
+        }
+    };
+    let up = {
+        let item = item.clone();
+        move |event: ev::PointerEvent| {
+            pressed.set_value(None);
+            if carried.with_untracked(Option::is_some) {
+                carried.set(None);
+                let now = window_point(&event);
+                if let Some(at) = surface::client_point(workspace.root, now.x, now.y) {
+                    gesture::drop_item(workspace, &item, at);
+                }
+            }
+        }
+    };
+    let cancel = move || {
+        pressed.set_value(None);
+        carried.set(None);
+        gesture::clear(workspace);
+    };
+    let keyed = move |event: ev::KeyboardEvent| match event.key().as_str() {
+        "Enter" | " " => {
+            event.prevent_default();
+            workspace.add(&item);
+        }
+        "Escape" => cancel(),
+        _ => {}
+    };
+    let double = {
+        let item = entry.item.clone();
+        move |_| workspace.add(&item)
+    };
+    let (label, summary) = (entry.title.clone(), entry.summary.clone());
+    view! {
+        <button
+            type="button" class="palette-entry" aria-label=label title=summary
+            on:pointerdown=down on:pointermove=moved on:pointerup=up on:pointercancel=move |_| cancel()
+            on:keydown=keyed on:dblclick=double on:dragstart=|event| event.prevent_default()
+        >
+            <TypeIcon resource_type=entry.resource_type category=entry.category stage />
+            <span class="palette-entry-text">
+                <span class="palette-entry-title">{entry.title}</span>
+                <span class="palette-entry-summary">{entry.summary}</span>
+            </span>
+        </button>
+    }
+}
+
+/// Every resource, under what it stands in or belongs to.
+#[component]
+fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
+    let rows = Memo::new(move |_| {
+        let wanted = search.get().to_lowercase();
+        workspace.drawing.with(|drawing| {
+            let mut rows: Vec<Row> = Vec::new();
+            let mut stack: Vec<(String, usize)> = drawing
+                .nodes()
+                .iter()
+                .rev()
+                .filter(|node| node.parent.is_none() && !node.resource_type.is_empty())
+                .map(|node| (node.name.clone(), 0))
+                .collect();
+            while let Some((name, depth)) = stack.pop() {
+                let Some(node) = drawing.node(&name) else { continue };
+                rows.push(Row {
+                    name: name.clone(),
+                    title: node.title.clone(),
+                    depth,
+                    icon: icon_name(&node.resource_type, node.category),
+                    hue: hue(node.category),
+                    ghost: node.ghost.is_some(),
+                });
+                let lines = drawing.edges().iter().filter(|edge| edge.from == name).filter_map(|edge| {
+                    let resource = edge.resource.clone()?;
+                    Some(Row { name: resource, title: "Router interface".to_owned(), depth: depth + 1, icon: "router", hue: "network", ghost: edge.ghost })
+                });
+                rows.extend(node.parts.iter().map(|part| Row {
+                    name: part.name.clone(),
+                    title: part.title.clone(),
+                    depth: depth + 1,
+                    icon: icon_name(&part.resource_type, part.category),
+                    hue: hue(part.category),
+                    ghost: part.ghost.is_some(),
+                }));
+                rows.extend(lines);
+                let mut children: Vec<_> = drawing.children(&name).map(|child| (child.name.clone(), depth + 1)).collect();
+                children.reverse();
+                stack.extend(children);
+            }
+            rows.retain(|row| wanted.is_empty() || row.name.to_lowercase().contains(&wanted) || row.title.to_lowercase().contains(&wanted));
+            rows
+        })
+    });
+    let stage = workspace.stage();
+    view! {
+        <ul class="outline">
+            <For each=move || rows.get() key=|row| row.clone() let:row>
+                {
+                    let name = row.name.clone();
+                    let selected = stage.selected(&row.name);
+                    let tally = stage.tally(&row.name);
+                    view! {
+                        <li>
+                            <button
+                                type="button" class="outline-row" data-category=row.hue data-ghost=row.ghost.then_some("true")
+                                aria-pressed=move || selected.get().to_string() title=row.title
+                                style=format!("--depth: {}", row.depth)
+                                on:click=move |_| { workspace.select(&name); workspace.reveal_selected() }
+                            >
+                                <Icon name=row.icon />
+                                <span class="truncate">{row.name}</span>
+                                {move || (tally.get().all() > 0).then(|| view! { <span class="outline-problems">{tally.get().all()}</span> })}
+                            </button>
+                        </li>
+                    }
+                }
+            </For>
+        </ul>
+        {move || rows.with(Vec::is_empty).then(|| view! { <p class="panel-none">"Nothing here yet."</p> })}
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Row {
+    name: String,
+    title: String,
+    depth: usize,
+    icon: &'static str,
+    hue: &'static str,
+    ghost: bool,
+}

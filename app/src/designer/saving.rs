@@ -1,0 +1,239 @@
+//! Autosave: nothing typed is lost.
+//!
+//! Every change is first kept as a draft on this machine, then, after a short pause, stored on the
+//! server with the version that it was made from. A draft is forgotten only when the server has it. While
+//! the server is away, saving is tried again; when someone else has saved in between, the person chooses.
+//!
+//! ```text
+//! saved --change--> waiting --pause--> saving --ok--> saved
+//!                      ^                  |--no answer--> offline --pause--> saving
+//!                      +---- change ------|--409--> conflict --keep mine / take theirs--> saving / saved
+//!                                         +--other--> refused --change--> waiting
+//! ```
+
+use api::{Design, DesignRequest, Layout, Problem};
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{board::layout_of, store::Workspace};
+use crate::{browser, client};
+
+/// Between the last change and the save.
+const PAUSE_MS: i32 = 600;
+/// Between two tries while the server is away.
+const RETRY_MS: i32 = 3_000;
+
+/// Where the newest text is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SaveState {
+    /// On the server.
+    Saved,
+    /// On this machine, soon on its way.
+    Waiting,
+    /// On its way.
+    Saving,
+    /// On this machine; the server does not answer.
+    Offline,
+    /// On this machine; the server has another one, made since.
+    Conflict(Box<Design>),
+    /// On this machine; the server did not take it.
+    Refused(Box<Problem>),
+}
+
+/// What is kept on this machine until the server has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Draft {
+    base_version: u32,
+    name: String,
+    template: String,
+    layout: Layout,
+}
+
+/// The design's store.
+#[derive(Clone, Copy)]
+pub struct Saving {
+    /// For people.
+    pub name: RwSignal<String>,
+    /// The newest version on the server.
+    pub version: RwSignal<u32>,
+    /// Where the newest text is.
+    pub state: RwSignal<SaveState>,
+    id: StoredValue<String>,
+    /// Counts changes, so that an answer knows whether it is the newest.
+    changes: StoredValue<u64>,
+}
+
+impl Saving {
+    /// A design as the server has it.
+    pub fn new(design: &Design) -> Self {
+        Self {
+            name: RwSignal::new(design.name.clone()),
+            version: RwSignal::new(design.version),
+            state: RwSignal::new(SaveState::Saved),
+            id: StoredValue::new(design.id.clone()),
+            changes: StoredValue::new(0),
+        }
+    }
+
+    /// The design's id.
+    pub fn id(self) -> String {
+        self.id.get_value()
+    }
+
+    /// Something of the design is not on the server yet.
+    pub fn is_dirty(self) -> bool {
+        self.state.try_with_untracked(|state| *state != SaveState::Saved).unwrap_or(false)
+    }
+
+    /// Another name.
+    pub fn rename(self, workspace: Workspace, name: &str) {
+        let name = name.trim();
+        if !name.is_empty() && self.name.with_untracked(|now| now != name) {
+            self.name.set(name.to_owned());
+            self.changed(workspace);
+        }
+    }
+
+    /// The design has changed: keep a draft, and save it soon.
+    pub fn changed(self, workspace: Workspace) {
+        let Some(number) = self.changes.try_update_value(|changes| {
+            *changes += 1;
+            *changes
+        }) else {
+            return;
+        };
+        self.keep_draft(workspace);
+        let undecided = self.state.with_untracked(|state| matches!(state, SaveState::Conflict(_)));
+        if undecided {
+            return;
+        }
+        self.state.set(SaveState::Waiting);
+        browser::after_ms(PAUSE_MS, move || {
+            if self.changes.try_get_value() == Some(number) && self.state.try_get_untracked() == Some(SaveState::Waiting) {
+                leptos::task::spawn_local(async move {
+                    self.save(workspace).await;
+                });
+            }
+        });
+    }
+
+    /// Saves now whatever is not saved yet; true when the server has everything.
+    pub async fn flush(self, workspace: Workspace) -> bool {
+        match self.state.try_get_untracked() {
+            None | Some(SaveState::Saved) => true,
+            Some(SaveState::Conflict(_)) => false,
+            Some(_) => self.save(workspace).await,
+        }
+    }
+
+    async fn save(self, workspace: Workspace) -> bool {
+        let Some(request) = self.request(workspace) else { return false };
+        let (Some(number), Some(id)) = (self.changes.try_get_value(), self.id.try_get_value()) else { return false };
+        self.state.try_set(SaveState::Saving);
+        let answer = client::design_save(&id, &request).await;
+        let Some(newest) = self.changes.try_get_value() else {
+            // The page is gone; what was saved need not be kept.
+            if answer.is_ok() {
+                browser::forget(&draft_key(&id));
+            }
+            return answer.is_ok();
+        };
+        match answer {
+            Ok(design) => {
+                self.version.try_set(design.version);
+                if newest == number {
+                    browser::forget(&draft_key(&id));
+                    self.state.try_set(SaveState::Saved);
+                } else {
+                    self.changed(workspace);
+                }
+                newest == number
+            }
+            Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
+                self.state.try_set(SaveState::Offline);
+                browser::after_ms(RETRY_MS, move || {
+                    if self.state.try_get_untracked() == Some(SaveState::Offline) {
+                        leptos::task::spawn_local(async move {
+                            self.save(workspace).await;
+                        });
+                    }
+                });
+                false
+            }
+            Err(problem) if problem.status == 409 => {
+                match client::design(&id).await {
+                    Ok(theirs) => self.state.try_set(SaveState::Conflict(Box::new(theirs))),
+                    Err(problem) => self.state.try_set(SaveState::Refused(Box::new(problem))),
+                };
+                false
+            }
+            Err(problem) => {
+                self.state.try_set(SaveState::Refused(Box::new(problem)));
+                false
+            }
+        }
+    }
+
+    fn request(self, workspace: Workspace) -> Option<DesignRequest> {
+        let (template, layout) = workspace
+            .editor
+            .try_with_untracked(|editor| (editor.document().text().to_owned(), layout_of(editor.places())))?;
+        Some(DesignRequest {
+            name: self.name.try_get_untracked()?,
+            template,
+            layout,
+            base_version: Some(self.version.try_get_untracked()?),
+        })
+    }
+
+    fn keep_draft(self, workspace: Workspace) {
+        let Some(request) = self.request(workspace) else { return };
+        let draft = Draft {
+            base_version: request.base_version.unwrap_or_default(),
+            name: request.name,
+            template: request.template,
+            layout: request.layout,
+        };
+        if let (Ok(text), Some(id)) = (serde_json::to_string(&draft), self.id.try_get_value()) {
+            browser::remember(&draft_key(&id), &text);
+        }
+    }
+
+    /// What an earlier visit left on this machine, if the server never got it.
+    pub fn restore_draft(self, workspace: Workspace) {
+        let Some(text) = browser::remembered(&draft_key(&self.id())) else { return };
+        let Ok(draft) = serde_json::from_str::<Draft>(&text) else { return };
+        let same = workspace.editor.with_untracked(|editor| editor.document().text() == draft.template);
+        if same && self.name.with_untracked(|name| *name == draft.name) {
+            browser::forget(&draft_key(&self.id()));
+            return;
+        }
+        // Saved by someone else since: the server answers 409 to this version, and the person chooses.
+        self.version.set(draft.base_version);
+        self.name.set(draft.name.clone());
+        workspace.replace(&draft.template, &draft.layout, "Restore unsaved work");
+    }
+
+    /// Ends a conflict with what is on this page.
+    pub fn keep_mine(self, workspace: Workspace) {
+        if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
+            self.version.set(theirs.version);
+            self.state.set(SaveState::Waiting);
+            self.changed(workspace);
+        }
+    }
+
+    /// Ends a conflict with what the server has; undo brings mine back.
+    pub fn take_theirs(self, workspace: Workspace) {
+        if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
+            self.version.set(theirs.version);
+            self.name.set(theirs.name.clone());
+            self.state.set(SaveState::Waiting);
+            workspace.replace(&theirs.template, &theirs.layout, "Take the other version");
+        }
+    }
+}
+
+fn draft_key(id: &str) -> String {
+    format!("draft.{id}")
+}

@@ -1,0 +1,438 @@
+//! The Design page's state: one headless editor, and signals for what is seen of it.
+//!
+//! The document is changed by commands only ([`Workspace::apply`], [`Workspace::type_text`], undo, redo). Each
+//! of them ends in [`Workspace::refresh`], which draws anew and sets what differs. Problems and forms are
+//! derived, never written.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use api::{CloudFacts, Diagnostic, Severity};
+use canvas::{
+    commands::{self, Desk, Proposal},
+    drawing::Drawing,
+    editor::Editor,
+    geometry::{Rect, Size},
+    selection::Selection,
+    viewport::Viewport,
+};
+use leptos::{html, prelude::*};
+use topology::{
+    document::{Document, Edit, EditError},
+    plan::{Deployed, Plan, PlanInput},
+    types::Registry,
+};
+
+use super::{
+    saving::Saving,
+    scene::Scene,
+    stage::{Aim, Stage, Tally},
+    surface,
+};
+use crate::ui::{Question, use_confirm, use_toasts};
+
+/// Ghosts are derived on every edit up to this many resources.
+const GHOSTS_MAX: usize = 200;
+
+/// What the drawer at the bottom shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawer {
+    /// Nothing; the canvas has the room.
+    Closed,
+    /// The list of problems.
+    Problems,
+    /// The template's text.
+    Code,
+}
+
+/// A word beside the pointer while something is dragged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hint {
+    /// What letting go would do, or why it would do nothing.
+    pub text: String,
+    /// It would do nothing.
+    pub refused: bool,
+}
+
+/// The page's state; cheap to copy.
+#[derive(Clone, Copy)]
+pub struct Workspace {
+    /// Document, places, history.
+    pub editor: RwSignal<Editor>,
+    /// Types, those of the catalogue included.
+    pub types: RwSignal<Arc<Registry>>,
+    /// What the cloud has.
+    pub cloud: RwSignal<Arc<CloudFacts>>,
+    /// The drawing as it was painted last.
+    pub drawing: RwSignal<Arc<Drawing>>,
+    /// What the passes would add.
+    pub plan: RwSignal<Option<Arc<Plan>>>,
+    /// The drawing as signals.
+    pub scene: Scene,
+    /// What is selected.
+    pub selection: RwSignal<Selection>,
+    /// Which part of the canvas is seen.
+    pub view: RwSignal<Viewport>,
+    /// The canvas element.
+    pub root: NodeRef<html::Div>,
+    /// What a drag is over.
+    pub aim: RwSignal<Aim>,
+    /// Where a line that is being drawn may end.
+    pub eligible: RwSignal<Option<Arc<HashSet<String>>>>,
+    /// What a drag would do.
+    pub hint: RwSignal<Option<Hint>>,
+    /// What the drawer shows.
+    pub drawer: RwSignal<Drawer>,
+    /// For screen readers: what just happened.
+    pub spoken: RwSignal<String>,
+    /// All problems, in the order of the text.
+    pub problems: Memo<Arc<Vec<Diagnostic>>>,
+    /// The store on the server.
+    pub saving: Saving,
+    confirm: crate::ui::confirm::Confirm,
+    toasts: crate::ui::toast::ToastList,
+}
+
+impl Workspace {
+    /// A design that was fetched.
+    pub fn open(design: &api::Design) -> Self {
+        let editor = Editor::open(design.template.clone(), super::board::places_of(&design.layout));
+        let editor = RwSignal::new(editor);
+        let types = RwSignal::new(Arc::new(Registry::openstack()));
+        let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
+        let plan = RwSignal::new(None::<Arc<Plan>>);
+        let document = Memo::new_with_compare(
+            move |_| editor.with(|editor| editor.document().clone()),
+            |old: Option<&Arc<Document>>, new| match (old, new) {
+                (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
+                _ => true,
+            },
+        );
+        let problems = Memo::new(move |_| {
+            let document = document.get();
+            let found = types.with(|types| cloud.with(|cloud| topology::validate::validate(&document, types, cloud)));
+            Arc::new(plan.with(|plan| with_decisions(found, plan.as_deref())))
+        });
+        let workspace = Self {
+            editor,
+            types,
+            cloud,
+            drawing: RwSignal::new(Arc::default()),
+            plan,
+            scene: Scene::new(),
+            selection: RwSignal::default(),
+            view: RwSignal::default(),
+            root: NodeRef::new(),
+            aim: RwSignal::default(),
+            eligible: RwSignal::new(None),
+            hint: RwSignal::new(None),
+            drawer: RwSignal::new(Drawer::Closed),
+            spoken: RwSignal::default(),
+            problems,
+            saving: Saving::new(design),
+            confirm: use_confirm(),
+            toasts: use_toasts(),
+        };
+        workspace.refresh();
+        workspace
+    }
+
+    /// The surroundings of the elements on the canvas.
+    pub fn stage(self) -> Stage {
+        let problems = Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        Stage {
+            selection: self.selection.into(),
+            states: Signal::stored(HashMap::new()),
+            problems: problems.into(),
+            aim: self.aim.into(),
+            eligible: self.eligible.into(),
+            types: self.types.into(),
+            editable: true,
+        }
+    }
+
+    /// Calls with all that a command reads; untracked. `None` once the page is gone.
+    pub fn with_desk<R>(self, look: impl FnOnce(&Desk<'_>) -> R) -> Option<R> {
+        let drawing = self.drawing.try_get_untracked()?;
+        let types = self.types.try_get_untracked()?;
+        let cloud = self.cloud.try_get_untracked()?;
+        let shown = self.editor.try_with_untracked(|editor| editor.shown().clone())?;
+        Some(look(&Desk { template: shown.template(), drawing: &drawing, types: &types, cloud: &cloud }))
+    }
+
+    /// Draws anew and shows what differs.
+    pub fn refresh(self) {
+        let (Some(types), Some(cloud)) = (self.types.try_get_untracked(), self.cloud.try_get_untracked()) else { return };
+        let Some(shown) = self.editor.try_with_untracked(|editor| editor.shown().clone()) else { return };
+        let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
+            Arc::new(topology::plan::plan(&PlanInput {
+                document: &shown,
+                parameters: &BTreeMap::new(),
+                deployed: &Deployed::default(),
+                types: &types,
+                cloud: &cloud,
+            }))
+        });
+        let drawing = self.editor.try_update_untracked(|editor| {
+            let drawing = editor.draw(plan.as_deref(), &types);
+            editor.settle(&drawing);
+            drawing
+        });
+        let Some(drawing) = drawing else { return };
+        self.plan.try_set(plan);
+        self.scene.show(&drawing);
+        self.selection.try_update_untracked(|selection| selection.clone()).inspect(|before| {
+            let mut after = before.clone();
+            after.retain(|name| drawing.owner(name).is_some());
+            if after != *before {
+                self.selection.set(after);
+            }
+        });
+        self.drawing.try_set(Arc::new(drawing));
+    }
+
+    /// Does what a command proposes. Problems of the edit itself are told in a toast.
+    pub fn apply(self, proposal: &Proposal) -> bool {
+        self.apply_typing(proposal, None)
+    }
+
+    /// As [`apply`](Self::apply); with a key, joins the last change of the same key in the history.
+    pub fn apply_typing(self, proposal: &Proposal, key: Option<&str>) -> bool {
+        if proposal.edits.is_empty() && proposal.places.is_empty() {
+            self.refresh();
+            return false;
+        }
+        let types = self.types.get_untracked();
+        let done = self.editor.try_update(|editor| {
+            let done = editor.apply(proposal, key);
+            let grown = proposal.target.as_ref().or(proposal.places.first().map(|(name, _)| name));
+            if let (Ok(()), Some(grown)) = (&done, grown.filter(|_| !proposal.edits.is_empty())) {
+                editor.make_room(grown, &types);
+            }
+            done
+        });
+        match done {
+            Some(Ok(())) => {
+                self.changed();
+                if !proposal.select.is_empty() {
+                    self.selection.try_set(Selection::of(proposal.select.iter().cloned()));
+                }
+                if key.is_none() {
+                    self.say(&proposal.label);
+                }
+                true
+            }
+            Some(Err(error)) => {
+                self.refuse(&error);
+                self.refresh();
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// One edit of a form.
+    pub fn edit(self, label: impl Into<String>, edit: Edit, key: Option<&str>) -> bool {
+        self.apply_typing(&Proposal { label: label.into(), edits: vec![edit], ..Proposal::default() }, key)
+    }
+
+    /// The code view's text, as typed.
+    pub fn type_text(self, text: &str) {
+        self.editor.try_update(|editor| editor.type_text(text));
+        self.changed();
+    }
+
+    /// What is typed next is a change of its own.
+    pub fn seal(self) {
+        self.editor.try_update_untracked(Editor::seal);
+    }
+
+    /// Takes the last change back.
+    pub fn undo(self) {
+        if let Some(Some(label)) = self.editor.try_update(Editor::undo) {
+            self.changed();
+            self.say(&format!("Undone: {label}"));
+        }
+    }
+
+    /// Does it again.
+    pub fn redo(self) {
+        if let Some(Some(label)) = self.editor.try_update(Editor::redo) {
+            self.changed();
+            self.say(&format!("Done again: {label}"));
+        }
+    }
+
+    /// Another text and places as one change.
+    pub fn replace(self, text: &str, layout: &api::Layout, label: &str) {
+        let places = super::board::places_of(layout);
+        self.editor.try_update(|editor| editor.replace(text, places, label));
+        self.changed();
+    }
+
+    fn changed(self) {
+        self.refresh();
+        self.saving.changed(self);
+    }
+
+    /// Selects one resource and nothing else.
+    pub fn select(self, name: &str) {
+        self.seal();
+        if self.selection.with_untracked(|now| *now != Selection::only(name)) {
+            self.selection.set(Selection::only(name));
+        }
+    }
+
+    /// Selects nothing.
+    pub fn select_none(self) {
+        self.seal();
+        if !self.selection.with_untracked(Selection::is_empty) {
+            self.selection.set(Selection::default());
+        }
+    }
+
+    /// Removes what is selected. What goes along is shown first.
+    pub fn delete_selected(self) {
+        let names: Vec<String> =
+            self.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        self.delete(&names);
+    }
+
+    /// Removes resources. What goes along is shown first.
+    pub fn delete(self, names: &[String]) {
+        if self.is_broken() {
+            return;
+        }
+        let Some(Some(deletion)) = self.with_desk(|desk| commands::delete(desk, names)) else { return };
+        if deletion.along.is_empty() && deletion.detached.is_empty() {
+            self.apply(&deletion.proposal);
+            return;
+        }
+        let along = deletion.along.iter().map(|one| format!("{} ({}, goes with {})", one.name, one.title.to_lowercase(), one.with));
+        let detached = deletion.detached.iter().map(|(server, network)| format!("{server} stays, and is no longer on {network}"));
+        let question = Question {
+            title: format!("{}?", deletion.proposal.label),
+            body: vec!["This changes more than what you selected:".to_owned()],
+            items: along.chain(detached).collect(),
+            action: "Delete".to_owned(),
+            danger: true,
+        };
+        let proposal = deletion.proposal;
+        self.confirm.ask(question, move || {
+            self.apply(&proposal);
+        });
+    }
+
+    /// Adds another one of what is selected.
+    pub fn duplicate_selected(self) {
+        let names: Vec<String> =
+            self.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        if self.is_broken() {
+            return;
+        }
+        if let Some(Some(proposal)) = self.with_desk(|desk| commands::duplicate(desk, &names)) {
+            self.apply(&proposal);
+        }
+    }
+
+    /// Adds an item from the keyboard, to what is selected.
+    pub fn add(self, item: &commands::Item) {
+        if self.is_broken() {
+            return;
+        }
+        let onto = self.selection.with_untracked(|selection| selection.lead().map(str::to_owned));
+        match self.with_desk(|desk| commands::add(desk, item, onto.as_deref())) {
+            Some(Ok(proposal)) => {
+                self.apply(&proposal);
+                self.reveal_selected();
+            }
+            Some(Err(refusal)) => {
+                self.say(&refusal.0);
+                self.toasts.warn(refusal.0);
+            }
+            None => {}
+        }
+    }
+
+    /// The text has a syntax error, so the canvas cannot be edited; says so.
+    pub fn is_broken(self) -> bool {
+        let broken = self.editor.try_with_untracked(Editor::is_broken).unwrap_or(true);
+        if broken {
+            self.toasts.warn("The text has a syntax error: mend it in the code view first.");
+        }
+        broken
+    }
+
+    /// All of the drawing on the screen.
+    pub fn fit(self) {
+        let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
+        if let (Some(bounds), Some(screen)) = (bounds, surface::size(self.root)) {
+            self.view.try_set(Viewport::fitting(bounds, screen));
+        }
+    }
+
+    /// Closer to or farther from the middle of the screen.
+    pub fn zoom(self, factor: f64) {
+        if let Some(Size { width, height }) = surface::size(self.root) {
+            let middle = canvas::geometry::ScreenPoint::new(width / 2.0, height / 2.0);
+            self.view.try_update(|view| *view = view.zoomed(factor, middle));
+        }
+    }
+
+    /// Pans just so far that what is selected is seen.
+    pub fn reveal_selected(self) {
+        let rect = self.selection.with_untracked(|selection| {
+            self.drawing.with_untracked(|drawing| {
+                Rect::around(selection.names().filter_map(|name| drawing.owner(name)).map(|node| node.rect))
+            })
+        });
+        if let (Some(rect), Some(screen)) = (rect, surface::size(self.root)) {
+            let now = self.view.get_untracked();
+            let next = now.revealing(rect, screen);
+            if next != now {
+                self.view.set(next);
+            }
+        }
+    }
+
+    /// Tells a screen reader.
+    pub fn say(self, text: &str) {
+        self.spoken.try_set(text.to_owned());
+    }
+
+    /// Why a drop did nothing.
+    pub fn refuse_drop(self, reason: &str) {
+        self.say(reason);
+        self.toasts.warn(reason);
+    }
+
+    fn refuse(self, error: &EditError) {
+        self.say(&error.to_string());
+        self.toasts.warn(error.to_string());
+    }
+}
+
+/// What the passes decided, beside what validation found.
+fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagnostic> {
+    for one in plan.iter().flat_map(|plan| &plan.diagnostics) {
+        let known = found.iter().any(|other| other.code == one.code && other.path == one.path && other.message == one.message);
+        // Values of parameters are asked for when it is deployed.
+        if !known && !one.path.starts_with("parameters") {
+            found.push(one.clone());
+        }
+    }
+    found.sort_by_key(|one| (one.line.unwrap_or(u32::MAX), one.severity));
+    found
+}
+
+fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
+    let mut tallies: HashMap<String, Tally> = HashMap::new();
+    for problem in problems.iter().filter(|problem| problem.severity != Severity::Info) {
+        if let Some(name) = problem.resource() {
+            tallies.entry(name.to_owned()).or_default().count(problem.severity);
+        }
+    }
+    tallies
+}

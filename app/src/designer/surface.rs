@@ -1,0 +1,87 @@
+//! The element that a canvas is painted on: its size, points on it, and which node an event hit.
+
+use canvas::{
+    geometry::{ScreenPoint, Size},
+    viewport::Viewport,
+};
+use leptos::{ev, html, prelude::*};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{Element, Event, ResizeObserver};
+
+/// The size of the surface, in CSS pixels.
+pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
+    let element = root.get_untracked()?;
+    let (width, height) = (f64::from(element.client_width()), f64::from(element.client_height()));
+    (width > 0.0 && height > 0.0).then_some(Size::new(width, height))
+}
+
+/// Where on the surface a pointer is.
+pub fn point(root: NodeRef<html::Div>, event: &web_sys::MouseEvent) -> Option<ScreenPoint> {
+    client_point(root, f64::from(event.client_x()), f64::from(event.client_y()))
+}
+
+/// Where on the surface a point of the window is.
+pub fn client_point(root: NodeRef<html::Div>, x: f64, y: f64) -> Option<ScreenPoint> {
+    let rect = root.get_untracked()?.get_bounding_client_rect();
+    Some(ScreenPoint::new(x - rect.left(), y - rect.top()))
+}
+
+/// The point lies on the surface.
+pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
+    size(root).is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
+}
+
+/// The name of the node, part or line that an event hit (`@internet` too).
+pub fn node_of(event: &Event) -> Option<String> {
+    attribute_of(event, "data-name")
+}
+
+/// The nearest value of an attribute, from the event's target outwards.
+pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
+    let target = event.target()?.dyn_into::<Element>().ok()?;
+    target.closest(&format!("[{attribute}]")).ok()??.get_attribute(attribute)
+}
+
+/// The CSS transform of the one layer.
+pub fn transform(view: Viewport) -> String {
+    format!("translate({}px, {}px) scale({})", view.shift.x, view.shift.y, view.zoom)
+}
+
+/// What the wheel does: zoom; with Shift, or on a touchpad that scrolls sideways, pan.
+pub fn wheel(view: Viewport, event: &ev::WheelEvent, at: ScreenPoint) -> Viewport {
+    let lines = if event.delta_mode() == 1 { 16.0 } else { 1.0 };
+    let (dx, dy) = (event.delta_x() * lines, event.delta_y() * lines);
+    if event.shift_key() {
+        return view.panned(-dy - dx, 0.0);
+    }
+    if dx != 0.0 && !event.ctrl_key() {
+        return view.panned(-dx, -dy);
+    }
+    let speed = if event.ctrl_key() || event.meta_key() { 0.01 } else { 0.0022 };
+    view.zoomed((-dy * speed).exp(), at)
+}
+
+/// Calls back with the surface's size, now and whenever it changes.
+pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
+    let callback = std::rc::Rc::new(callback);
+    Effect::new(move |_| {
+        let Some(element) = root.get() else { return };
+        let callback = callback.clone();
+        let heard = Closure::<dyn Fn()>::new(move || {
+            if let Some(size) = size(root) {
+                callback(size);
+            }
+        });
+        let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else { return };
+        observer.observe(&element);
+        // The observer and what it calls end with the page.
+        let kept = StoredValue::new_local(Some((observer, heard)));
+        on_cleanup(move || {
+            kept.try_update_value(|kept| {
+                if let Some((observer, _)) = kept.take() {
+                    observer.disconnect();
+                }
+            });
+        });
+    });
+}

@@ -1,0 +1,324 @@
+//! The canvas: one listener for everything on it, one transformed layer, and what floats above.
+
+use canvas::{edges, geometry::CanvasVector, snap};
+use leptos::{ev, prelude::*};
+use wasm_bindgen::JsCast;
+
+use super::{
+    gesture::{Grip, Pointer},
+    lines::Lines,
+    nodes::Nodes,
+    store::Workspace,
+    surface,
+};
+use crate::{browser, ui::Icon};
+
+/// The design, to be edited.
+#[component]
+pub fn Canvas(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let root = workspace.root;
+    let stage = workspace.stage();
+    let pointer = Pointer::new(workspace);
+    let space = RwSignal::new(false);
+    let ready = RwSignal::new(false);
+    let cursor = RwSignal::new((0.0, 0.0));
+
+    surface::on_resize(root, move |_| {
+        if ready.try_get_untracked() == Some(false) {
+            workspace.fit();
+            ready.try_set(true);
+        }
+    });
+
+    let down = move |event: ev::PointerEvent| {
+        let Some(at) = surface::point(root, &event) else { return };
+        let pans = event.button() == 1 || space.get_untracked();
+        let grip = match (event.button(), pans) {
+            (_, true) => Grip::Background,
+            (0, _) => match (surface::attribute_of(&event, "data-handle"), surface::node_of(&event)) {
+                (Some(name), _) => Grip::Handle(name),
+                (None, Some(name)) => Grip::Node(owner_for_drag(workspace, name)),
+                (None, None) if event.shift_key() => Grip::Marquee,
+                (None, None) => Grip::Background,
+            },
+            _ => return,
+        };
+        if event.button() == 1 {
+            event.prevent_default();
+        }
+        pointer.press(grip, at);
+        if surface::node_of(&event).is_none()
+            && let Some(element) = root.get_untracked()
+        {
+            // Keys go to the canvas then; without focus they still reach the window's listener.
+            let _ = element.focus();
+        }
+    };
+    let moved = move |event: ev::PointerEvent| {
+        let Some(at) = surface::point(root, &event) else { return };
+        cursor.set((at.x, at.y));
+        if pointer.moved(at)
+            && let Some(element) = root.get_untracked()
+        {
+            // A drag keeps the pointer also outside; without capture it ends at the edge.
+            let _ = element.set_pointer_capture(event.pointer_id());
+        }
+    };
+    let up = move |event: ev::PointerEvent| {
+        let Some(at) = surface::point(root, &event) else { return };
+        // A press on a part selects the part itself, not the node that would have been dragged.
+        let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
+        pointer.release(at, event.shift_key() || event.ctrl_key() || event.meta_key());
+        if let Some(part) = part.filter(|part| is_part(workspace, part)) {
+            workspace.select(&part);
+        }
+    };
+    let wheel = move |event: ev::WheelEvent| {
+        event.prevent_default();
+        if let Some(at) = surface::point(root, event.unchecked_ref()) {
+            workspace.view.update(|view| *view = surface::wheel(*view, &event, at));
+        }
+    };
+    let key = move |event: ev::KeyboardEvent| on_key(workspace, pointer, &event);
+    let focus_in = move |event: ev::FocusEvent| {
+        // Only a focus that came by the keyboard moves the view.
+        let by_key = event
+            .target()
+            .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+            .is_some_and(|element| element.matches(":focus-visible").unwrap_or(false));
+        if by_key && !pointer.is_busy()
+            && let Some(name) = surface::node_of(&event)
+        {
+            reveal(workspace, &name);
+        }
+    };
+    Effect::new(move |_| {
+        let down = window_event_listener(ev::keydown, move |event| {
+            if event.key() == " " && !browser::is_typing(&event) && surface::attribute_of(&event, "data-testid").as_deref() == Some("canvas") {
+                event.prevent_default();
+                space.try_set(true);
+            }
+        });
+        let up = window_event_listener(ev::keyup, move |event| {
+            if event.key() == " " {
+                space.try_set(false);
+            }
+        });
+        on_cleanup(move || {
+            down.remove();
+            up.remove();
+        });
+    });
+
+    view! {
+        <div
+            class="canvas" data-testid="canvas" data-ready=move || ready.get().to_string()
+            data-doing=move || pointer.doing.get() data-space=move || space.get().then_some("true")
+            role="application" aria-label="Canvas" aria-describedby="canvas-keys" tabindex="0" node_ref=root
+            on:pointerdown=down on:pointermove=moved on:pointerup=up
+            on:pointercancel=move |_| pointer.cancel()
+            on:wheel=wheel on:keydown=key on:focusin=focus_in
+            on:dragstart=|event| event.prevent_default()
+        >
+            <Backdrop workspace />
+            <div class="viewport" data-testid="viewport" style:transform=move || surface::transform(workspace.view.get())>
+                <Nodes scene=workspace.scene stage />
+                <Lines scene=workspace.scene stage />
+                <svg class="lines" data-layer="thread" aria-hidden="true">
+                    {move || pointer.thread.get().map(|(from, to)| view! { <path class="thread" d=edges::loose(from, to).path /> })}
+                </svg>
+                {move || pointer.marquee.get().map(|area| view! {
+                    <div
+                        class="marquee"
+                        style:transform=format!("translate({}px, {}px)", area.x, area.y)
+                        style:width=format!("{}px", area.width) style:height=format!("{}px", area.height)
+                    ></div>
+                })}
+            </div>
+            <Empty workspace />
+            {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
+                let (x, y) = cursor.get();
+                view! {
+                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=format!("translate({}px, {}px)", x + 14.0, y + 18.0)>
+                        <Icon name=if hint.refused { "ban" } else { "plus" } />
+                        {hint.text}
+                    </div>
+                }
+            })}
+            <Controls workspace />
+            <Notice workspace />
+            <p id="canvas-keys" class="sr-only">
+                "Tab moves from resource to resource, arrow keys move the selected one, Enter opens its form, Delete removes it."
+            </p>
+            <p class="sr-only" aria-live="polite">{move || workspace.spoken.get()}</p>
+        </div>
+    }
+}
+
+/// The dots of the grid. They follow the view by background position, so panning paints no node.
+#[component]
+fn Backdrop(workspace: Workspace) -> impl IntoView {
+    let style = move || {
+        let view = workspace.view.get();
+        let mut step = snap::GRID * 3.0 * view.zoom;
+        while step < 14.0 {
+            step *= 2.0;
+        }
+        (format!("{}px {}px", view.shift.x, view.shift.y), format!("{step}px {step}px"))
+    };
+    view! {
+        <div class="backdrop" style:background-position=move || style().0 style:background-size=move || style().1></div>
+    }
+}
+
+/// A tag or a line is selected itself; dragging it drags what it belongs to.
+fn owner_for_drag(workspace: Workspace, name: String) -> String {
+    workspace.drawing.with_untracked(|drawing| drawing.owner(&name).map(|node| node.name.clone())).unwrap_or(name)
+}
+
+fn is_part(workspace: Workspace, name: &str) -> bool {
+    workspace.drawing.with_untracked(|drawing| drawing.node(name).is_none() && drawing.owner(name).is_some())
+}
+
+fn reveal(workspace: Workspace, name: &str) {
+    let rect = workspace.drawing.with_untracked(|drawing| drawing.owner(name).map(|node| node.rect));
+    if let (Some(rect), Some(screen)) = (rect, surface::size(workspace.root)) {
+        let now = workspace.view.get_untracked();
+        let next = now.revealing(rect, screen);
+        if next != now {
+            workspace.view.set(next);
+        }
+    }
+}
+
+/// Keys that mean something on the canvas only; see `actions` for those of the page.
+fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
+    let focused = surface::node_of(event);
+    let step = if event.shift_key() { 4.0 * snap::GRID } else { snap::GRID };
+    let way = |dx: f64, dy: f64| CanvasVector { dx: dx * step, dy: dy * step };
+    let arrow = match event.key().as_str() {
+        "ArrowLeft" => Some(way(-1.0, 0.0)),
+        "ArrowRight" => Some(way(1.0, 0.0)),
+        "ArrowUp" => Some(way(0.0, -1.0)),
+        "ArrowDown" => Some(way(0.0, 1.0)),
+        _ => None,
+    };
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        return;
+    }
+    if let Some(way) = arrow {
+        event.prevent_default();
+        nudge(workspace, way);
+        return;
+    }
+    match event.key().as_str() {
+        "Enter" => {
+            if let Some(name) = focused {
+                workspace.select(&name);
+                browser::after_ms(0, || browser::focus("inspector-name"));
+            }
+        }
+        " " => {
+            if let Some(name) = focused {
+                event.prevent_default();
+                workspace.selection.update(|selection| selection.toggle(&name));
+            }
+        }
+        "Escape" => {
+            if pointer.is_busy() {
+                pointer.cancel();
+            } else {
+                workspace.select_none();
+            }
+        }
+        _ => return,
+    }
+    event.stop_propagation();
+}
+
+/// Moves what is selected, or the view where nothing is.
+fn nudge(workspace: Workspace, way: CanvasVector) {
+    let names: Vec<String> = workspace.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+    if names.is_empty() {
+        workspace.view.update(|view| *view = view.panned(-way.dx * 6.0, -way.dy * 6.0));
+        return;
+    }
+    if let Some(proposal) = workspace.with_desk(|desk| canvas::commands::nudge(desk, &names, way)) {
+        workspace.apply_typing(&proposal, Some("nudge"));
+    }
+}
+
+/// What the canvas says while there is nothing on it.
+#[component]
+fn Empty(workspace: Workspace) -> impl IntoView {
+    let empty = Memo::new(move |_| workspace.scene.keys.with(Vec::is_empty));
+    move || {
+        empty.get().then(|| {
+            view! {
+                <div class="canvas-empty">
+                    <Icon name="network" />
+                    <h2>"Draw what you want to run"</h2>
+                    <p>"Drag a network here, put servers into it, and drop software on them. The template writes itself."</p>
+                </div>
+            }
+        })
+    }
+}
+
+/// Zoom and fit.
+#[component]
+fn Controls(workspace: Workspace) -> impl IntoView {
+    let percent = move || format!("{:.0}%", workspace.view.get().zoom * 100.0);
+    let undo = move || workspace.editor.with(|editor| editor.undo_label().map(str::to_owned));
+    let redo = move || workspace.editor.with(|editor| editor.redo_label().map(str::to_owned));
+    view! {
+        <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Undo"
+                title=move || undo().map_or("Nothing to undo".to_owned(), |label| format!("Undo: {label} (Ctrl+Z)"))
+                disabled=move || undo().is_none() on:click=move |_| workspace.undo()
+            >
+                <Icon name="undo-2" />
+            </button>
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon" aria-label="Redo"
+                title=move || redo().map_or("Nothing to redo".to_owned(), |label| format!("Redo: {label} (Ctrl+Shift+Z)"))
+                disabled=move || redo().is_none() on:click=move |_| workspace.redo()
+            >
+                <Icon name="redo-2" />
+            </button>
+            <span class="canvas-controls-rule"></span>
+            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom out" title="Zoom out" on:click=move |_| workspace.zoom(1.0 / 1.25)>
+                <Icon name="minus" />
+            </button>
+            <span class="canvas-zoom" aria-hidden="true">{percent}</span>
+            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Zoom in" title="Zoom in" on:click=move |_| workspace.zoom(1.25)>
+                <Icon name="plus" />
+            </button>
+            <button type="button" class="button" data-look="ghost" data-size="icon" aria-label="Fit to screen" title="Fit to screen (F)" on:click=move |_| workspace.fit()>
+                <Icon name="maximize" />
+            </button>
+        </div>
+    }
+}
+
+/// The canvas shows an older model while the text is broken; and what a drop refused.
+#[component]
+fn Notice(workspace: Workspace) -> impl IntoView {
+    let broken = Memo::new(move |_| workspace.editor.with(canvas::editor::Editor::is_broken));
+    move || {
+        broken.get().then(|| {
+            view! {
+                <div class="canvas-notice" role="status">
+                    <Icon name="triangle-alert" />
+                    "The text has a syntax error. The canvas shows what it was before."
+                    <button type="button" class="button" data-size="small" on:click=move |_| workspace.drawer.set(super::store::Drawer::Code)>"Open the code"</button>
+                </div>
+            }
+        })
+    }
+}
+
