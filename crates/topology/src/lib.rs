@@ -17,6 +17,7 @@ pub mod types;
 mod constraint;
 pub mod catalog;
 pub mod cloud;
+mod graph;
 pub mod validate;
 pub mod passes;
 pub mod plan;

@@ -9,7 +9,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::expr::Expr;
+use crate::{
+    expr::Expr,
+    graph::target,
+    types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER},
+};
 
 /// The steps of one run, and the resources that they work on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -117,4 +121,63 @@ pub struct OutputSpec {
     pub description: Option<String>,
     /// Resolved when the output is read.
     pub value: Expr,
+}
+
+/// The server through which the others are reached, and what opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bastion<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// The resource whose attribute `floating_ip_address` is its public address.
+    pub floating_ip: &'a str,
+    /// The group that the rule for the orchestrator is added to.
+    pub security_group: &'a str,
+}
+
+impl Workflow {
+    /// The bastion, if the deployment carries software.
+    pub fn bastion(&self) -> Option<Bastion<'_>> {
+        let (server, _) = self.resources.iter().find(|(_, spec)| spec.marks.bastion && spec.resource_type == SERVER)?;
+        let (security_group, _) = self.resources.iter().find(|(_, spec)| {
+            spec.resource_type == SECURITY_GROUP
+                && matches!(&spec.origin, Origin::Derived { pass, serves: Some(serves), .. } if pass == "access" && serves == server)
+        })?;
+        Some(Bastion { server, floating_ip: self.public_address_of(server)?, security_group })
+    }
+
+    /// The server that a component runs on.
+    pub fn host_of(&self, component: &str) -> Option<&str> {
+        target(self.resources.get(component)?.properties.get("host")?)
+    }
+
+    /// The port that carries the server's first address: its attribute `fixed_ips`.
+    pub fn private_address_of(&self, server: &str) -> Option<&str> {
+        self.ports_of(server).into_iter().next()
+    }
+
+    /// The floating IP that leads to the server: its attribute `floating_ip_address`.
+    pub fn public_address_of(&self, server: &str) -> Option<&str> {
+        let ports = self.ports_of(server);
+        let leads_here = |spec: &ResourceSpec| spec.properties.get("port_id").and_then(target).is_some_and(|port| ports.contains(&port));
+        let drawn_in_networks = || {
+            let Expr::List(networks) = self.resources.get(server)?.properties.get("networks")? else { return None };
+            networks.iter().find_map(|entry| target(entry.get("floating_ip")?))
+        };
+        self.resources
+            .iter()
+            .find_map(|(name, spec)| match spec.resource_type.as_str() {
+                FLOATING_IP if leads_here(spec) => Some(name.as_str()),
+                FLOATING_IP_ASSOCIATION if leads_here(spec) => spec.properties.get("floatingip_id").and_then(target),
+                _ => None,
+            })
+            .or_else(drawn_in_networks)
+    }
+
+    /// A server's ports, in the order of its networks.
+    pub fn ports_of(&self, server: &str) -> Vec<&str> {
+        match self.resources.get(server).and_then(|spec| spec.properties.get("networks")) {
+            Some(Expr::List(networks)) => networks.iter().filter_map(|entry| target(entry.get("port")?)).collect(),
+            _ => Vec::new(),
+        }
+    }
 }

@@ -32,10 +32,6 @@ pub(crate) fn boolean(name: &str) -> Property {
     property(name, PropertyKind::Boolean)
 }
 
-pub(crate) fn any(name: &str) -> Property {
-    property(name, PropertyKind::Any)
-}
-
 pub(crate) fn list(name: &str, of: Property) -> Property {
     property(name, PropertyKind::List { of: Some(Box::new(of)) })
 }

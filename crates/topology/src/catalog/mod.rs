@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Property, ResourceType};
+use crate::types::{Attribute, Category, Property, ResourceType, SERVER, Shape, list, string};
+
+mod read;
 
 /// What can be dropped on a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,13 +97,44 @@ pub struct Output {
 
 impl CatalogItem {
     /// From the texts of `item.yml` and `meta/argument_specs.yml`; icon and readme are set by the caller.
+    ///
+    /// # Errors
+    /// All problems of both texts; a path begins with the file's name.
     pub fn parse(manifest: &str, argument_specs: &str) -> Result<CatalogItem, Vec<crate::diagnostic::Diagnostic>> {
-        let _ = (manifest, argument_specs);
-        todo!("topology")
+        read::item(manifest, argument_specs)
+    }
+
+    /// The name of its resource type: `Stackloom::Catalog::<name>`.
+    pub fn type_name(&self) -> String {
+        format!("Stackloom::Catalog::{}", self.name)
     }
 
     /// The item as a resource type: property `host`, then the requirements, then the inputs.
     pub fn resource_type(&self) -> ResourceType {
-        todo!("topology")
+        let host = string("host").required().nests(&[SERVER]).summary("The server that it runs on.");
+        let requirements = self.requires.iter().map(|requirement| {
+            let capability = format!("component:{}", requirement.capability);
+            let item = string(&requirement.name).connects(&[&capability]);
+            let property = list(&requirement.name, item).connects(&[&capability]).updates().summary(&requirement.summary);
+            if requirement.min > 0 { property.required() } else { property }
+        });
+        let properties = std::iter::once(host).chain(requirements).chain(self.inputs.iter().cloned()).collect();
+        ResourceType {
+            name: self.type_name(),
+            title: self.title.clone(),
+            summary: self.summary.clone(),
+            category: Category::Software,
+            shape: Shape::Chip,
+            properties,
+            attributes: self
+                .outputs
+                .iter()
+                .map(|output| Attribute { name: output.name.clone(), summary: format!("Such as {}.", output.value) })
+                .collect(),
+            component: Some(self.clone()),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

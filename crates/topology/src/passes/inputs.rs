@@ -1,0 +1,20 @@
+//! Inputs of catalogue items that nobody set get their defaults.
+//!
+//! So a workflow says all that a role is run with, rules know the port that a component listens on,
+//! and a new default of the catalogue shows as a change.
+
+use super::*;
+
+pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    for (_, spec) in &mut model.resources {
+        let Some(item) = component(context, spec) else { continue };
+        for input in &item.inputs {
+            if let Some(default) = &input.default
+                && !spec.properties.contains_key(&input.name)
+            {
+                spec.properties.insert(input.name.clone(), Expr::from_json(default).unwrap_or_else(|_| literal(default.clone())));
+            }
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,181 @@
+//! From what is deployed to what is drawn.
+//!
+//! `plan` checks the document, runs the passes, compares the result with what is deployed, and
+//! compiles the difference to a [`Workflow`]. Pure: the browser shows the same plan that the server
+//! will run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    diagnostic::{self, Diagnostic},
+    document::Document,
+    graph,
+    passes::{self, Model, PassContext},
+    types::Registry,
+    validate::{Known, validate_with},
+    workflow::{Origin, OutputSpec, ResourceSpec, Workflow},
+};
+
+mod compile;
+mod diff;
+pub(crate) mod parameters;
+
+/// What [`plan`] reads.
+pub struct PlanInput<'a> {
+    /// The drawing.
+    pub document: &'a Document,
+    /// Values that the person gave for the template's parameters.
+    pub parameters: &'a BTreeMap<String, Value>,
+    /// What is there already; empty for a new deployment.
+    pub deployed: &'a Deployed,
+    /// Resource types, those of the catalogue included.
+    pub types: &'a Registry,
+    /// What the cloud has.
+    pub cloud: &'a CloudFacts,
+}
+
+/// What a deployment consists of now, by resource name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Deployed {
+    /// As they were made.
+    pub resources: BTreeMap<String, ResourceSpec>,
+}
+
+/// The answer of [`plan`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// All problems. With an error among them there is no workflow.
+    pub diagnostics: Vec<Diagnostic>,
+    /// One per resource, drawn or derived, unchanged ones included.
+    pub changes: Vec<Change>,
+    /// What a run would do.
+    pub workflow: Option<Workflow>,
+}
+
+/// What happens to one resource.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// What happens.
+    pub action: Action,
+    /// Name in the template, or the name that a pass gave.
+    pub resource: String,
+    /// Such as `OS::Nova::Server`.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// Drawn or derived.
+    pub origin: Origin,
+    /// One sentence: the property that causes it, or what it serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// The properties that differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<PropertyChange>,
+}
+
+/// What a plan does to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// It is made.
+    Create,
+    /// It is changed and keeps its id.
+    Update,
+    /// A new one is made, the old one removed.
+    Replace,
+    /// It is removed.
+    Delete,
+    /// It stays as it is.
+    None,
+}
+
+/// One property that differs. Secrets are masked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PropertyChange {
+    /// Its name.
+    pub name: String,
+    /// As deployed, in HOT form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<Value>,
+    /// As drawn, in HOT form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<Value>,
+}
+
+/// Compare, pass, compile. See the module's doc.
+pub fn plan(input: &PlanInput<'_>) -> Plan {
+    let PlanInput { document, parameters, deployed, types, cloud } = *input;
+    let template = document.template();
+    let mut diagnostics = validate_with(document, types, cloud, parameters);
+    if !document.is_readable() {
+        return Plan { diagnostics, ..Plan::default() };
+    }
+    let mut found = parameters::check(template, parameters);
+    let scope = Known::of(template, parameters);
+    let (mut model, said) = Model::of(template, &scope);
+    found.extend(said.into_iter().filter(|one| !diagnostics.iter().any(|other| other.path == one.path)));
+    found.extend(undeployable(&model, types));
+    found.extend(passes::run(&mut model, &PassContext { types, cloud }));
+    let changes = diff::changes(&model, deployed, types);
+    found.extend(diff::problems(&changes, &model, deployed, types));
+    for mut one in found {
+        document.locate(&mut one);
+        diagnostics.push(one);
+    }
+    // What validation warned of as "kept, not deployable" is said once, as an error.
+    let refused: std::collections::HashSet<String> = diagnostics
+        .iter()
+        .filter(|one| one.is_error() && one.code == "resource-type-not-deployable")
+        .map(|one| one.path.clone())
+        .collect();
+    diagnostics.retain(|one| one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path));
+    diagnostic::sort(&mut diagnostics);
+    let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
+        let outputs = template.outputs.iter().map(|output| {
+            let value = output.value.simplify(&scope).unwrap_or_else(|_| output.value.clone());
+            (output.name.clone(), OutputSpec { description: output.description.clone(), value })
+        });
+        let outputs = outputs.collect();
+        compile::workflow(model, deployed, &changes, types, outputs)
+    });
+    match workflow {
+        Some(Err(circle)) => {
+            let message = format!("with what is added, these resources wait for each other in a circle: `{}`", circle.join("` → `"));
+            diagnostics.push(Diagnostic::error("circular-reference", "", message));
+            Plan { diagnostics, changes, workflow: None }
+        }
+        Some(Ok(workflow)) => Plan { diagnostics, changes, workflow: Some(workflow) },
+        None => Plan { diagnostics, changes, workflow: None },
+    }
+}
+
+/// The workflow that removes all of it, in the reverse order.
+pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
+    let changes = diff::changes(&Model::default(), deployed, types);
+    match compile::workflow(Model::default(), deployed, &changes, types, BTreeMap::new()) {
+        Ok(workflow) => Plan { diagnostics: Vec::new(), changes, workflow: Some(workflow) },
+        Err(circle) => {
+            let message = format!("what is deployed waits for itself in a circle: `{}`", circle.join("` → `"));
+            Plan { diagnostics: vec![Diagnostic::error("circular-reference", "", message)], changes, workflow: None }
+        }
+    }
+}
+
+/// Types that we keep and show, and cannot make.
+fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
+    model
+        .iter()
+        .filter(|(_, spec)| types.get(&spec.resource_type).is_none() && !spec.resource_type.is_empty())
+        .filter(|(_, spec)| !spec.resource_type.starts_with("Stackloom::"))
+        .map(|(name, spec)| {
+            let message = format!("`{name}` cannot be deployed yet: Stackloom has no driver for `{}`; remove it, or deploy it with Heat", crate::text::shown(&spec.resource_type));
+            Diagnostic::error("resource-type-not-deployable", format!("resources.{name}.type"), message)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

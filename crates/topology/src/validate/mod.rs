@@ -1,0 +1,271 @@
+//! Problems of meaning: unknown types and properties, wrong values, references to nothing, cycles.
+//!
+//! All at once and each beside its place. Values that hang on parameters are checked with the values
+//! that are known: those given, else the defaults; hidden ones are not looked at, so that no message
+//! can tell them. What hangs on other resources is checked by its type only.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
+
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    diagnostic::{self, Diagnostic},
+    document::Document,
+    expr::{Expr, Scope, Unresolved},
+    graph,
+    template::{Resource, Template},
+    text::{did_you_mean, listed, nearest, shown},
+    types::Registry,
+};
+
+mod components;
+mod facts;
+mod references;
+mod values;
+
+/// All problems of a document, those of syntax and structure included, in the order of the text.
+pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Vec<Diagnostic> {
+    validate_with(document, types, cloud, &BTreeMap::new())
+}
+
+/// The same, with values for parameters.
+pub fn validate_with(
+    document: &Document,
+    types: &Registry,
+    cloud: &CloudFacts,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = document.diagnostics().to_vec();
+    let template = document.template();
+    let mut checker = Checker {
+        template,
+        types,
+        cloud,
+        scope: Known::of(template, parameters),
+        index: template.resources.iter().map(|resource| (resource.name.as_str(), resource)).collect(),
+        diagnostics: Vec::new(),
+    };
+    for resource in &template.resources {
+        checker.resource(resource);
+    }
+    checker.outputs();
+    checker.circles();
+    checker.ports_in_use();
+    for mut one in checker.diagnostics {
+        document.locate(&mut one);
+        diagnostics.push(one);
+    }
+    diagnostic::sort(&mut diagnostics);
+    // Half a text: what seems to be missing may stand in the half that could not be read.
+    if !document.is_readable() {
+        diagnostics.retain(|one| !matches!(one.code.as_str(), "unknown-resource" | "unknown-parameter" | "property-missing" | "component-without-host"));
+    }
+    diagnostics
+}
+
+/// What is known of parameters before anything runs.
+pub(crate) struct Known<'a> {
+    values: HashMap<&'a str, Value>,
+}
+
+impl<'a> Known<'a> {
+    /// Given values, else defaults; hidden ones stay unknown.
+    pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
+        let visible = template.parameters.iter().filter(|parameter| !parameter.hidden);
+        let values = visible
+            .filter_map(|parameter| {
+                let value = given.get(&parameter.name).filter(|value| !value.is_null()).or(parameter.default.as_ref())?;
+                Some((parameter.name.as_str(), crate::plan::parameters::coerce(&parameter.kind, value)))
+            })
+            .collect();
+        Known { values }
+    }
+}
+
+impl Scope for Known<'_> {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        self.values.get(name).cloned()
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+}
+
+/// A path that is only written out when something is wrong there.
+#[derive(Clone, Copy)]
+struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    segment: Segment<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Segment<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> Path<'a> {
+    fn top(key: &'a str) -> Path<'a> {
+        Path { parent: None, segment: Segment::Key(key) }
+    }
+    fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path { parent: Some(self), segment: Segment::Key(key) }
+    }
+    fn index(&'a self, index: usize) -> Path<'a> {
+        Path { parent: Some(self), segment: Segment::Index(index) }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            write!(f, "{parent}.")?;
+        }
+        match self.segment {
+            Segment::Key(key) => f.write_str(key),
+            Segment::Index(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+struct Checker<'a> {
+    template: &'a Template,
+    types: &'a Registry,
+    cloud: &'a CloudFacts,
+    scope: Known<'a>,
+    index: HashMap<&'a str, &'a Resource>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Checker<'a> {
+    fn error(&mut self, code: &str, path: &Path<'_>, message: String) {
+        self.diagnostics.push(Diagnostic::error(code, path.to_string(), message));
+    }
+
+    fn warning(&mut self, code: &str, path: &Path<'_>, message: String) {
+        self.diagnostics.push(Diagnostic::warning(code, path.to_string(), message));
+    }
+
+    fn resource(&mut self, resource: &'a Resource) {
+        let top = Path::top("resources");
+        let path = top.key(&resource.name);
+        self.resource_type(resource, &path);
+        for (index, (name, _)) in resource.depends_on.iter().enumerate() {
+            if !self.index.contains_key(name.as_str()) {
+                let depends_on = path.key("depends_on");
+                self.unknown_resource(name, &depends_on.index(index));
+            }
+        }
+        if let Some(metadata) = &resource.metadata {
+            self.references(metadata, &path.key("metadata"));
+        }
+        let properties = path.key("properties");
+        for property in &resource.properties {
+            self.references(&property.value, &properties.key(&property.name));
+        }
+        if let Some(described) = self.types.get(&resource.resource_type) {
+            self.properties(resource, described, &path);
+        }
+    }
+
+    fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
+        let name = resource.resource_type.as_str();
+        if name.is_empty() || self.types.get(name).is_some() {
+            return;
+        }
+        let path = path.key("type");
+        let known = || self.types.iter().map(|one| one.name.as_str());
+        let typo = known().find(|known| is_typo(name, known));
+        let elsewhere = name.starts_with("OS::") || name.starts_with("AWS::") || name.ends_with(".yaml") || name.ends_with(".template");
+        if elsewhere && typo.is_none() {
+            let message = format!("`{}` is kept as it is, but Stackloom cannot deploy it yet", shown(name));
+            self.warning("resource-type-not-deployable", &path, message);
+            return;
+        }
+        let near = typo.map(|typo| format!("; did you mean `{typo}`?")).unwrap_or_else(|| did_you_mean(name, known()));
+        self.error("resource-type-unknown", &path, format!("there is no resource type `{}`{near}", shown(name)));
+    }
+
+    fn unknown_resource(&mut self, name: &str, path: &Path<'_>) {
+        let near = did_you_mean(name, self.index.keys().copied());
+        self.error("unknown-resource", path, format!("there is no resource `{}` in the template{near}", shown(name)));
+    }
+
+    fn outputs(&mut self) {
+        let top = Path::top("outputs");
+        for output in &self.template.outputs {
+            let path = top.key(&output.name);
+            self.references(&output.value, &path.key("value"));
+        }
+    }
+
+    /// A value as far as parameters are known.
+    fn simplified(&mut self, value: &Expr, path: &Path<'_>) -> Option<Expr> {
+        match value.simplify(&self.scope) {
+            Ok(simple) => Some(simple),
+            Err(Unresolved::Invalid(message)) => {
+                self.error("function-arguments", path, message);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn circles(&mut self) {
+        let nodes: Vec<graph::Node<'_>> = self
+            .template
+            .resources
+            .iter()
+            .map(|resource| graph::Node {
+                name: &resource.name,
+                resource_type: &resource.resource_type,
+                properties: resource.properties.iter().map(|property| (property.name.as_str(), &property.value)).collect(),
+                depends_on: resource.depends_on.iter().map(|(name, _)| name.as_str()).collect(),
+            })
+            .collect();
+        // A resource that names itself is a circle of one.
+        for node in &nodes {
+            let mentioned = node.properties.iter().flat_map(|(_, value)| value.resources()).chain(node.depends_on.iter().copied());
+            if mentioned.into_iter().any(|name| name == node.name) {
+                let message = format!("`{}` waits for itself", node.name);
+                self.diagnostics.push(Diagnostic::error("circular-reference", format!("resources.{}", node.name), message));
+            }
+        }
+        let names: Vec<&str> = nodes.iter().map(|node| node.name).collect();
+        let requires = graph::requirements(&nodes);
+        if let Err(circle) = graph::order(&names, &requires) {
+            let around: Vec<&str> = circle.iter().chain(circle.first()).copied().collect();
+            let message = format!("these resources wait for each other in a circle: {}", around.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → "));
+            let at = circle.first().copied().unwrap_or_default();
+            self.diagnostics.push(Diagnostic::error("circular-reference", format!("resources.{at}"), message));
+        }
+    }
+}
+
+/// One letter off, or another case: a typing error rather than another type.
+fn is_typo(name: &str, known: &str) -> bool {
+    name.eq_ignore_ascii_case(known) || (nearest(name, [known]).is_some() && one_off(name, known))
+}
+
+fn one_off(a: &str, b: &str) -> bool {
+    let (a, b) = if a.len() <= b.len() { (a.as_bytes(), b.as_bytes()) } else { (b.as_bytes(), a.as_bytes()) };
+    if b.len() - a.len() > 1 {
+        return false;
+    }
+    let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    if a.len() == b.len() {
+        let swapped = same + 1 < a.len() && a[same] == b[same + 1] && a[same + 1] == b[same] && a[same + 2..] == b[same + 2..];
+        return swapped || a.get(same + 1..) == b.get(same + 1..);
+    }
+    a[same..] == b[same + 1..]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Properties against the description of their type.
+
+use super::*;
+use crate::{
+    constraint,
+    types::{KEY_PAIR, PORT, Property, PropertyKind, ResourceType, SERVER},
+};
+
+impl<'a> Checker<'a> {
+    pub(super) fn properties(&mut self, resource: &'a Resource, described: &'a ResourceType, path: &Path<'_>) {
+        let properties = path.key("properties");
+        for property in &resource.properties {
+            let path = properties.key(&property.name);
+            let Some(known) = described.property(&property.name) else {
+                let near = did_you_mean(&property.name, described.properties.iter().map(|known| known.name.as_str()));
+                let message = format!("`{}` has no property `{}`{near}", described.name, shown(&property.name));
+                self.error("unknown-property", &path, message);
+                continue;
+            };
+            if let Some(value) = self.simplified(&property.value, &path) {
+                self.value(known, &value, &path);
+            }
+        }
+        for known in described.properties.iter().filter(|known| known.required) {
+            let given = resource.property(&known.name).is_some_and(|value| !value.is_null());
+            if given {
+                continue;
+            }
+            if described.is_component() && known.name == "host" {
+                let message = format!("`{}` runs on no server: drop it on one, or set its `host`", resource.name);
+                self.error("component-without-host", path, message);
+            } else if !self.is_requirement(described, &known.name) {
+                let message = format!("`{}` needs the property `{}`: {}", resource.name, known.name, lower_first(&known.summary));
+                self.error("property-missing", path, message);
+            }
+        }
+        if resource.resource_type == SERVER {
+            self.server_networks(resource, path);
+        }
+        self.component(resource, described, path);
+    }
+
+    fn is_requirement(&self, described: &ResourceType, property: &str) -> bool {
+        described.component.as_ref().is_some_and(|item| item.requires.iter().any(|requirement| requirement.name == property))
+    }
+
+    /// A value and what is in it.
+    fn value(&mut self, property: &Property, value: &Expr, path: &Path<'_>) {
+        match value {
+            Expr::Literal(Value::Null) => {}
+            Expr::Literal(literal) => self.literal(property, literal, path),
+            Expr::List(items) => {
+                let PropertyKind::List { of } = &property.kind else {
+                    return self.wrong_type(property, "a list", path);
+                };
+                self.count(property, items.len(), path);
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(of) = of {
+                        self.value(of, item, &path.index(index));
+                    }
+                }
+            }
+            Expr::Map(entries) => self.map(property, entries, path),
+            Expr::GetResource(name) => self.target(property, name, path),
+            _ => {}
+        }
+    }
+
+    fn wrong_type(&mut self, property: &Property, given: &str, path: &Path<'_>) {
+        if property.kind != PropertyKind::Any {
+            let message = format!("`{}` takes {}, not {given}", property.name, constraint::kind_name(&property.kind));
+            self.error("property-type", path, message);
+        }
+    }
+
+    fn literal(&mut self, property: &Property, literal: &Value, path: &Path<'_>) {
+        if let Some(problem) = constraint::type_problem(&property.kind, literal) {
+            return self.error("property-type", path, format!("`{}`: {problem}", property.name));
+        }
+        for constraint in &property.constraints {
+            // An empty gateway or fixed address means none.
+            if let Some(problem) = constraint::problem(constraint, literal) {
+                return self.error("property-constraint", path, format!("`{}`: {problem}", property.name));
+            }
+        }
+        if let (Some(choices), Some(name)) = (property.choices, literal.as_str()) {
+            self.in_cloud(choices, name, path);
+        }
+    }
+
+    fn count(&mut self, property: &Property, count: usize, path: &Path<'_>) {
+        for one in &property.constraints {
+            if let crate::types::Constraint::Length { .. } = one
+                && let Some(problem) = constraint::problem(one, &Value::Array(vec![Value::Null; count]))
+            {
+                self.error("property-constraint", path, format!("`{}`: {problem}", property.name));
+            }
+        }
+    }
+
+    fn map(&mut self, property: &Property, entries: &[(String, Expr)], path: &Path<'_>) {
+        let of = match &property.kind {
+            PropertyKind::Map { of } => of,
+            PropertyKind::Any => return,
+            _ => return self.wrong_type(property, "a map", path),
+        };
+        if of.is_empty() {
+            return;
+        }
+        for (key, value) in entries {
+            let path = path.key(key);
+            match of.iter().find(|known| known.name == *key) {
+                Some(known) => self.value(known, value, &path),
+                None => {
+                    let near = did_you_mean(key, of.iter().map(|known| known.name.as_str()));
+                    self.error("unknown-property", &path, format!("`{}` has no key `{}`{near}", property.name, shown(key)));
+                }
+            }
+        }
+        for known in of.iter().filter(|known| known.required) {
+            if !entries.iter().any(|(key, value)| *key == known.name && !value.is_null()) {
+                let message = format!("`{}` needs `{}`: {}", property.name, known.name, lower_first(&known.summary));
+                self.error("property-missing", path, message);
+            }
+        }
+    }
+
+    /// A reference leads to a type that fits.
+    fn target(&mut self, property: &Property, name: &str, path: &Path<'_>) {
+        let Some(reference) = &property.reference else { return };
+        let Some(resource) = self.index.get(name) else { return };
+        let Some(described) = self.types.get(&resource.resource_type) else { return };
+        let fits = reference.to.iter().any(|to| match to.strip_prefix("component:") {
+            Some(capability) => described.component.as_ref().is_some_and(|item| item.provides.iter().any(|one| one.name == capability)),
+            None => *to == described.name,
+        });
+        if fits {
+            return;
+        }
+        let wanted: Vec<String> = reference
+            .to
+            .iter()
+            .map(|to| match to.strip_prefix("component:") {
+                Some(capability) => format!("software that provides `{capability}`"),
+                None => format!("a resource of type `{to}`"),
+            })
+            .collect();
+        let message = format!("`{}` takes {}; `{name}` is of type `{}`", property.name, wanted.join(" or "), described.name);
+        self.error("reference-type", path, message);
+    }
+
+    /// A server must be attached to something.
+    fn server_networks(&mut self, server: &Resource, path: &Path<'_>) {
+        let networks = server.property("networks");
+        let none = match networks {
+            None | Some(Expr::Literal(Value::Null)) => true,
+            Some(Expr::List(items)) => items.is_empty(),
+            _ => false,
+        };
+        if none {
+            // Nova takes the project's only network by itself, if there is just one.
+            let external = self.cloud.external_networks.as_deref().unwrap_or_default();
+            let own = self.cloud.networks.as_deref().map(|all| all.iter().filter(|one| !external.contains(one)).count());
+            let message = format!("the server `{}` is attached to no network; connect it to one", server.name);
+            match own {
+                Some(1) | None => self.warning("server-without-network", path, message),
+                Some(_) => self.error("server-without-network", path, message),
+            }
+            return;
+        }
+        let Some(Expr::List(entries)) = networks else { return };
+        for (index, entry) in entries.iter().enumerate() {
+            let Expr::Map(keys) = entry else { continue };
+            let names_one = keys.iter().any(|(key, value)| matches!(key.as_str(), "network" | "port" | "subnet" | "uuid" | "allocate_network" | "floating_ip") && !value.is_null());
+            if !names_one {
+                let (properties, networks) = (path.key("properties"), "networks");
+                let networks = properties.key(networks);
+                let message = format!("this entry of `{}` names no `network`, `port` or `subnet`", server.name);
+                self.error("server-without-network", &networks.index(index), message);
+            }
+        }
+    }
+
+    /// Names that the template makes itself.
+    pub(super) fn drawn_name(&self, resource_type: &str, name: &str) -> bool {
+        self.template
+            .resources
+            .iter()
+            .filter(|resource| resource.resource_type == resource_type)
+            .any(|resource| resource.property("name").and_then(Expr::as_str) == Some(name))
+    }
+
+    /// Types whose names a cloud look-up must not miss.
+    pub(super) fn is_drawn(&self, choices: crate::types::Choices, name: &str) -> bool {
+        use crate::types::{Choices, NET};
+        match choices {
+            Choices::KeyPair => self.drawn_name(KEY_PAIR, name),
+            Choices::Network | Choices::ExternalNetwork => self.drawn_name(NET, name) || self.drawn_name(PORT, name),
+            _ => false,
+        }
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.trim_end_matches('.').chars();
+    match (chars.next(), chars.clone().next()) {
+        // `IPv4`, `SSH` stay.
+        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(chars).collect(),
+        _ => text.trim_end_matches('.').to_owned(),
+    }
+}
