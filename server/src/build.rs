@@ -61,18 +61,8 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         .with_context(|| format!("cannot make the folder {}", config.data.display()))?;
     let clouds = clouds(&config)?;
     let pool = open_database(&config).await?;
-    let (catalog, refused) = Catalog::load(&config.catalog);
-    for problem in refused {
-        let line = problem
-            .line
-            .map(|line| format!(":{line}"))
-            .unwrap_or_default();
-        tracing::warn!(
-            "catalogue: {}{line}: {}",
-            problem.file.display(),
-            problem.why
-        );
-    }
+    let catalog = Catalog::load(&config.catalog)
+        .with_context(|| format!("cannot read the catalogue {}", config.catalog.display()))?;
     let engine = engine::Engine::start(engine_config(&config, &clouds), pool.clone())
         .await
         .context("the engine did not start")?;

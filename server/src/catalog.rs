@@ -1,20 +1,10 @@
-//! The service catalogue as it lies on disk: one folder an item.
+//! The service catalogue as pages and checks see it.
 //!
-//! ```text
-//! catalog/nginx/item.yml                 what Ansible has no word for
-//! catalog/nginx/meta/argument_specs.yml  the role's inputs
-//! catalog/nginx/README.md                for people
-//! catalog/nginx/icon.svg                 for the palette
-//! ```
-//!
-//! Read once, at start. An item that cannot be understood is left out and named in the log with file
-//! and line; the others, and the server, go on without it. The engine reads the role's own files
-//! when it needs them.
+//! The engine's loader reads the folder, one folder an item; here the items are made fit for a
+//! browser. Read once, at start: an item that cannot be understood is left out and named in the log,
+//! and the others, and the server, go on without it.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use topology::{catalog::CatalogItem, types::Registry};
 
@@ -24,39 +14,40 @@ pub struct Catalog {
     types: Registry,
 }
 
-/// Why an item was left out.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The file at fault.
-    pub file: PathBuf,
-    /// 1-based, where it is known.
-    pub line: Option<u32>,
-    /// One sentence.
-    pub why: String,
-}
-
 impl Catalog {
-    /// All items below `folder`, and what was wrong with the rest.
-    pub fn load(folder: &Path) -> (Catalog, Vec<Refused>) {
-        let mut items = Vec::new();
-        let mut refused = Vec::new();
-        match folders(folder) {
-            Ok(folders) => {
-                for item in folders {
-                    match load_item(&item) {
-                        Ok(item) => items.push(item),
-                        Err(problems) => refused.extend(problems),
-                    }
-                }
+    /// All items below `folder`; what is wrong with the rest goes to the log.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read; one that is missing is empty.
+    pub fn load(folder: &Path) -> io::Result<Catalog> {
+        let loaded = engine::catalog::Catalog::load(folder)?;
+        for problem in &loaded.problems {
+            for diagnostic in &problem.diagnostics {
+                let place = folder.join(&problem.folder);
+                let line = diagnostic
+                    .line
+                    .map(|line| format!(" line {line}"))
+                    .unwrap_or_default();
+                let path = &diagnostic.path;
+                tracing::warn!(
+                    "catalogue item {} is left out: {path}{line}: {}",
+                    place.display(),
+                    diagnostic.message
+                );
             }
-            Err(error) => refused.push(Refused {
-                file: folder.into(),
-                line: None,
-                why: error.to_string(),
-            }),
+        }
+        let mut items: Vec<CatalogItem> = loaded.items().cloned().collect();
+        for item in &mut items {
+            if !is_harmless(&item.icon) {
+                tracing::warn!(
+                    "the icon of catalogue item `{}` is more than a drawing and is not shown",
+                    item.name
+                );
+                item.icon.clear();
+            }
         }
         let types = Registry::openstack().with_catalog(items.iter().cloned());
-        (Catalog { items, types }, refused)
+        Ok(Catalog { items, types })
     }
 
     /// All items, by name.
@@ -75,97 +66,35 @@ impl Catalog {
     }
 }
 
-/// Folders with an `item.yml`, by name.
-fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.join("item.yml").is_file() {
-            folders.push(path);
-        }
-    }
-    folders.sort();
-    Ok(folders)
-}
-
-fn load_item(folder: &Path) -> Result<CatalogItem, Vec<Refused>> {
-    let read = |name: &str| {
-        let file = folder.join(name);
-        fs::read_to_string(&file).map_err(|error| {
-            vec![Refused {
-                file,
-                line: None,
-                why: error.to_string(),
-            }]
-        })
-    };
-    let mut item = CatalogItem::parse(&read("item.yml")?, &read("meta/argument_specs.yml")?)
-        .map_err(|diagnostics| {
-            diagnostics
-                .into_iter()
-                .map(|d| {
-                    // The parser names the file first where it is not the manifest.
-                    let name = d
-                        .path
-                        .split(['#', ':'])
-                        .next()
-                        .filter(|name| name.ends_with(".yml"))
-                        .unwrap_or("item.yml");
-                    Refused {
-                        file: folder.join(name),
-                        line: d.line,
-                        why: d.message,
-                    }
-                })
-                .collect::<Vec<_>>()
-        })?;
-    if folder.file_name().and_then(|name| name.to_str()) != Some(&item.name) {
-        let why = format!(
-            "the item is named `{}`; its folder must have the same name",
-            item.name
-        );
-        return Err(vec![Refused {
-            file: folder.join("item.yml"),
-            line: None,
-            why,
-        }]);
-    }
-    // Both are for people; an item works without them.
-    item.readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
-    item.icon = fs::read_to_string(folder.join("icon.svg"))
-        .ok()
-        .filter(|svg| is_harmless(svg))
-        .unwrap_or_default();
-    Ok(item)
-}
-
 /// Whether a picture holds nothing but drawing: no script, no link, no foreign content. Strict on
-/// purpose: icons are small and ours or reviewed; what is refused is shown as a plain tile.
+/// purpose: icons are small, and one that is refused is shown as a plain tile.
 fn is_harmless(svg: &str) -> bool {
-    const FORBIDDEN: [&str; 10] = [
+    const FORBIDDEN: [&str; 11] = [
         "<script",
         "<foreignobject",
         "<iframe",
         "<image",
         "<use",
         "<a ",
+        "<style",
         "<!",
         "href",
         "javascript:",
         "url(",
     ];
     let lower = svg.to_ascii_lowercase();
-    let has_handler = lower
-        .split(|c: char| c.is_whitespace() || c == '"' || c == '\'')
-        .any(|word| {
-            word.strip_prefix("on")
-                .and_then(|rest| rest.split_once('='))
-                .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_alphabetic()))
-        });
-    lower.trim_start().starts_with("<svg")
-        && svg.len() < 16 * 1024
-        && !has_handler
-        && !FORBIDDEN.iter().any(|word| lower.contains(word))
+    let is_handler = |word: &str| {
+        let name = word
+            .split_once('=')
+            .and_then(|(name, _)| name.trim_end().strip_prefix("on"));
+        name.is_some_and(|event| event.chars().all(|c| c.is_ascii_alphabetic()))
+    };
+    let mut words = lower.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '/'));
+    svg.is_empty()
+        || (lower.trim_start().starts_with("<svg")
+            && svg.len() < 16 * 1024
+            && !words.any(is_handler)
+            && !FORBIDDEN.iter().any(|word| lower.contains(word)))
 }
 
 #[cfg(test)]
@@ -180,6 +109,7 @@ mod tests {
         for bad in [
             r#"<svg><script>alert(1)</script></svg>"#,
             r#"<svg onload="alert(1)"></svg>"#,
+            r#"<svg/onload="alert(1)"></svg>"#,
             r#"<svg><a xlink:href="javascript:alert(1)"/></svg>"#,
             r#"<svg><rect fill="url(http://evil/x)"/></svg>"#,
             r#"<!DOCTYPE svg><svg/>"#,
@@ -190,16 +120,38 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_and_a_broken_item_are_named_and_not_fatal() {
-        let folder = tempfile::tempdir().unwrap();
-        let missing = folder.path().join("nowhere");
-        assert_eq!(Catalog::load(&missing).1[0].file, missing);
+    fn our_own_items_all_load_with_their_icons() {
+        let catalog = Catalog::load(Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../catalog"
+        )))
+        .unwrap();
+        for name in ["haproxy", "nginx"] {
+            let item = catalog
+                .item(name)
+                .unwrap_or_else(|| panic!("{name} is left out"));
+            assert!(item.icon.starts_with("<svg"), "{name} has no icon");
+            assert!(
+                catalog
+                    .types()
+                    .get(&format!("Stackloom::Catalog::{name}"))
+                    .is_some()
+            );
+        }
+    }
 
+    #[test]
+    fn a_missing_folder_and_a_broken_item_are_not_fatal() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(
+            Catalog::load(&folder.path().join("nowhere"))
+                .unwrap()
+                .items()
+                .is_empty()
+        );
         let item = folder.path().join("nginx");
-        fs::create_dir_all(&item).unwrap();
-        fs::write(item.join("item.yml"), "name: nginx\n").unwrap();
-        let (catalog, refused) = Catalog::load(folder.path());
-        assert!(catalog.items().is_empty());
-        assert_eq!(refused[0].file, item.join("meta/argument_specs.yml"));
+        std::fs::create_dir_all(&item).unwrap();
+        std::fs::write(item.join("item.yml"), "name: [").unwrap();
+        assert!(Catalog::load(folder.path()).unwrap().items().is_empty());
     }
 }

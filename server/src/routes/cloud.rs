@@ -5,8 +5,9 @@ use axum::extract::State;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
-/// Images, flavors, networks, key pairs and zones of the project; at most 30 seconds old. A list that
-/// the cloud did not give is null.
+/// Images, flavors, networks, key pairs and zones of the project.
+///
+/// At most 30 seconds old. A list that the cloud did not give is null.
 #[utoipa::path(get, path = "/api/v1/cloud", tag = "cloud", responses((status = 200, body = Object)))]
 pub async fn get(State(services): State<Services>, caller: Caller) -> Result<Json<CloudFacts>> {
     Ok(Json(CloudFacts::clone(

@@ -23,8 +23,9 @@ pub struct EventsQuery {
     limit: Option<u32>,
 }
 
-/// Events with `seq > after`, at most `limit` (1,000 where absent, 10,000 at most), in order and
-/// without a gap. An empty list: nothing new yet.
+/// Events with `seq > after`, in order and without a gap.
+///
+/// At most `limit` (1,000 where absent, 10,000 at most). An empty list: nothing new yet.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/events", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query), ("limit" = Option<u32>, Query)), responses((status = 200, body = Vec<Event>)))]
 pub async fn list(
     State(services): State<Services>,

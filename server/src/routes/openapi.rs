@@ -2,11 +2,14 @@
 
 use std::sync::LazyLock;
 
-use axum::{http::header, response::IntoResponse};
+use axum::{
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        Content, ContentBuilder, Ref, ResponseBuilder,
+        Content, ContentBuilder, Ref, RefOr, ResponseBuilder,
         path::Operation,
         security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme},
     },
@@ -59,13 +62,15 @@ impl Modify for Common {
         for (path, item) in &mut openapi.paths.paths {
             let is_open = !path.starts_with("/api/")
                 || ["/api/v1/login", "/api/v1/clouds"].contains(&path.as_str());
-            let operations: [&mut Option<Operation>; 4] = [
-                &mut item.get,
-                &mut item.post,
-                &mut item.put,
-                &mut item.delete,
+            let operations: [(&str, &mut Option<Operation>); 4] = [
+                ("get", &mut item.get),
+                ("post", &mut item.post),
+                ("put", &mut item.put),
+                ("delete", &mut item.delete),
             ];
-            for operation in operations.into_iter().flatten() {
+            for (method, operation) in operations {
+                let Some(operation) = operation else { continue };
+                operation.operation_id = Some(operation_id(path, method));
                 if !is_open {
                     operation.security = Some(security.clone());
                 }
@@ -83,6 +88,15 @@ impl Modify for Common {
             }
         }
     }
+}
+
+/// `runs_id_cancel_post`: unique, and to be guessed.
+fn operation_id(path: &str, method: &str) -> String {
+    let path = path.trim_start_matches("/api/v1");
+    let words = path
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.chain([method]).collect::<Vec<_>>().join("_")
 }
 
 static JSON: LazyLock<String> = LazyLock::new(json);

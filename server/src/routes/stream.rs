@@ -36,7 +36,10 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 /// How long a frame may wait for a client that takes nothing.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The same events as `/events`, then live; a websocket. Every text frame is a JSON array of events.
+/// The same events as `/events`, then live; a websocket.
+///
+/// Every text frame is a JSON array of events, in order of `seq` and without a gap. Closes with 1000
+/// after the final event of the run, with 1012 when the server stops.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/stream", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query)), responses((status = 101)))]
 pub async fn open(
     State(services): State<Services>,

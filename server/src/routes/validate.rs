@@ -11,8 +11,9 @@ use crate::{
     services::Services,
 };
 
-/// All problems, with path and line, checked against what the cloud has. A broken template is not an
-/// error of the request: it is what one asks about.
+/// All problems, with path and line, checked against what the cloud has.
+///
+/// A broken template is not an error of the request: it is what one asks about.
 #[utoipa::path(post, path = "/api/v1/validate", tag = "templates", request_body = ValidateRequest, responses((status = 200, body = ValidateResponse)))]
 pub async fn validate(
     State(services): State<Services>,

@@ -9,3 +9,4 @@ mod login;
 mod pages;
 mod requests;
 mod sessions;
+mod stream;

@@ -1,0 +1,166 @@
+//! A run, watched. The cloud consists of Keystone alone, so every run fails at its first step: that
+//! is enough to see events come, the socket close and a viewer come back.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{
+    self, Message, client::IntoClientRequest, protocol::frame::coding::CloseCode,
+};
+
+use crate::stack::{Client, Stack, json, problem};
+
+const TEMPLATE: &str =
+    "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
+
+/// Starts a run; the deployment's id and the run's.
+async fn deploy(browser: &Client, name: &str) -> (String, String) {
+    let body = json!({"name": name, "template": TEMPLATE, "parameters": {}});
+    let started = json(browser.post("/api/v1/deployments", &body).await, 202).await;
+    let id = |key: &str| started[key].as_str().unwrap().to_owned();
+    (id("deployment"), id("run"))
+}
+
+/// All events that the socket gives until it closes, and how it closed.
+async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
+    let url = format!(
+        "{}/api/v1/runs/{run}/stream?after={after}",
+        browser.base.replace("http", "ws")
+    );
+    let mut request = url.into_client_request().unwrap();
+    request
+        .headers_mut()
+        .insert("cookie", browser.cookie.as_ref().unwrap().parse().unwrap());
+    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    let mut events = Vec::new();
+    loop {
+        let message = tokio::time::timeout(Duration::from_secs(60), socket.next())
+            .await
+            .expect("the run ends");
+        match message.expect("a close frame comes first").unwrap() {
+            Message::Text(text) => {
+                events.extend(serde_json::from_str::<Vec<Value>>(&text).unwrap())
+            }
+            Message::Close(frame) => return (events, frame.unwrap().code),
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let (_, run) = deploy(&browser, "shop").await;
+
+    let (all, closed) = watch(&browser, &run, 0).await;
+    assert_eq!(closed, CloseCode::Normal);
+    let numbers: Vec<u64> = all
+        .iter()
+        .map(|event| event["seq"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (1..=all.len() as u64).collect::<Vec<_>>());
+    assert_eq!(all.last().unwrap()["state"], "failed", "{all:?}");
+
+    let (rest, _) = watch(&browser, &run, 2).await;
+    assert_eq!(rest, all[2..]);
+    let stored = json(
+        browser
+            .get(&format!("/api/v1/runs/{run}/events?after=1&limit=3"))
+            .await,
+        200,
+    )
+    .await;
+    assert_eq!(stored.as_array().unwrap()[..], all[1..4]);
+    assert_eq!(
+        json(browser.get(&format!("/api/v1/runs/{run}")).await, 200).await["state"],
+        "failed"
+    );
+}
+
+#[tokio::test]
+async fn a_stranger_finds_neither_run_nor_deployment() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let (deployment, run) = deploy(&demo, "shop").await;
+    watch(&demo, &run, 0).await;
+    let other = stack.login("other").await;
+    assert_eq!(
+        json(other.get("/api/v1/deployments").await, 200).await,
+        json!([])
+    );
+    let missing = (404, "not-found".to_owned());
+    for path in [
+        format!("runs/{run}"),
+        format!("runs/{run}/events"),
+        format!("runs/{run}/stream"),
+        format!("deployments/{deployment}"),
+        format!("deployments/{deployment}/runs"),
+    ] {
+        assert_eq!(
+            problem(other.get(&format!("/api/v1/{path}")).await).await,
+            missing,
+            "{path}"
+        );
+    }
+    assert_eq!(
+        problem(
+            other
+                .post(&format!("/api/v1/runs/{run}/resume"), &json!({}))
+                .await
+        )
+        .await,
+        missing
+    );
+    assert_eq!(
+        problem(
+            other
+                .delete(&format!("/api/v1/deployments/{deployment}?force=true"))
+                .await
+        )
+        .await,
+        missing
+    );
+    assert_eq!(
+        json(demo.get("/api/v1/deployments").await, 200).await[0]["name"],
+        "shop"
+    );
+}
+
+#[tokio::test]
+async fn a_template_with_errors_starts_nothing_and_says_where() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let template = "heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Nova::Serve}\n";
+    let body = json!({"name": "shop", "template": template});
+    let response = browser.post("/api/v1/deployments", &body).await;
+    let refused: api::Problem = response.json().await.unwrap();
+    assert_eq!(
+        (refused.status, refused.code.as_str()),
+        (422, "template-refused")
+    );
+    assert_eq!(refused.line, Some(3));
+    assert!(!refused.diagnostics.is_empty());
+    assert_eq!(
+        json(browser.get("/api/v1/deployments").await, 200).await,
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn without_a_websocket_the_stream_says_so() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let (_, run) = deploy(&browser, "shop").await;
+    let plain = browser.get(&format!("/api/v1/runs/{run}/stream")).await;
+    assert_eq!(problem(plain).await, (422, "invalid-request".into()));
+    let url = format!(
+        "{}/api/v1/runs/{run}/stream",
+        browser.base.replace("http", "ws")
+    );
+    match tokio_tungstenite::connect_async(url).await {
+        Err(tungstenite::Error::Http(response)) => assert_eq!(response.status(), 401),
+        other => panic!("a stranger got {other:?}"),
+    }
+}
