@@ -1,1 +1,275 @@
-//! To come.
+//! A README as elements: a small part of Markdown, and never any HTML of its author's.
+//!
+//! Headings, paragraphs, lists, tables, code, links to `http(s)`, emphasis. What is not understood shows as the
+//! text that it is. The text becomes a tree first ([`parse`], pure), then elements: nothing is ever put into the
+//! page as markup.
+
+use leptos::prelude::*;
+
+/// A block of text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// `#` to `######`.
+    Heading(usize, Vec<Span>),
+    /// Lines of text.
+    Paragraph(Vec<Span>),
+    /// `-` or `*`; or numbers.
+    List {
+        /// By numbers.
+        ordered: bool,
+        /// An item each.
+        items: Vec<Vec<Span>>,
+    },
+    /// Between fences.
+    Code(String),
+    /// Head, then rows of cells.
+    Table(Vec<Vec<Vec<Span>>>),
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Span {
+    /// As it is.
+    Text(String),
+    /// Between backticks.
+    Code(String),
+    /// Between `**`.
+    Strong(String),
+    /// Between `*` or `_`.
+    Emphasis(String),
+    /// Text and address.
+    Link(String, String),
+}
+
+/// Text to blocks.
+pub fn parse(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            continue;
+        }
+        if let Some(fence) = ["```", "~~~"].into_iter().find(|fence| trimmed.starts_with(fence)) {
+            let code: Vec<&str> = lines.by_ref().take_while(|line| !line.trim().starts_with(fence)).collect();
+            blocks.push(Block::Code(code.join("\n")));
+        } else if let Some((level, title)) = heading(trimmed) {
+            blocks.push(Block::Heading(level, spans(title)));
+        } else if let Some((ordered, first)) = item(trimmed) {
+            let mut items = vec![first.to_owned()];
+            while let Some(next) = lines.next_if(|line| !line.trim().is_empty() && heading(line.trim()).is_none()) {
+                match item(next.trim()) {
+                    Some((_, text)) => items.push(text.to_owned()),
+                    // A line that goes on with the item before.
+                    None => {
+                        if let Some(last) = items.last_mut() {
+                            last.push(' ');
+                            last.push_str(next.trim());
+                        }
+                    }
+                }
+            }
+            blocks.push(Block::List { ordered, items: items.iter().map(|item| spans(item)).collect() });
+        } else if trimmed.starts_with('|') {
+            let mut rows = vec![cells(trimmed)];
+            while let Some(next) = lines.next_if(|line| line.trim().starts_with('|')) {
+                let is_rule = next.trim().chars().all(|letter| matches!(letter, '|' | '-' | ':' | ' '));
+                if !is_rule {
+                    rows.push(cells(next.trim()));
+                }
+            }
+            blocks.push(Block::Table(rows));
+        } else {
+            let mut paragraph = trimmed.to_owned();
+            while let Some(next) = lines.next_if(|line| {
+                let line = line.trim();
+                !line.is_empty() && heading(line).is_none() && item(line).is_none() && !line.starts_with("```") && !line.starts_with('|')
+            }) {
+                paragraph.push(' ');
+                paragraph.push_str(next.trim());
+            }
+            blocks.push(Block::Paragraph(spans(&paragraph)));
+        }
+    }
+    blocks
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let title = line.get(level..)?;
+    ((1..=6).contains(&level) && title.starts_with(' ')).then(|| (level, title.trim().trim_end_matches('#').trim()))
+}
+
+fn item(line: &str) -> Option<(bool, &str)> {
+    if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).or_else(|| line.strip_prefix("+ ")) {
+        return Some((false, text.trim()));
+    }
+    let (number, text) = line.split_once(". ")?;
+    (!number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| (true, text.trim()))
+}
+
+fn cells(line: &str) -> Vec<Vec<Span>> {
+    line.trim_matches('|').split('|').map(|cell| spans(cell.trim())).collect()
+}
+
+fn spans(text: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        if let Some((span, after)) = special(rest) {
+            if !plain.is_empty() {
+                found.push(Span::Text(std::mem::take(&mut plain)));
+            }
+            found.push(span);
+            rest = after;
+        } else {
+            plain.push(letter);
+            rest = &rest[letter.len_utf8()..];
+            // Within a word `_` and `*` are letters like others.
+            while let Some(next) = rest.chars().next().filter(|next| letter.is_alphanumeric() && *next == '_') {
+                plain.push(next);
+                rest = &rest[1..];
+            }
+        }
+    }
+    if !plain.is_empty() {
+        found.push(Span::Text(plain));
+    }
+    found
+}
+
+/// A span at the very beginning, and what follows it.
+fn special(text: &str) -> Option<(Span, &str)> {
+    let between = |mark: &str| {
+        let (inside, after) = text.strip_prefix(mark)?.split_once(mark)?;
+        (!inside.is_empty() && !inside.starts_with(' ') && !inside.ends_with(' ')).then(|| (inside.to_owned(), after))
+    };
+    if let Some((inside, after)) = between("`") {
+        return Some((Span::Code(inside), after));
+    }
+    if let Some((inside, after)) = between("**") {
+        return Some((Span::Strong(inside), after));
+    }
+    if let Some((inside, after)) = between("*").or_else(|| between("_")) {
+        return Some((Span::Emphasis(inside), after));
+    }
+    let (title, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (address, after) = rest.split_once(')')?;
+    // Only these lead somewhere; others, `javascript:` for one, stay text.
+    let leads = address.starts_with("https://") || address.starts_with("http://");
+    (leads && !title.contains('[')).then(|| (Span::Link(title.to_owned(), address.to_owned()), after))
+}
+
+/// Markdown, shown.
+#[component]
+pub fn Markdown(
+    /// The text.
+    #[prop(into)]
+    text: String,
+) -> impl IntoView {
+    view! { <div class="markdown">{parse(&text).into_iter().map(block_view).collect_view()}</div> }
+}
+
+fn block_view(block: Block) -> AnyView {
+    match block {
+        // The page has its own first heading.
+        Block::Heading(1, spans) => view! { <h2>{spans_view(spans)}</h2> }.into_any(),
+        Block::Heading(2, spans) => view! { <h3>{spans_view(spans)}</h3> }.into_any(),
+        Block::Heading(_, spans) => view! { <h4>{spans_view(spans)}</h4> }.into_any(),
+        Block::Paragraph(spans) => view! { <p>{spans_view(spans)}</p> }.into_any(),
+        Block::Code(code) => view! { <pre><code>{code}</code></pre> }.into_any(),
+        Block::List { ordered, items } => {
+            let items = items.into_iter().map(|item| view! { <li>{spans_view(item)}</li> }).collect_view();
+            if ordered { view! { <ol>{items}</ol> }.into_any() } else { view! { <ul>{items}</ul> }.into_any() }
+        }
+        Block::Table(rows) => {
+            let mut rows = rows.into_iter();
+            let head = rows.next().unwrap_or_default();
+            view! {
+                <table>
+                    <thead><tr>{head.into_iter().map(|cell| view! { <th scope="col">{spans_view(cell)}</th> }).collect_view()}</tr></thead>
+                    <tbody>
+                        {rows.map(|row| view! {
+                            <tr>{row.into_iter().map(|cell| view! { <td>{spans_view(cell)}</td> }).collect_view()}</tr>
+                        }).collect_view()}
+                    </tbody>
+                </table>
+            }
+            .into_any()
+        }
+    }
+}
+
+fn spans_view(spans: Vec<Span>) -> AnyView {
+    spans
+        .into_iter()
+        .map(|span| match span {
+            Span::Text(text) => text.into_any(),
+            Span::Code(text) => view! { <code>{text}</code> }.into_any(),
+            Span::Strong(text) => view! { <strong>{text}</strong> }.into_any(),
+            Span::Emphasis(text) => view! { <em>{text}</em> }.into_any(),
+            Span::Link(text, address) => {
+                view! { <a href=address target="_blank" rel="external noopener noreferrer">{text}</a> }.into_any()
+            }
+        })
+        .collect_view()
+        .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Span {
+        Span::Text(text.to_owned())
+    }
+
+    #[test]
+    fn blocks_are_told_apart() {
+        let blocks = parse("# nginx\n\nA web\nserver.\n\n- one\n- two\n  more\n1. first\n\n```yaml\na: 1\n```\n");
+        assert_eq!(
+            blocks,
+            [
+                Block::Heading(1, vec![text("nginx")]),
+                Block::Paragraph(vec![text("A web server.")]),
+                Block::List { ordered: false, items: vec![vec![text("one")], vec![text("two more")], vec![text("first")]] },
+                Block::Code(String::from("a: 1")),
+            ]
+        );
+    }
+
+    #[test]
+    fn tables_have_cells() {
+        let blocks = parse("| name | what |\n| --- | :-: |\n| `a` | b |");
+        let row = |one: Span, other: Span| vec![vec![one], vec![other]];
+        assert_eq!(blocks, [Block::Table(vec![row(text("name"), text("what")), row(Span::Code("a".into()), text("b"))])]);
+    }
+
+    #[test]
+    fn spans_nest_not_but_stand_in_a_row() {
+        assert_eq!(
+            spans("see `a_b` and **this** or [docs](https://nginx.org/)."),
+            [
+                text("see "),
+                Span::Code("a_b".into()),
+                text(" and "),
+                Span::Strong("this".into()),
+                text(" or "),
+                Span::Link("docs".into(), "https://nginx.org/".into()),
+                text("."),
+            ]
+        );
+        assert_eq!(spans("listen_port and page_text"), [text("listen_port and page_text")]);
+        assert_eq!(spans("2 * 3 * 4"), [text("2 * 3 * 4")]);
+    }
+
+    #[test]
+    fn markup_and_dangerous_addresses_stay_text() {
+        assert_eq!(spans("<img src=x onerror=y>"), [text("<img src=x onerror=y>")]);
+        assert_eq!(spans("[x](javascript:alert(1))"), [text("[x](javascript:alert(1))")]);
+        for torn in ["**", "`", "[", "[a](", "```", "|", "#", "- "] {
+            parse(torn);
+        }
+    }
+}

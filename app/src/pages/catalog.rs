@@ -1,9 +1,137 @@
-//! To come.
+//! The service catalogue: what can be dropped on a server.
 
 use leptos::prelude::*;
+use leptos_meta::Title;
+use topology::catalog::CatalogItem;
 
-/// To come.
+use crate::{
+    browser, client,
+    frame::{Crumb, use_frame},
+    load::Load,
+    ui::{Empty, Icon, skeleton},
+};
+
+/// All items, by category.
 #[component]
 pub fn CatalogPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    use_frame().crumbs(|| vec![Crumb::here("Catalogue")]);
+    let items = Load::new(client::catalog);
+    let query = RwSignal::new(String::new());
+    let category = RwSignal::new(None::<String>);
+    let list = items.view(
+        || skeleton::cards(6),
+        move |items: Vec<CatalogItem>| {
+            if items.is_empty() {
+                return view! {
+                    <Empty
+                        icon="blocks" title="The catalogue is empty"
+                        text="An item is an Ansible role with a small manifest. Put one into the server's catalogue folder, or send it as tar.gz to POST /api/v1/catalog."
+                    />
+                }
+                .into_any();
+            }
+            view! { <Cards items query category /> }.into_any()
+        },
+    );
+    view! {
+        <Title text="Catalogue" />
+        <div class="page">
+            <header class="page-head">
+                <div>
+                    <h1>"Catalogue"</h1>
+                    <p>"Software for your servers: Ansible roles, installed over SSH, without an agent."</p>
+                </div>
+            </header>
+            {list}
+        </div>
+    }
+}
+
+#[component]
+fn Cards(items: Vec<CatalogItem>, query: RwSignal<String>, category: RwSignal<Option<String>>) -> impl IntoView {
+    let mut categories: Vec<String> = items.iter().map(|item| item.category.clone()).collect();
+    categories.sort();
+    categories.dedup();
+    let items = StoredValue::new(items);
+    let shown = move || {
+        let (query, category) = (query.get().to_lowercase(), category.get());
+        items.with_value(|items| {
+            items
+                .iter()
+                .filter(|item| category.as_ref().is_none_or(|category| item.category == *category))
+                .filter(|item| {
+                    [&item.name, &item.title, &item.summary, &item.category].iter().any(|text| text.to_lowercase().contains(&query))
+                })
+                .cloned()
+                .collect::<Vec<_>>()
+        })
+    };
+    let chips = categories
+        .into_iter()
+        .map(|name| {
+            let own = name.clone();
+            let is_on = move || category.with(|category| category.as_ref() == Some(&own));
+            let pressed = is_on.clone();
+            let label = name.clone();
+            view! {
+                <button
+                    type="button" class="button" data-look="ghost" data-size="small" aria-pressed=move || pressed().to_string()
+                    on:click=move |_| category.set((!is_on()).then(|| name.clone()))
+                >
+                    {label}
+                </button>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="page-tools">
+            <label class="search">
+                <Icon name="search" />
+                <input
+                    class="input" type="search" aria-label="Search the catalogue" placeholder="Search" prop:value=move || query.get()
+                    on:input=move |event| query.set(event_target_value(&event))
+                />
+            </label>
+            {chips}
+        </div>
+        <div class="cards">
+            <For each=shown key=|item| item.name.clone() let:item>
+                <article class="card" data-item=item.name.clone()>
+                    <div class="card-head">
+                        <ItemIcon icon=item.icon.clone() />
+                        <div class="grow">
+                            <h2 class="card-title">
+                                <a class="card-link" href=format!("/catalog/{}", browser::encode(&item.name))>{item.title.clone()}</a>
+                            </h2>
+                            <p class="meta">{item.category.clone()}</p>
+                        </div>
+                        <span class="pill">{item.version.clone()}</span>
+                    </div>
+                    <p class="card-text">{item.summary.clone()}</p>
+                    <div class="card-foot">
+                        {(!item.requires.is_empty()).then(|| view! { <span class="pill">"connects"</span> })}
+                        {item.tested.iter().map(|image| view! { <span class="pill">{format!("tested on {image}")}</span> }).collect_view()}
+                    </div>
+                </article>
+            </For>
+        </div>
+        {move || shown().is_empty().then(|| view! { <p class="table-none">"Nothing of that name."</p> })}
+    }
+}
+
+/// An item's own picture. It goes in as an image, so that whatever its author wrote stays a picture.
+#[component]
+pub fn ItemIcon(
+    /// SVG text.
+    icon: String,
+    /// `large` on the item's page.
+    #[prop(default = "small")]
+    size: &'static str,
+) -> impl IntoView {
+    let picture = if icon.trim().is_empty() {
+        view! { <Icon name="box" /> }.into_any()
+    } else {
+        view! { <img alt="" src=format!("data:image/svg+xml,{}", browser::encode(&icon)) /> }.into_any()
+    };
+    view! { <span class="item-icon" data-size=size>{picture}</span> }
 }

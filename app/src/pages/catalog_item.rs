@@ -1,9 +1,219 @@
-//! To come.
+//! One catalogue item: what it does, what it takes and gives, what it connects with.
+
+mod add;
 
 use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+use serde_json::Value;
+use topology::{
+    catalog::CatalogItem,
+    types::{Constraint, Property, PropertyKind},
+};
 
-/// To come.
+use self::add::AddToDesign;
+use super::catalog::ItemIcon;
+use crate::{
+    client,
+    frame::{Crumb, use_frame},
+    load::Load,
+    markdown::Markdown,
+    session::use_session,
+    ui::{Icon, skeleton},
+};
+
+/// The page of `/catalog/:item`.
 #[component]
 pub fn CatalogItemPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    let params = use_params_map();
+    let name = Memo::new(move |_| params.with(|params| params.get("item")).unwrap_or_default());
+    let item = Load::new(move || {
+        let name = name.get();
+        async move { client::catalog_item(&name).await }
+    });
+    let title = move || item.with(|item| item.map(|item| item.title.clone())).unwrap_or_else(|| name.get());
+    use_frame().crumbs(move || vec![Crumb::link("Catalogue", "/catalog"), Crumb::here(title())]);
+    let body = item.view(|| skeleton::rows(8), |item: CatalogItem| view! { <Body item /> });
+    view! {
+        <Title text=title />
+        <div class="page">{body}</div>
+    }
+}
+
+#[component]
+fn Body(item: CatalogItem) -> impl IntoView {
+    let session = use_session();
+    let adding = RwSignal::new(false);
+    let fact = |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
+    let listens = item.listens.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect::<Vec<_>>().join(", ");
+    let name = item.name.clone();
+    view! {
+        <header class="item-head">
+            <ItemIcon icon=item.icon.clone() size="large" />
+            <div class="grow">
+                <h1>{item.title.clone()}</h1>
+                <p class="quiet">{item.summary.clone()}</p>
+            </div>
+            <button
+                type="button" class="button" data-look="primary" disabled=move || !session.can_change() on:click=move |_| adding.set(true)
+            >
+                <Icon name="plus" />
+                "Add to design"
+            </button>
+        </header>
+        <div class="item-columns">
+            <div>
+                {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=item.readme.clone() /> })}
+                <Inputs inputs=item.inputs.clone() />
+                <Outputs item=item.clone() />
+                <Relations item=item.clone() />
+            </div>
+            <dl class="facts">
+                {fact("Version", item.version.clone())}
+                {fact("Category", item.category.clone())}
+                {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}
+                {(!listens.is_empty()).then(|| fact("Listens on", listens))}
+                {(!item.tested.is_empty()).then(|| view! {
+                    <div>
+                        <dt>"Tested on"</dt>
+                        <dd class="pills">{item.tested.iter().map(|image| view! { <span class="pill">{image.clone()}</span> }).collect_view()}</dd>
+                    </div>
+                })}
+            </dl>
+        </div>
+        <AddToDesign name open=adding />
+    }
+}
+
+#[component]
+fn Inputs(inputs: Vec<Property>) -> impl IntoView {
+    (!inputs.is_empty()).then(|| {
+        let rows = inputs
+            .into_iter()
+            .map(|input| {
+                let default = match (&input.default, input.required, input.secret) {
+                    (_, _, true) => String::from("secret"),
+                    (Some(value), _, _) => plain(value),
+                    (None, true, _) => String::from("required"),
+                    (None, false, _) => String::new(),
+                };
+                view! {
+                    <tr>
+                        <td><code>{input.name.clone()}</code></td>
+                        <td class="quiet">{kind_word(&input.kind)}</td>
+                        <td><code>{default}</code></td>
+                        <td>
+                            {input.summary.clone()}
+                            {choices(&input).map(|choices| view! { <p class="meta">{choices}</p> })}
+                        </td>
+                    </tr>
+                }
+            })
+            .collect_view();
+        view! {
+            <section class="section" aria-label="Inputs">
+                <h2>"Inputs"</h2>
+                <div class="table">
+                    <table>
+                        <thead>
+                            <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"Default"</th><th scope="col">"Meaning"</th></tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </section>
+        }
+    })
+}
+
+fn kind_word(kind: &PropertyKind) -> &'static str {
+    match kind {
+        PropertyKind::String => "text",
+        PropertyKind::Integer => "whole number",
+        PropertyKind::Number => "number",
+        PropertyKind::Boolean => "true or false",
+        PropertyKind::List { .. } => "list",
+        PropertyKind::Map { .. } => "map",
+        PropertyKind::Any => "anything",
+    }
+}
+
+fn choices(input: &Property) -> Option<String> {
+    input.constraints.iter().find_map(|constraint| match constraint {
+        Constraint::AllowedValues(values) => {
+            Some(format!("One of {}.", values.iter().map(plain).collect::<Vec<_>>().join(", ")))
+        }
+        _ => None,
+    })
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[component]
+fn Outputs(item: CatalogItem) -> impl IntoView {
+    (!item.outputs.is_empty()).then(|| {
+        let rows = item
+            .outputs
+            .into_iter()
+            .map(|output| view! { <tr><td><code>{output.name}</code></td><td><code>{output.value}</code></td></tr> })
+            .collect_view();
+        view! {
+            <section class="section" aria-label="Outputs">
+                <h2>"Outputs"</h2>
+                <div class="table">
+                    <table>
+                        <thead><tr><th scope="col">"Name"</th><th scope="col">"Value"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            </section>
+        }
+    })
+}
+
+/// What it needs on the left, what it offers on the right.
+#[component]
+fn Relations(item: CatalogItem) -> impl IntoView {
+    if item.requires.is_empty() && item.provides.is_empty() {
+        return None;
+    }
+    let needs = item
+        .requires
+        .iter()
+        .map(|need| {
+            let many = match (need.min, need.max) {
+                (0, None) => String::from("any number"),
+                (min, None) => format!("{min} or more"),
+                (min, Some(max)) if min == max => format!("{min}"),
+                (min, Some(max)) => format!("{min} to {max}"),
+            };
+            view! {
+                <div class="relation">
+                    <span class="pill">{need.name.clone()}</span>
+                    <span class="relation-line" aria-hidden="true"></span>
+                    <span>"needs "{many}" that offer "<code>{need.capability.clone()}</code></span>
+                    <span class="meta">{need.summary.clone()}</span>
+                </div>
+            }
+        })
+        .collect_view();
+    let offers = item
+        .provides
+        .iter()
+        .map(|offer| view! {
+            <div class="relation">
+                <span class="pill">{offer.name.clone()}</span>
+                <span class="relation-line" aria-hidden="true"></span>
+                <span>"offered on the port in "<code>{offer.port.clone()}</code></span>
+            </div>
+        })
+        .collect_view();
+    Some(view! {
+        <section class="section" aria-label="Relations">
+            <h2>"Relations"</h2>
+            <div class="panel">{needs}{offers}</div>
+        </section>
+    })
 }

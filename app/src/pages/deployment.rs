@@ -1,9 +1,316 @@
-//! To come.
+//! One deployment: what it offers, what it consists of, what was done to it.
 
+pub mod undeploy;
+
+use api::{Deployment, DeploymentState, OutputValue, ResourceState, Run};
 use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+use serde_json::Value;
 
-/// To come.
+use crate::{
+    client::{self, Force},
+    designer::board::Board,
+    frame::{Crumb, use_frame},
+    load::{Load, Loaded},
+    run::kind_title,
+    session::use_session,
+    time::{self, Ago},
+    ui::{Command, CopyButton, Icon, StateBadge, skeleton, use_palette},
+};
+
+/// The page of `/deployments/:id`.
 #[component]
 pub fn DeploymentPage() -> impl IntoView {
-    view! { <div class="page"></div> }
+    let params = use_params_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
+    let deployment = Load::new(move || {
+        let id = id.get();
+        async move { client::deployment(&id).await }
+    });
+    let runs = Load::new(move || {
+        let id = id.get();
+        async move { client::runs(&id).await }
+    });
+    refresh_while_busy(deployment, runs);
+    let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
+    use_frame().crumbs(move || {
+        vec![Crumb::link("Deployments", "/deployments"), Crumb::here(name().unwrap_or_else(|| String::from("Deployment")))]
+    });
+    let ask = undeploy::asker();
+    use_palette().register(vec![Command::new("Deployment", "trash-2", "Undeploy", move || {
+        if let Some(deployment) = deployment.peek() {
+            ask.run((deployment, Force::No));
+        }
+    })]);
+    let body = deployment.view(
+        || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any(),
+        move |it: Deployment| view! { <Body it runs /> },
+    );
+    view! {
+        <Title text=move || name().unwrap_or_else(|| String::from("Deployment")) />
+        {body}
+    }
+}
+
+/// A run changes what this page shows; it asks again every few seconds until the run has ended.
+fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
+    let busy = Memo::new(move |_| deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy)));
+    Effect::new(move |_| {
+        if !busy.get() {
+            return;
+        }
+        let tick = set_interval_with_handle(
+            move || {
+                deployment.reload();
+                runs.reload();
+            },
+            std::time::Duration::from_secs(4),
+        );
+        on_cleanup(move || {
+            if let Ok(tick) = tick {
+                tick.clear();
+            }
+        });
+    });
+}
+
+#[component]
+fn Body(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
+    let outputs: Vec<(String, OutputValue)> = it.outputs.clone().into_iter().collect();
+    let design = it.design.clone().zip(it.design_version).map(|(id, version)| {
+        view! { <a class="link" href=format!("/designs/{id}")>{format!("Design v{version}")}</a> }
+    });
+    let (state, name, author, updated) = (it.state, it.name.clone(), it.author.clone(), it.updated.clone());
+    view! {
+        <div class="page">
+            <header class="page-head">
+                <div>
+                    <h1>{name}</h1>
+                    <p class="deployment-line">
+                        <StateBadge state />
+                        <span>"by "{author}</span>
+                        <span>"updated "<Ago time=updated /></span>
+                        {design}
+                    </p>
+                </div>
+                <Actions it=it.clone() runs />
+            </header>
+            <Outputs outputs />
+            <Drawing it=it.clone() />
+            <Resources it />
+            <Runs runs />
+        </div>
+    }
+}
+
+#[component]
+fn Actions(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
+    let session = use_session();
+    let locked = move || !session.can_change();
+    let undeploy = undeploy::asker();
+    let state = it.state;
+    let plan = it.design.as_ref().map(|design| format!("/designs/{design}/plan?deployment={}", it.id));
+    let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
+    let stored = StoredValue::new(it);
+    // What an undeploy could not remove may be forced.
+    let after_failed_undeploy = move || {
+        state == DeploymentState::Failed
+            && runs.with(|runs| {
+                runs.and_then(|runs| runs.iter().max_by(|one, other| one.created.cmp(&other.created)))
+                    .is_some_and(|run| run.kind == api::RunKind::Undeploy)
+            })
+    };
+    let exists = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
+    view! {
+        <div class="page-actions">
+            {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
+                <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
+            })}
+            {exists.then_some(plan).flatten().map(|plan| view! { <a class="button" href=plan><Icon name="pencil" />"Plan an update"</a> })}
+            {exists.then(|| view! {
+                <button
+                    type="button" class="button" data-look="danger-quiet" disabled=locked
+                    on:click=move |_| undeploy.run((stored.get_value(), Force::No))
+                >
+                    <Icon name="trash-2" />
+                    "Undeploy"
+                </button>
+            })}
+            {move || after_failed_undeploy().then(|| view! {
+                <button
+                    type="button" class="button" data-look="danger" disabled=locked
+                    on:click=move |_| undeploy.run((stored.get_value(), Force::Yes))
+                >
+                    "Force undeploy"
+                </button>
+            })}
+        </div>
+    }
+}
+
+#[component]
+fn Outputs(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
+    (!outputs.is_empty()).then(|| {
+        let rows = outputs
+            .into_iter()
+            .map(|(name, output)| {
+                let value = match (output.value, output.error) {
+                    (Some(value), _) => value_view(value, &name),
+                    (None, Some(error)) => view! { <span class="quiet">{error}</span> }.into_any(),
+                    (None, None) => view! { <span class="quiet">"Not known yet"</span> }.into_any(),
+                };
+                view! {
+                    <div class="output" data-output=name.clone()>
+                        <dt>{name.clone()}{output.description.map(|text| view! { <span class="meta">{text}</span> })}</dt>
+                        <dd>{value}</dd>
+                    </div>
+                }
+            })
+            .collect_view();
+        view! {
+            <section class="section" aria-label="Outputs">
+                <h2>"Outputs"</h2>
+                <dl class="panel outputs">{rows}</dl>
+            </section>
+        }
+    })
+}
+
+/// An address can be opened, everything can be copied.
+fn value_view(value: Value, name: &str) -> AnyView {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    // Only these: `javascript:` in an output must stay text.
+    let is_address = text.starts_with("http://") || text.starts_with("https://");
+    let shown = if is_address {
+        view! {
+            <a class="link mono" href=text.clone() target="_blank" rel="external noopener noreferrer">
+                {text.clone()}
+                <Icon name="external-link" />
+            </a>
+        }
+        .into_any()
+    } else {
+        view! { <code>{text.clone()}</code> }.into_any()
+    };
+    view! {
+        {shown}
+        <CopyButton text label=format!("Copy {name}") />
+    }
+    .into_any()
+}
+
+#[component]
+fn Drawing(it: Deployment) -> impl IntoView {
+    (!it.template.is_empty()).then(|| {
+        let states = it.resources.iter().map(|resource| (resource.name.clone(), word(resource.state).to_owned())).collect();
+        let states = RwSignal::new(states);
+        let selected = RwSignal::new(None::<String>);
+        let (template, layout) = (RwSignal::new(it.template), RwSignal::new(it.layout));
+        view! {
+            <section class="section" aria-label="Drawing">
+                <h2>"Drawing"</h2>
+                <div class="panel deployment-board">
+                    <Board template layout states selected />
+                </div>
+            </section>
+        }
+    })
+}
+
+/// A resource's state as the state of a step, which the canvas knows.
+fn word(state: ResourceState) -> &'static str {
+    match state {
+        ResourceState::Creating | ResourceState::Updating | ResourceState::Deleting => "running",
+        ResourceState::Ready => "succeeded",
+        ResourceState::Deleted => "skipped",
+        ResourceState::Failed => "failed",
+    }
+}
+
+#[component]
+fn Resources(it: Deployment) -> impl IntoView {
+    let count = it.resources.len();
+    let rows = it
+        .resources
+        .into_iter()
+        .map(|resource| {
+            let id = resource.physical_id.map(|id| view! {
+                <span class="id-cell"><code class="id">{id.clone()}</code><CopyButton text=id label=format!("Copy the id of {}", resource.name) /></span>
+            });
+            view! {
+                <tr data-resource=resource.name.clone()>
+                    <td>
+                        {resource.name.clone()}
+                        {resource.derived.then(|| view! { " "<span class="pill" data-tone="derived">"added for you"</span> })}
+                    </td>
+                    <td class="quiet">{resource.resource_type}</td>
+                    <td class="fit"><StateBadge state=resource.state /></td>
+                    <td>{id}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="section" aria-label="Resources">
+            <div class="section-head"><h2>"Resources"</h2><span class="meta">{count}</span></div>
+            {if count == 0 {
+                view! { <p class="quiet">"Nothing of this deployment is in the cloud."</p> }.into_any()
+            } else {
+                view! {
+                    <div class="table">
+                        <table>
+                            <thead>
+                                <tr><th scope="col">"Name"</th><th scope="col">"Type"</th><th scope="col">"State"</th><th scope="col">"Id in the cloud"</th></tr>
+                            </thead>
+                            <tbody>{rows}</tbody>
+                        </table>
+                    </div>
+                }
+                .into_any()
+            }}
+        </section>
+    }
+}
+
+#[component]
+fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
+    let table = move || match runs.state() {
+        Loaded::Ready(mut runs) => {
+            runs.sort_by(|one, other| other.created.cmp(&one.created));
+            let rows = runs
+                .into_iter()
+                .map(|run| {
+                    let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
+                    view! {
+                        <tr data-link>
+                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{kind_title(run.kind)}</a></td>
+                            <td class="fit"><StateBadge state=run.state /></td>
+                            <td class="fit quiet"><Ago time=run.created /></td>
+                            <td class="fit quiet">{took}</td>
+                            <td class="fit quiet">{run.author}</td>
+                            <td class="quiet">{run.reason}</td>
+                        </tr>
+                    }
+                })
+                .collect_view();
+            view! {
+                <div class="table">
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">"Run"</th><th scope="col">"State"</th><th scope="col">"Started"</th>
+                                <th scope="col">"Took"</th><th scope="col">"By"</th><th scope="col">"Reason"</th>
+                            </tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            }
+            .into_any()
+        }
+        Loaded::Loading => skeleton::rows(2),
+        Loaded::Failed(problem) => view! { <crate::ui::ProblemCard problem retry=Callback::new(move |()| runs.reload()) /> }.into_any(),
+    };
+    view! { <section class="section" aria-label="Runs"><h2>"Runs"</h2>{table}</section> }
 }

@@ -1,0 +1,142 @@
+//! Putting an item into a design: choose the design, and the server in it.
+
+use api::{Design, DesignRequest, Problem};
+use leptos::{ev::SubmitEvent, prelude::*};
+use leptos_router::hooks::use_navigate;
+use serde_json::json;
+use topology::document::{Document, Edit};
+
+use crate::{
+    client,
+    load::Load,
+    ui::{Modal, ProblemNote, skeleton},
+};
+
+/// The dialog.
+#[component]
+pub fn AddToDesign(
+    /// The item's.
+    name: String,
+    /// Whether it is open.
+    open: RwSignal<bool>,
+) -> impl IntoView {
+    view! {
+        <Modal open title="Add to design">
+            <Form name=name.clone() open />
+        </Modal>
+    }
+}
+
+#[component]
+fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
+    let navigate = StoredValue::new_local(use_navigate());
+    let designs = Load::new(client::designs);
+    let chosen = RwSignal::new(String::new());
+    let host = RwSignal::new(String::new());
+    let problem = RwSignal::new(None::<Problem>);
+    // The first design is chosen until a person chooses.
+    let design_id = Memo::new(move |_| {
+        let chosen = chosen.get();
+        if chosen.is_empty() { designs.with(|all| all?.first().map(|it| it.id.clone())) } else { Some(chosen) }
+    });
+    let design = Load::new(move || {
+        let id = design_id.get();
+        async move {
+            match id {
+                Some(id) => client::design(&id).await,
+                // There is none to ask for yet.
+                None => std::future::pending().await,
+            }
+        }
+    });
+    let servers = move || design.with(|design| design.map(servers_of).unwrap_or_default());
+    let item = StoredValue::new(name);
+    let submit = move |event: SubmitEvent| {
+        event.prevent_default();
+        let Some(design) = design.peek() else { return };
+        let chosen = host.get_untracked();
+        let server = if chosen.is_empty() { untrack(servers).into_iter().next() } else { Some(chosen) };
+        leptos::task::spawn_local(async move {
+            match put(&design, &item.get_value(), server.as_deref()).await {
+                Ok(()) => {
+                    open.try_set(false);
+                    navigate.try_with_value(|navigate| navigate(&format!("/designs/{}", design.id), Default::default()));
+                }
+                Err(refused) => {
+                    problem.try_set(Some(refused));
+                }
+            }
+        });
+    };
+    let form = move |all: Vec<api::DesignSummary>| {
+        if all.is_empty() {
+            return view! { <p>"There is no design yet. "<a class="link" href="/designs">"Make one first"</a>"."</p> }.into_any();
+        }
+        view! {
+            <form class="dialog-form" on:submit=submit>
+                <div class="field">
+                    <label for="add-design">"Design"</label>
+                    <select
+                        class="input" id="add-design" prop:value=move || design_id.get().unwrap_or_default()
+                        on:change=move |event| { chosen.set(event_target_value(&event)); host.set(String::new()) }
+                    >
+                        {all.into_iter().map(|it| view! { <option value=it.id>{it.name}</option> }).collect_view()}
+                    </select>
+                </div>
+                <div class="field">
+                    <label for="add-host">"Server"</label>
+                    <select class="input" id="add-host" on:change=move |event| host.set(event_target_value(&event))>
+                        {move || servers().into_iter().map(|name| view! { <option value=name.clone()>{name.clone()}</option> }).collect_view()}
+                    </select>
+                    {move || (design.with(|it| it.is_some()) && servers().is_empty()).then(|| view! {
+                        <p class="help">"The design has no server yet; the item will wait for one."</p>
+                    })}
+                </div>
+                <ProblemNote problem />
+                <div class="dialog-actions">
+                    <button type="button" class="button" on:click=move |_| open.set(false)>"Cancel"</button>
+                    <button type="submit" class="button" data-look="primary" disabled=move || design.with(|it| it.is_none())>"Add"</button>
+                </div>
+            </form>
+        }
+        .into_any()
+    };
+    designs.view(|| skeleton::rows(2), form)
+}
+
+fn servers_of(design: &Design) -> Vec<String> {
+    Document::parse(design.template.as_str())
+        .template()
+        .resources
+        .iter()
+        .filter(|resource| resource.resource_type == "OS::Nova::Server")
+        .map(|resource| resource.name.clone())
+        .collect()
+}
+
+async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answer<()> {
+    let document = Document::parse(design.template.as_str());
+    let taken = |name: &str| document.template().resource(name).is_some();
+    let name = std::iter::once(item.to_owned())
+        .chain((2..).map(|number| format!("{item}{number}")))
+        .find(|name| !taken(name))
+        .unwrap_or_else(|| item.to_owned());
+    let edit = Edit::AddResource {
+        name,
+        resource_type: format!("Stackloom::Catalog::{item}"),
+        properties: server.map_or_else(|| json!({}), |server| json!({"host": {"get_resource": server}})),
+    };
+    let edited = document.edit(&edit).map_err(|error| Problem {
+        title: String::from("The design could not be changed"),
+        detail: error.to_string(),
+        hint: Some(String::from("Open the design and mend it in the code view.")),
+        ..Problem::default()
+    })?;
+    let request = DesignRequest {
+        name: design.name.clone(),
+        template: edited.text().to_owned(),
+        layout: design.layout.clone(),
+        base_version: Some(design.version),
+    };
+    client::design_save(&design.id, &request).await.map(|_| ())
+}

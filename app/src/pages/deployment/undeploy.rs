@@ -1,0 +1,55 @@
+//! Undeploying, from wherever it is asked for: the question names what will go.
+
+use api::{Deployment, ResourceState};
+use leptos::prelude::*;
+use leptos_router::hooks::use_navigate;
+
+use crate::{
+    client::{self, Force},
+    ui::{Question, use_confirm, use_toasts},
+};
+
+/// Asks, starts the run, and goes to its page.
+pub fn asker() -> Callback<(Deployment, Force)> {
+    let confirm = use_confirm();
+    let toasts = use_toasts();
+    let navigate = StoredValue::new_local(use_navigate());
+    Callback::new(move |(deployment, force): (Deployment, Force)| {
+        let id = deployment.id.clone();
+        confirm.ask(question(&deployment, force), move || {
+            let id = id.clone();
+            leptos::task::spawn_local(async move {
+                match client::undeploy(&id, force).await {
+                    Ok(started) => {
+                        navigate.try_with_value(|navigate| navigate(&format!("/runs/{}", started.run), Default::default()));
+                    }
+                    Err(problem) => toasts.problem(&problem),
+                }
+            });
+        });
+    })
+}
+
+fn question(deployment: &Deployment, force: Force) -> Question {
+    let going: Vec<String> = deployment
+        .resources
+        .iter()
+        .filter(|resource| resource.state != ResourceState::Deleted)
+        .map(|resource| format!("{}  {}", resource.name, resource.resource_type))
+        .collect();
+    let mut body = vec![match going.len() {
+        0 => String::from("Everything of this deployment is removed from the cloud."),
+        1 => String::from("One resource is removed from the cloud, with all that is on it:"),
+        many => format!("{many} resources are removed from the cloud, with all that is on them:"),
+    }];
+    if force == Force::Yes {
+        body.push(String::from("Forced: what cannot be removed is left in the cloud, and the run says what that was."));
+    }
+    Question {
+        title: format!("Undeploy {}?", deployment.name),
+        body,
+        items: going,
+        action: String::from(if force == Force::Yes { "Force undeploy" } else { "Undeploy" }),
+        danger: true,
+    }
+}

@@ -1,0 +1,194 @@
+//! Colours in log lines: what terminals call SGR, and nothing else of what terminals can do.
+//!
+//! A line becomes stretches of text with a style each. Other escape sequences are dropped; a carriage
+//! return means what it does on a terminal: what comes after it stands in the place of what was before.
+
+/// A stretch of text in one style.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What it says.
+    pub text: String,
+    /// The colour's number, 0 to 15.
+    pub colour: Option<u8>,
+    /// Bold.
+    pub bold: bool,
+    /// Part of a search hit.
+    pub hit: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Style {
+    colour: Option<u8>,
+    bold: bool,
+}
+
+/// The part of a line that a terminal would show in the end.
+pub fn settled(line: &str) -> &str {
+    let line = line.trim_end_matches(['\r', '\n']);
+    line.rsplit('\r').next().unwrap_or(line)
+}
+
+/// The text without its escape sequences.
+pub fn plain(line: &str) -> String {
+    if line.contains('\u{1b}') { stretches(line).into_iter().map(|it| it.text).collect() } else { line.to_owned() }
+}
+
+/// Text and styles of a line.
+pub fn stretches(line: &str) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    let mut style = Style::default();
+    let mut rest = line;
+    while let Some(at) = rest.find('\u{1b}') {
+        push(&mut found, &rest[..at], style);
+        rest = &rest[at + 1..];
+        let Some(body) = rest.strip_prefix('[') else {
+            // Two-character sequences; an operating system command runs to its bell.
+            rest = match rest.strip_prefix(']') {
+                Some(command) => command.split_once('\u{7}').map_or("", |(_, after)| after),
+                None => rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or(""),
+            };
+            continue;
+        };
+        // Parameters, then one letter.
+        let end = body.find(|letter: char| ('@'..='~').contains(&letter)).unwrap_or(body.len());
+        if body[end..].starts_with('m') {
+            style = restyled(style, &body[..end]);
+        }
+        rest = body.get(end + 1..).unwrap_or("");
+    }
+    push(&mut found, rest, style);
+    found
+}
+
+fn push(found: &mut Vec<Stretch>, text: &str, style: Style) {
+    if !text.is_empty() {
+        found.push(Stretch { text: text.to_owned(), colour: style.colour, bold: style.bold, hit: false });
+    }
+}
+
+fn restyled(mut style: Style, codes: &str) -> Style {
+    let mut codes = codes.split(';').map(|code| code.parse::<u8>().unwrap_or(0));
+    while let Some(code) = codes.next() {
+        match code {
+            0 => style = Style::default(),
+            1 => style.bold = true,
+            22 => style.bold = false,
+            30..=37 => style.colour = Some(code - 30),
+            90..=97 => style.colour = Some(code - 90 + 8),
+            39 => style.colour = None,
+            // 256 colours and true colours: the first sixteen are known, the rest stays plain.
+            38 | 48 => {
+                let colour = match codes.next() {
+                    Some(5) => codes.next().filter(|colour| *colour < 16),
+                    Some(2) => {
+                        codes.by_ref().take(3).for_each(drop);
+                        None
+                    }
+                    _ => None,
+                };
+                if code == 38 {
+                    style.colour = colour;
+                }
+            }
+            _ => {}
+        }
+    }
+    style
+}
+
+/// The same with the hits of `needle` (lower case) marked.
+pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
+    if needle.is_empty() {
+        return found;
+    }
+    let whole: String = found.iter().map(|stretch| stretch.text.as_str()).collect();
+    let hits = hits(&whole, needle);
+    if hits.is_empty() {
+        return found;
+    }
+    let mut cut = Vec::new();
+    let mut start = 0;
+    for stretch in found {
+        let end = start + stretch.text.len();
+        // Where this stretch changes from hit to not, as places in the whole line.
+        let mut places: Vec<usize> = hits.iter().flat_map(|&(from, to)| [from, to]).filter(|at| (start + 1..end).contains(at)).collect();
+        places.insert(0, start);
+        places.push(end);
+        for pair in places.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            if let Some(text) = stretch.text.get(from - start..to - start)
+                && !text.is_empty()
+            {
+                let hit = hits.iter().any(|&(hit_from, hit_to)| hit_from <= from && to <= hit_to);
+                cut.push(Stretch { text: text.to_owned(), hit, ..stretch.clone() });
+            }
+        }
+        start = end;
+    }
+    cut
+}
+
+/// Where `needle` (lower case) stands in `text`, whatever the case of ASCII letters.
+pub fn hits(text: &str, needle: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = find(&text.as_bytes()[from..], needle.as_bytes()) {
+        found.push((from + at, from + at + needle.len()));
+        from += at + needle.len();
+    }
+    found
+}
+
+/// Whether `needle` (lower case) stands in `text`.
+pub fn contains(text: &str, needle: &str) -> bool {
+    find(text.as_bytes(), needle.as_bytes()).is_some()
+}
+
+fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    if needle.is_empty() {
+        return None;
+    }
+    text.windows(needle.len()).position(|window| window.iter().zip(needle).all(|(one, other)| one.to_ascii_lowercase() == *other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brief(line: &str) -> Vec<(String, Option<u8>, bool)> {
+        stretches(line).into_iter().map(|it| (it.text, it.colour, it.bold)).collect()
+    }
+
+    #[test]
+    fn colours_are_styles() {
+        assert_eq!(
+            brief("\u{1b}[0;32mok: [web]\u{1b}[0m done"),
+            [("ok: [web]".into(), Some(2), false), (" done".into(), None, false)]
+        );
+        assert_eq!(brief("\u{1b}[1;91mno\u{1b}[22m!"), [("no".into(), Some(9), true), ("!".into(), Some(9), false)]);
+        assert_eq!(brief("\u{1b}[38;5;3ma\u{1b}[38;2;1;2;3mb"), [("a".into(), Some(3), false), ("b".into(), None, false)]);
+    }
+
+    #[test]
+    fn other_sequences_are_dropped() {
+        assert_eq!(plain("\u{1b}[2K\u{1b}[1Ga\u{1b}]0;title\u{7}b\u{1b}(Bc"), "abBc");
+        assert_eq!(plain("broken \u{1b}[31"), "broken ");
+        assert_eq!(plain("broken \u{1b}"), "broken ");
+    }
+
+    #[test]
+    fn a_carriage_return_replaces() {
+        assert_eq!(settled("10 %\r50 %\r100 %"), "100 %");
+        assert_eq!(settled("text\r\n"), "text");
+    }
+
+    #[test]
+    fn hits_are_found_across_styles() {
+        let marked = with_hits(stretches("Error: \u{1b}[31mERR\u{1b}[0mor"), "error");
+        let hits: Vec<_> = marked.iter().map(|it| (it.text.as_str(), it.hit)).collect();
+        assert_eq!(hits, [("Error", true), (": ", false), ("ERR", true), ("or", true)]);
+        assert!(contains("FAILED!", "failed"));
+        assert!(!contains("x", ""));
+        assert_eq!(super::hits("äERRä", "err"), [(2, 5)]);
+    }
+}

@@ -1,0 +1,102 @@
+//! When a run fails, the reason comes first: which step, why, the lines that matter, what to do.
+
+use api::RunState;
+use leptos::prelude::*;
+
+use super::{RunView, header::ResumeButton};
+use crate::{
+    pages::deployment::undeploy,
+    ui::Icon,
+};
+
+/// How many log lines are shown.
+const LINES: usize = 6;
+
+/// The card; nothing while all goes well.
+#[component]
+pub fn CauseCard(view: RunView) -> impl IntoView {
+    let model = view.feed.model;
+    let cause = Memo::new(move |_| {
+        model.with(|model| {
+            let model = model.as_ref()?;
+            let is_bad = matches!(model.run.state, RunState::Failed | RunState::Failing | RunState::Paused);
+            is_bad.then(|| {
+                let step = model.cause().map(|step| (step.id.clone(), step.error.clone()));
+                (model.run.state, model.run.reason.clone(), step)
+            })
+        })
+    });
+    let closed = RwSignal::new(false);
+    move || {
+        let (state, reason, step) = cause.get()?;
+        if closed.get() {
+            return None;
+        }
+        let id = step.as_ref().map(|(id, _)| id.clone());
+        let error = step.and_then(|(_, error)| error).or_else(|| reason.clone()).unwrap_or_default();
+        let lines = {
+            let id = id.clone();
+            move || {
+                view.feed.log_version.track();
+                let lines = id.as_ref().and_then(|id| view.feed.log.try_with_value(|log| log.that_matter(id, LINES)))?;
+                (!lines.is_empty()).then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
+            }
+        };
+        let title = match (state, &id) {
+            (RunState::Paused, _) => String::from("The run is paused"),
+            (_, Some(id)) => format!("{id} failed"),
+            (_, None) => String::from("The run failed"),
+        };
+        let show_log = {
+            let id = id.clone();
+            move |_| {
+                view.selected.set(id.clone());
+            }
+        };
+        let log_button = id.map(|id| view! {
+            <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
+        });
+        // A run that is still failing has nothing to resume yet.
+        let buttons = state.is_final().then(|| view! { <ResumeButton view /><UndeployButton view /> });
+        let resume_paused = (state == RunState::Paused).then(|| view! { <ResumeButton view /> });
+        Some(view! {
+            <section class="cause" role="alert" data-testid="cause">
+                <Icon name="circle-x" />
+                <div class="cause-body">
+                    <h2>{title}</h2>
+                    <p class="cause-reason">{error}</p>
+                    {lines}
+                    <p class="quiet">{advice(state)}</p>
+                    <div class="cause-actions">{buttons}{resume_paused}{log_button}</div>
+                </div>
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon" aria-label="Close" on:click=move |_| closed.set(true)
+                >
+                    <Icon name="x" />
+                </button>
+            </section>
+        })
+    }
+}
+
+fn advice(state: RunState) -> &'static str {
+    match state {
+        RunState::Paused => "Your session with the cloud ended. Log in again, then resume: done steps are not walked again.",
+        RunState::Failing => "Steps that were at work may still end, and the bastion is closed. Nothing new starts.",
+        _ => "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made.",
+    }
+}
+
+#[component]
+fn UndeployButton(view: RunView) -> impl IntoView {
+    let undeploy = undeploy::asker();
+    view! {
+        <button
+            type="button" class="button" data-look="danger-quiet" disabled=move || view.deployment.with(|it| it.is_none())
+            on:click=move |_| if let Some(deployment) = view.deployment.peek() { undeploy.run((deployment, crate::client::Force::No)) }
+        >
+            <Icon name="trash-2" />
+            "Undeploy"
+        </button>
+    }
+}

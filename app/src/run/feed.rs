@@ -1,0 +1,391 @@
+//! Everything that the run page knows, kept up to date.
+//!
+//! First the run's snapshot, shown at once. Then its story so far, by pages over REST: log lines show as
+//! they come, states only when the replay has reached the present, so that nothing goes back in time. Then
+//! the websocket, from the last number on. Numbers are dense, so a double is dropped and a hole asks again;
+//! a socket that is lost, or silent while the server has news, is opened anew from the last number.
+
+use std::cell::Cell;
+
+use api::{Event, Problem, Run};
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{CloseEvent, MessageEvent, WebSocket};
+
+use super::{
+    log_store::LogStore,
+    model::{Model, Sequence},
+};
+use crate::{browser, client};
+
+/// How much of the story is asked for at a time.
+const PAGE: u32 = 5_000;
+/// How often a silent socket is checked against the server.
+const WATCH_MS: u64 = 15_000;
+/// Normal closure: the run has ended.
+const CLOSED_NORMALLY: u16 = 1000;
+
+/// How fresh the page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// The story so far is on its way.
+    Loading,
+    /// Events show as they happen.
+    Live,
+    /// The connection is lost; it will be tried again.
+    Lost,
+    /// The run has ended, and everything is here.
+    Complete,
+}
+
+/// A run, live.
+#[derive(Clone, Copy)]
+pub struct Feed {
+    /// `None` while the first answer is awaited.
+    pub model: RwSignal<Option<Model>>,
+    /// Why there is nothing to show.
+    pub problem: RwSignal<Option<Problem>>,
+    /// How fresh it is.
+    pub freshness: RwSignal<Freshness>,
+    /// All log lines; `log_version` counts their changes.
+    pub log: StoredValue<LogStore>,
+    /// Changes when the log did.
+    pub log_version: RwSignal<u32>,
+    inner: StoredValue<Inner, LocalStorage>,
+}
+
+#[derive(Default)]
+struct Inner {
+    id: String,
+    sequence: Sequence,
+    waiting: Vec<Event>,
+    frame_asked: bool,
+    socket: Option<Socket>,
+    failures: u32,
+    /// Counts runs of the page, so that answers for an earlier one are dropped.
+    generation: u32,
+}
+
+/// A socket with its callbacks; dropped, it is closed and calls no more.
+struct Socket {
+    socket: WebSocket,
+    _on_message: Closure<dyn FnMut(MessageEvent)>,
+    _on_close: Closure<dyn FnMut(CloseEvent)>,
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.socket.set_onmessage(None);
+        self.socket.set_onclose(None);
+        // One that is closed already is what we want.
+        let _ = self.socket.close();
+    }
+}
+
+impl Feed {
+    /// Follows the run whose id `id` gives.
+    pub fn new(id: Signal<String>) -> Feed {
+        let feed = Feed {
+            model: RwSignal::new(None),
+            problem: RwSignal::new(None),
+            freshness: RwSignal::new(Freshness::Loading),
+            log: StoredValue::new(LogStore::default()),
+            log_version: RwSignal::new(0),
+            inner: StoredValue::new_local(Inner::default()),
+        };
+        Effect::new(move |_| {
+            let id = id.get();
+            feed.inner.update_value(|inner| {
+                *inner = Inner { id, generation: inner.generation + 1, ..Inner::default() };
+            });
+            feed.log.set_value(LogStore::default());
+            feed.log_version.update(|version| *version += 1);
+            feed.model.set(None);
+            feed.load();
+        });
+        Effect::new(move |_| {
+            let watch = set_interval_with_handle(move || feed.watch(), std::time::Duration::from_millis(WATCH_MS));
+            let visible = window_event_listener(leptos::ev::visibilitychange, move |_| feed.watch());
+            let online = window_event_listener(leptos::ev::online, move |_| feed.watch());
+            on_cleanup(move || {
+                if let Ok(watch) = watch {
+                    watch.clear();
+                }
+                visible.remove();
+                online.remove();
+            });
+        });
+        feed
+    }
+
+    /// Ask for the run again, all of it that changed: after a resume, a lost start, a retry.
+    pub fn load(self) {
+        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
+        self.problem.try_set(None);
+        leptos::task::spawn_local(async move {
+            match client::run(&id).await {
+                Ok(run) if self.is_current(generation) => self.follow(run, generation).await,
+                Ok(_) => {}
+                Err(problem) if self.is_current(generation) => {
+                    self.problem.try_set(Some(problem));
+                }
+                Err(_) => {}
+            }
+        });
+    }
+
+    fn is_current(self, generation: u32) -> bool {
+        self.inner.try_with_value(|inner| inner.generation == generation) == Some(true)
+    }
+
+    fn last(self) -> u64 {
+        self.inner.try_with_value(|inner| inner.sequence.last).unwrap_or_default()
+    }
+
+    /// The story so far, then the socket.
+    async fn follow(self, run: Run, generation: u32) {
+        let is_first = self.model.try_with_untracked(Option::is_none).unwrap_or(true);
+        let mut replay = is_first.then(|| Model::beginning(&run));
+        if is_first {
+            self.model.try_set(Some(Model::new(run.clone())));
+            self.freshness.try_set(Freshness::Loading);
+        }
+        loop {
+            let answer = client::events(&run.id, self.last(), PAGE).await;
+            if !self.is_current(generation) {
+                return;
+            }
+            let Ok(page) = answer else {
+                self.freshness.try_set(Freshness::Lost);
+                self.retry();
+                return;
+            };
+            let is_all = page.len() < PAGE as usize;
+            let fresh = self.take(page);
+            if let Some(replay) = &mut replay {
+                for event in &fresh {
+                    replay.apply(event);
+                }
+                self.add_lines(fresh);
+            } else {
+                self.apply(fresh);
+            }
+            if is_all {
+                break;
+            }
+        }
+        if let Some(replay) = replay {
+            self.model.try_set(Some(settled(replay, &run)));
+        }
+        // A run that was just resumed may not have told so yet; the snapshot knows.
+        if self.is_over() && run.state.is_final() {
+            self.freshness.try_set(Freshness::Complete);
+        } else {
+            self.connect();
+        }
+    }
+
+    /// The run ended, and its last event is here.
+    fn is_over(self) -> bool {
+        self.model.try_with_untracked(|model| model.as_ref().is_some_and(|model| model.run.state.is_final())).unwrap_or(true)
+    }
+
+    fn take(self, events: Vec<Event>) -> Vec<Event> {
+        let mut fresh = Vec::new();
+        let mut hole = false;
+        self.inner.try_update_value(|inner| {
+            let taken = inner.sequence.take(events);
+            (fresh, hole) = (taken.fresh, taken.hole);
+        });
+        if hole {
+            self.reconnect();
+        }
+        fresh
+    }
+
+    fn apply(self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        if events.iter().any(|event| !matches!(event.body, api::EventBody::Log { .. })) {
+            self.model.try_update(|model| {
+                if let Some(model) = model {
+                    for event in &events {
+                        model.apply(event);
+                    }
+                }
+            });
+        }
+        self.add_lines(events);
+    }
+
+    fn add_lines(self, events: Vec<Event>) {
+        let Some(added) = self.log.try_update_value(|log| {
+            let before = log.total();
+            for event in events {
+                log.push(event);
+            }
+            log.total() != before
+        }) else {
+            return;
+        };
+        if added {
+            self.log_version.try_update(|version| *version += 1);
+        }
+    }
+
+    /// What came is shown with the next frame; in a hidden tab, where there are none, twice a second.
+    fn ask_for_frame(self) {
+        let asked = self.inner.try_update_value(|inner| std::mem::replace(&mut inner.frame_asked, true));
+        if asked != Some(false) {
+            return;
+        }
+        let flush = move || {
+            let waiting = self.inner.try_update_value(|inner| {
+                inner.frame_asked = false;
+                std::mem::take(&mut inner.waiting)
+            });
+            if let Some(waiting) = waiting {
+                let fresh = self.take(waiting);
+                self.apply(fresh);
+            }
+        };
+        if browser::document().is_some_and(|document| document.hidden()) {
+            browser::after_ms(500, flush);
+        } else {
+            browser::on_next_frame(flush);
+        }
+    }
+
+    fn connect(self) {
+        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
+        let Some(location) = browser::window().map(|window| window.location()) else { return };
+        let (Ok(scheme), Ok(host)) = (location.protocol(), location.host()) else { return };
+        let scheme = if scheme == "https:" { "wss" } else { "ws" };
+        let address =
+            format!("{scheme}://{host}/api/v1/runs/{}/stream?after={}", browser::encode(&id), self.last());
+        let Ok(socket) = WebSocket::new(&address) else {
+            self.retry();
+            return;
+        };
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
+            let Some(text) = message.data().as_string() else { return };
+            // What is not a list of events is not for us.
+            let Ok(events) = serde_json::from_str::<Vec<Event>>(&text) else { return };
+            self.inner.try_update_value(|inner| {
+                inner.failures = 0;
+                inner.waiting.extend(events);
+            });
+            self.ask_for_frame();
+        });
+        let was_open = Cell::new(false);
+        let on_close = Closure::<dyn FnMut(CloseEvent)>::new(move |event: CloseEvent| {
+            if !self.is_current(generation) || was_open.replace(true) {
+                return;
+            }
+            if event.code() == CLOSED_NORMALLY {
+                // The last events may still wait for their frame; the server has the final word on the run.
+                browser::after_ms(50, move || self.finish());
+            } else {
+                self.freshness.try_set(Freshness::Lost);
+                self.retry();
+            }
+        });
+        socket.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        socket.set_onclose(Some(on_close.as_ref().unchecked_ref()));
+        self.freshness.try_set(Freshness::Live);
+        // The old socket, if any, is closed by its drop.
+        self.inner.try_update_value(|inner| {
+            inner.socket = Some(Socket { socket, _on_message: on_message, _on_close: on_close });
+        });
+    }
+
+    /// The stream says that the run has ended: so it must, or the socket is opened again.
+    fn finish(self) {
+        let waiting = self.inner.try_update_value(|inner| std::mem::take(&mut inner.waiting));
+        if let Some(waiting) = waiting {
+            let fresh = self.take(waiting);
+            self.apply(fresh);
+        }
+        if self.is_over() {
+            self.freshness.try_set(Freshness::Complete);
+        } else {
+            self.retry();
+        }
+    }
+
+    /// Open a new socket from the last number on, after a pause that grows with every failure.
+    fn retry(self) {
+        let Some((failures, generation)) = self.inner.try_update_value(|inner| {
+            inner.failures += 1;
+            (inner.failures, inner.generation)
+        }) else {
+            return;
+        };
+        let pause_ms = 250 * (1 << failures.min(5));
+        browser::after_ms(pause_ms, move || {
+            if self.is_current(generation) {
+                self.load();
+            }
+        });
+    }
+
+    fn reconnect(self) {
+        let generation = self.inner.try_with_value(|inner| inner.generation);
+        // Not from within the socket's own callback, which would drop itself.
+        browser::after_ms(0, move || {
+            if generation.is_some_and(|generation| self.is_current(generation)) {
+                self.connect();
+            }
+        });
+    }
+
+    /// A socket can die without a word, in a sleeping machine for one. If the server has more than we do, open another.
+    fn watch(self) {
+        if self.freshness.try_get_untracked() != Some(Freshness::Live) {
+            return;
+        }
+        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
+        let before = self.last();
+        leptos::task::spawn_local(async move {
+            let news = client::events(&id, before, 1).await;
+            if !self.is_current(generation) || self.last() != before {
+                return;
+            }
+            match news {
+                // They may be on their way: look once more before giving the socket up.
+                Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
+                    if self.is_current(generation) && self.last() == before {
+                        self.connect();
+                    }
+                }),
+                Ok(_) => {}
+                Err(_) => {
+                    self.freshness.try_set(Freshness::Lost);
+                    self.retry();
+                }
+            }
+        });
+    }
+}
+
+/// A replay that has reached the present; steps that no event spoke of are as the snapshot says.
+fn settled(mut replay: Model, snapshot: &Run) -> Model {
+    let is_silent = |step: &api::RunStep| step.state == api::StepState::Waiting && step.attempts == 0;
+    for (step, known) in replay.run.steps.iter_mut().zip(&snapshot.steps) {
+        if is_silent(step) {
+            step.clone_from(known);
+        }
+    }
+    if replay.run.state == api::RunState::Queued {
+        replay.run.state = snapshot.state;
+        replay.run.reason.clone_from(&snapshot.reason);
+    }
+    if replay.run.started.is_none() {
+        replay.run.started.clone_from(&snapshot.started);
+    }
+    if replay.run.state.is_final() && snapshot.ended.is_some() {
+        replay.run.ended.clone_from(&snapshot.ended);
+    }
+    replay
+}

@@ -1,0 +1,194 @@
+//! What a run is, where it stands, and what can be done about it.
+
+use api::{RunKind, RunState};
+use leptos::prelude::*;
+
+use super::{
+    RunView,
+    feed::Freshness,
+};
+use crate::{
+    client,
+    session::use_session,
+    time,
+    ui::{Icon, Question, StateBadge, state::Shown, use_confirm, use_toasts},
+};
+
+/// `Deploy`, for people.
+pub fn kind_title(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Deploy => "Deploy",
+        RunKind::Update => "Update",
+        RunKind::Undeploy => "Undeploy",
+    }
+}
+
+/// The run's head line.
+#[component]
+pub fn RunHeader(view: RunView) -> impl IntoView {
+    let clock = time::use_clock();
+    let model = view.feed.model;
+    let state = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.state)));
+    let progress = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.progress())));
+    let title = move || {
+        let name = view.name();
+        model.with(|model| {
+            model.as_ref().map(|model| format!("{} {}", kind_title(model.run.kind), name.unwrap_or_default()))
+        })
+    };
+    let took = move || {
+        model.with(|model| {
+            let run = &model.as_ref()?.run;
+            let started = run.started.as_deref().or(Some(&run.created));
+            let now = if run.ended.is_none() { clock.now() } else { None };
+            time::span(started, run.ended.as_deref(), now)
+        })
+    };
+    let who = move || {
+        model.with(|model| model.as_ref().map(|model| model.run.author.clone())).map(|author| view! { <span>"by "{author}</span> })
+    };
+    let version = move || {
+        view.deployment.with(|deployment| deployment.and_then(|it| Some((it.design.clone()?, it.design_version?)))).map(
+            |(design, version)| view! { <a class="link" href=format!("/designs/{design}")>{format!("design v{version}")}</a> },
+        )
+    };
+    let bar = move || {
+        progress.get().map(|(done, all)| {
+            let part = if all == 0 { 1.0 } else { done as f64 / all as f64 };
+            view! {
+                <div
+                    class="run-bar" role="progressbar" aria-label="Steps done" aria-valuemin="0" aria-valuemax=all aria-valuenow=done
+                    data-look=move || state.get().map(Shown::look)
+                >
+                    <span style:width=format!("{:.1}%", part * 100.0)></span>
+                </div>
+                <span class="run-count">{format!("{done} of {all} steps")}</span>
+            }
+        })
+    };
+    let freshness = move || match view.feed.freshness.get() {
+        Freshness::Lost => Some(view! {
+            <span class="run-lost" role="status"><Icon name="wifi-off" />"Connection lost. Trying again; nothing will be missing."</span>
+        }),
+        _ => None,
+    };
+    view! {
+        <header class="run-head">
+            <h1>{title}</h1>
+            <span
+                class="run-state" role="status" data-testid="run-state" data-state=move || state.get().map(Shown::word)
+            >
+                {move || state.get().map(|state| view! { <StateBadge state /> })}
+            </span>
+            {bar}
+            <span class="run-elapsed" title="Elapsed">{took}</span>
+            <span class="run-who meta">{who}" "{version}</span>
+            {freshness}
+            <span class="grow"></span>
+            <RunActions view state />
+        </header>
+    }
+}
+
+#[component]
+fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
+    let session = use_session();
+    let locked = move || !session.can_change();
+    let cancel = view.canceller();
+    let buttons = move || match state.get() {
+        Some(RunState::Cancelling) => view! {
+            <button type="button" class="button" data-look="danger-quiet" disabled=locked on:click=move |_| cancel.run(())>
+                <Icon name="ban" />
+                "Force cancel"
+            </button>
+        }
+        .into_any(),
+        Some(RunState::Queued | RunState::Running | RunState::Failing) => view! {
+            <button type="button" class="button" data-look="danger-quiet" disabled=locked on:click=move |_| cancel.run(())>
+                <Icon name="ban" />
+                "Cancel"
+            </button>
+        }
+        .into_any(),
+        Some(RunState::Failed | RunState::Cancelled | RunState::Paused) => view! { <ResumeButton view /> }.into_any(),
+        Some(RunState::Succeeded) => view! {
+            <a class="button" href=move || view.deployment_href()>
+                <Icon name="arrow-right" />
+                "Deployment"
+            </a>
+        }
+        .into_any(),
+        None => ().into_any(),
+    };
+    view! { <div class="run-actions">{buttons}</div> }
+}
+
+/// Goes on where the run stopped.
+#[component]
+pub fn ResumeButton(view: RunView) -> impl IntoView {
+    let session = use_session();
+    let toasts = use_toasts();
+    let busy = RwSignal::new(false);
+    let resume = move |_| {
+        let id = view.id.get_untracked();
+        busy.set(true);
+        leptos::task::spawn_local(async move {
+            match client::run_resume(&id).await {
+                Ok(()) => view.feed.load(),
+                Err(problem) => toasts.problem(&problem),
+            }
+            busy.try_set(false);
+        });
+    };
+    view! {
+        <button
+            type="button" class="button" data-look="primary" disabled=move || busy.get() || !session.can_change() on:click=resume
+        >
+            <Icon name="play" />
+            "Resume"
+        </button>
+    }
+}
+
+impl RunView {
+    /// Asks, then cancels; on a run that is being cancelled it forces.
+    pub fn canceller(self) -> Callback<()> {
+        let confirm = use_confirm();
+        let toasts = use_toasts();
+        Callback::new(move |()| {
+            let is_forced = self.feed.model.with_untracked(|model| {
+                model.as_ref().is_some_and(|model| model.run.state == RunState::Cancelling)
+            });
+            let id = self.id.get_untracked();
+            let question = if is_forced {
+                Question {
+                    title: String::from("Force the cancel?"),
+                    body: vec![String::from(
+                        "Steps that are still ending are cut off now. What they were about to make may be left in the cloud; an undeploy looks for it.",
+                    )],
+                    items: Vec::new(),
+                    action: String::from("Force cancel"),
+                    danger: true,
+                }
+            } else {
+                Question {
+                    title: String::from("Cancel this run?"),
+                    body: vec![String::from(
+                        "Nothing new starts, steps at work are stopped, and the bastion is closed. What is done stays: you can resume the run or undeploy.",
+                    )],
+                    items: Vec::new(),
+                    action: String::from("Cancel the run"),
+                    danger: true,
+                }
+            };
+            confirm.ask(question, move || {
+                let id = id.clone();
+                leptos::task::spawn_local(async move {
+                    if let Err(problem) = client::run_cancel(&id).await {
+                        toasts.problem(&problem);
+                    }
+                });
+            });
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! All lines of a run, and the window of them that is on screen. Pure.
+//!
+//! Lines are kept once, in order. A view is a list of their numbers after the filter; its heights are
+//! counted in rows of text, so that a line of any length has a known place whether lines wrap or not, and a
+//! million lines need no element each.
+
+use std::collections::HashMap;
+
+use api::{Event, EventBody, LogLevel, LogStream};
+
+use super::ansi;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The event's number.
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub time_ms: f64,
+    /// Which step said it; see [`LogStore::step_name`].
+    pub step: u32,
+    /// Where it comes from.
+    pub stream: LogStream,
+    /// How much it matters.
+    pub level: LogLevel,
+    /// With its colours.
+    pub text: Box<str>,
+    /// How many characters wide.
+    pub columns: u32,
+}
+
+/// What is shown of the lines, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Only lines of this step.
+    pub step: Option<String>,
+    /// Lower case; its hits are counted and marked.
+    pub needle: String,
+    /// Characters in a row; no wrap where absent.
+    pub wrap: Option<u32>,
+}
+
+/// All lines, and what is shown of them.
+#[derive(Debug, Default)]
+pub struct LogStore {
+    lines: Vec<Line>,
+    steps: Vec<String>,
+    step_numbers: HashMap<String, u32>,
+    look: Look,
+    /// Places in `lines` of what passes the filter.
+    view: Vec<u32>,
+    /// First row of each line in `view`, where lines wrap.
+    rows: Vec<u32>,
+    row_count: u32,
+    widest: u32,
+    /// Places in `view` of lines with a hit.
+    hits: Vec<u32>,
+}
+
+impl LogStore {
+    /// Add an event's line, if it has one.
+    pub fn push(&mut self, event: Event) {
+        let EventBody::Log { step, stream, level, text } = event.body else { return };
+        let step = self.step_number(step);
+        let mut text = ansi::settled(&text).to_owned();
+        if text.contains('\t') {
+            text = text.replace('\t', "    ");
+        }
+        let columns = ansi::plain(&text).chars().count() as u32;
+        self.lines.push(Line {
+            seq: event.seq,
+            time_ms: crate::time::parse(&event.time).unwrap_or_default(),
+            step,
+            stream,
+            level,
+            text: text.into(),
+            columns,
+        });
+        self.show(self.lines.len() as u32 - 1);
+    }
+
+    fn step_number(&mut self, name: String) -> u32 {
+        if let Some(number) = self.step_numbers.get(&name) {
+            return *number;
+        }
+        let number = self.steps.len() as u32;
+        self.steps.push(name.clone());
+        self.step_numbers.insert(name, number);
+        number
+    }
+
+    /// Look at it in another way.
+    pub fn set_look(&mut self, look: Look) {
+        if look == self.look {
+            return;
+        }
+        self.look = look;
+        self.view.clear();
+        self.rows.clear();
+        self.hits.clear();
+        self.row_count = 0;
+        self.widest = 0;
+        for at in 0..self.lines.len() as u32 {
+            self.show(at);
+        }
+    }
+
+    fn show(&mut self, at: u32) {
+        let line = &self.lines[at as usize];
+        if let Some(step) = &self.look.step
+            && self.steps[line.step as usize] != *step
+        {
+            return;
+        }
+        if !self.look.needle.is_empty() && ansi::contains(&ansi::plain(&line.text), &self.look.needle) {
+            self.hits.push(self.view.len() as u32);
+        }
+        self.view.push(at);
+        self.widest = self.widest.max(line.columns);
+        match self.look.wrap {
+            None => self.row_count += 1,
+            Some(columns) => {
+                self.rows.push(self.row_count);
+                self.row_count += line.columns.max(1).div_ceil(columns.max(1));
+            }
+        }
+    }
+
+    /// All lines, whatever the filter says.
+    pub fn total(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Lines that pass the filter.
+    pub fn len(&self) -> usize {
+        self.view.len()
+    }
+
+    /// None passes.
+    pub fn is_empty(&self) -> bool {
+        self.view.is_empty()
+    }
+
+    /// Rows of text in the view.
+    pub fn rows(&self) -> u32 {
+        self.row_count
+    }
+
+    /// Characters of the widest line in the view.
+    pub fn widest(&self) -> u32 {
+        self.widest
+    }
+
+    /// How many lines of the view have a hit.
+    pub fn hits(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// The place in the view of the hit with this number.
+    pub fn hit(&self, number: usize) -> Option<usize> {
+        self.hits.get(number).map(|place| *place as usize)
+    }
+
+    /// A line of the view by its place.
+    pub fn line(&self, place: usize) -> Option<&Line> {
+        self.lines.get(*self.view.get(place)? as usize)
+    }
+
+    /// The first row of a place in the view.
+    pub fn row_of(&self, place: usize) -> u32 {
+        if self.look.wrap.is_some() { self.rows.get(place).copied().unwrap_or(self.row_count) } else { place as u32 }
+    }
+
+    /// The place in the view that covers a row.
+    pub fn place_at(&self, row: u32) -> usize {
+        if self.look.wrap.is_some() {
+            self.rows.partition_point(|first| *first <= row).saturating_sub(1)
+        } else {
+            (row as usize).min(self.view.len().saturating_sub(1))
+        }
+    }
+
+    /// The name of a step by its number.
+    pub fn step_name(&self, number: u32) -> &str {
+        self.steps.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Lines of one step that matter most: its errors and warnings, else its last ones; at most `count`.
+    pub fn that_matter(&self, step: &str, count: usize) -> Vec<String> {
+        let Some(number) = self.step_numbers.get(step) else { return Vec::new() };
+        let of_step = || self.lines.iter().rev().filter(|line| line.step == *number && !line.text.trim().is_empty());
+        let mut found: Vec<&Line> = of_step().filter(|line| line.level >= LogLevel::Warning).take(count).collect();
+        if found.is_empty() {
+            found = of_step().take(count).collect();
+        }
+        found.iter().rev().map(|line| ansi::plain(&line.text)).collect()
+    }
+
+    /// The view as plain text, a line each with time and step.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for line in self.view.iter().filter_map(|at| self.lines.get(*at as usize)) {
+            text.push_str(&crate::time::time_of_day(line.time_ms, 0.0));
+            text.push_str("Z  ");
+            text.push_str(self.step_name(line.step));
+            text.push_str("  ");
+            text.push_str(&ansi::plain(&line.text));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(lines: &[(&str, &str)]) -> LogStore {
+        let mut store = LogStore::default();
+        for (index, (step, text)) in lines.iter().enumerate() {
+            store.push(Event {
+                seq: index as u64 + 1,
+                time: String::from("2026-01-01T00:00:00Z"),
+                body: EventBody::Log {
+                    step: (*step).to_owned(),
+                    stream: LogStream::Engine,
+                    level: if text.contains("bad") { LogLevel::Error } else { LogLevel::Info },
+                    text: (*text).to_owned(),
+                },
+            });
+        }
+        store
+    }
+
+    fn shown(store: &LogStore) -> Vec<String> {
+        (0..store.len()).filter_map(|place| store.line(place)).map(|line| line.text.to_string()).collect()
+    }
+
+    #[test]
+    fn a_filter_shows_one_step_also_of_lines_to_come() {
+        let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
+        store.set_look(Look { step: Some(String::from("a")), ..Look::default() });
+        assert_eq!(shown(&store), ["one", "three"]);
+        store.set_look(Look::default());
+        assert_eq!(shown(&store), ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn wrapped_lines_take_rows() {
+        let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
+        store.set_look(Look { wrap: Some(5), ..Look::default() });
+        assert_eq!(store.rows(), 3 + 1 + 2);
+        assert_eq!((0..3).map(|place| store.row_of(place)).collect::<Vec<_>>(), [0, 3, 4]);
+        assert_eq!((0..6).map(|row| store.place_at(row)).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(store.place_at(99), 2);
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let store = store(&[("a", "\u{1b}[31mred\u{1b}[0m")]);
+        assert_eq!(store.line(0).map(|line| line.columns), Some(3));
+        assert_eq!(store.widest(), 3);
+    }
+
+    #[test]
+    fn hits_are_counted_in_the_view() {
+        let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
+        store.set_look(Look { needle: String::from("error"), ..Look::default() });
+        assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
+        store.set_look(Look { needle: String::from("error"), step: Some(String::from("a")), wrap: None });
+        assert_eq!((store.hits(), store.hit(1)), (2, Some(1)));
+    }
+
+    #[test]
+    fn what_matters_is_errors_else_the_end() {
+        let store = store(&[("a", "bad thing"), ("a", "fine"), ("b", "one"), ("b", "two"), ("b", "three")]);
+        assert_eq!(store.that_matter("a", 3), ["bad thing"]);
+        assert_eq!(store.that_matter("b", 2), ["two", "three"]);
+        assert!(store.that_matter("c", 2).is_empty());
+    }
+
+    #[test]
+    fn text_has_time_and_step() {
+        assert_eq!(store(&[("a:create", "\u{1b}[1mhi")]).text(), "00:00:00Z  a:create  hi\n");
+    }
+}

@@ -1,0 +1,267 @@
+//! The log: every line of the run, of which only those on screen are elements.
+//!
+//! It follows the end until a person scrolls up; then it stays, and says how many lines have come since.
+
+mod line;
+mod tools;
+
+use leptos::{html, prelude::*};
+use wasm_bindgen::{JsCast, closure::Closure};
+
+use self::{line::LineView, tools::LogTools};
+use super::{feed::Feed, log_store::Look};
+use crate::browser;
+
+/// Height of a row of text, as in `log.css`.
+const ROW: f64 = 20.0;
+/// Rows above and below the screen that are elements too.
+const SPARE: f64 = 12.0;
+
+/// What the log's parts share.
+#[derive(Clone, Copy)]
+pub struct LogState {
+    feed: Feed,
+    /// The step whose lines are shown; all where absent.
+    step: RwSignal<Option<String>>,
+    query: RwSignal<String>,
+    wrap: RwSignal<bool>,
+    follow: RwSignal<bool>,
+    /// Lines in the view when following ended.
+    seen: RwSignal<usize>,
+    /// Which hit the person is at.
+    hit: RwSignal<usize>,
+    scroll: NodeRef<html::Div>,
+    place: RwSignal<Place>,
+    /// Changes when the view is another one: lines are elements of their own then.
+    view: RwSignal<u32>,
+    /// Changes when the view got longer, or another one.
+    changed: RwSignal<u32>,
+}
+
+/// Where the window stands and how large it is, in pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Place {
+    top: f64,
+    height: f64,
+    /// Of the text, in characters.
+    columns: u32,
+}
+
+/// The log with its tools.
+#[component]
+pub fn LogView(
+    /// The run.
+    feed: Feed,
+    /// The step whose lines are shown; all where absent.
+    step: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let state = LogState {
+        feed,
+        step,
+        query: RwSignal::new(String::new()),
+        wrap: RwSignal::new(true),
+        follow: RwSignal::new(true),
+        seen: RwSignal::new(0),
+        hit: RwSignal::new(0),
+        scroll: NodeRef::new(),
+        place: RwSignal::new(Place::default()),
+        view: RwSignal::new(0),
+        changed: RwSignal::new(0),
+    };
+    Effect::new(move |_| state.wrap.set(browser::remembered("log.wrap").as_deref() != Some("no")));
+    measure(state);
+    look_again(state);
+    keep_up(state);
+
+    let rows = move || {
+        state.changed.track();
+        feed.log.try_with_value(|log| log.rows()).unwrap_or_default()
+    };
+    let shown = Memo::new(move |_| {
+        let generation = state.view.get();
+        state.changed.track();
+        let place = state.place.get();
+        let (first, last) = feed
+            .log
+            .try_with_value(|log| {
+                let from = ((place.top / ROW) - SPARE).max(0.0) as u32;
+                let to = ((place.top + place.height) / ROW + SPARE) as u32;
+                (log.place_at(from), (log.place_at(to) + 1).min(log.len()))
+            })
+            .unwrap_or_default();
+        (generation, first, last)
+    });
+    let lines = move || {
+        let (generation, first, last) = shown.get();
+        (first..last).map(move |place| (generation, place)).collect::<Vec<_>>()
+    };
+    let waiting = move || {
+        state.changed.track();
+        let all = feed.log.try_with_value(|log| log.len()).unwrap_or_default();
+        all.saturating_sub(state.seen.get())
+    };
+    let empty = move || {
+        (rows() == 0).then(|| {
+            let text = match (step.get(), feed.model.with(Option::is_some)) {
+                (_, false) => "",
+                (Some(_), _) => "This step has said nothing yet.",
+                (None, _) => "Nothing has been said yet. Lines show here as they come.",
+            };
+            view! { <p class="log-none">{text}</p> }
+        })
+    };
+    view! {
+        <section class="log" data-wrap=move || state.wrap.get().to_string() aria-label="Log of the run">
+            <LogTools state />
+            <div
+                class="log-scroll" role="log" aria-label="Log" tabindex="0" node_ref=state.scroll
+                style=("--log-columns", move || state.place.with(|place| place.columns).to_string())
+                aria-live=move || if state.follow.get() { "polite" } else { "off" }
+                on:scroll=move |_| state.scrolled()
+            >
+                <div
+                    class="log-sheet" style:height=move || format!("{}px", f64::from(rows()) * ROW)
+                    style:min-width=move || if state.wrap.get() { String::from("0") } else { state.changed.track(); format!("calc({}ch + 260px)", feed.log.try_with_value(|log| log.widest()).unwrap_or_default()) }
+                >
+                    <For each=lines key=|key| *key let:key>
+                        <LineView state place=key.1 />
+                    </For>
+                </div>
+                {empty}
+            </div>
+            <button
+                type="button" class="log-follow" hidden=move || state.follow.get()
+                on:click=move |_| state.to_end()
+            >
+                <crate::ui::Icon name="arrow-down-to-line" />
+                {move || match waiting() {
+                    0 => String::from("Follow"),
+                    1 => String::from("1 new line"),
+                    many => format!("{many} new lines"),
+                }}
+            </button>
+        </section>
+    }
+}
+
+/// The window's size, kept.
+fn measure(state: LogState) {
+    Effect::new(move |_| {
+        let Some(element) = state.scroll.get() else { return };
+        let look = move || {
+            let Some(element) = state.scroll.try_get_untracked().flatten() else { return };
+            let character_px = character_px(&element).unwrap_or(7.2);
+            // Time, step and the padding stand before the text; see `log.css`.
+            let text_px = f64::from(element.client_width()) - 272.0;
+            let columns = (text_px / character_px).floor().max(20.0) as u32;
+            let height = f64::from(element.client_height());
+            state.place.try_update(|place| (place.height, place.columns) = (height, columns));
+        };
+        look();
+        let on_resize = Closure::<dyn FnMut()>::new(look);
+        if let Ok(observer) = web_sys::ResizeObserver::new(on_resize.as_ref().unchecked_ref()) {
+            observer.observe(&element);
+            let kept = StoredValue::new_local((observer, on_resize));
+            on_cleanup(move || {
+                kept.try_with_value(|(observer, _)| observer.disconnect());
+            });
+        }
+    });
+}
+
+/// The width of a character of the log's font, measured over many.
+fn character_px(element: &web_sys::HtmlDivElement) -> Option<f64> {
+    let probe = browser::document()?.create_element("span").ok()?;
+    probe.set_class_name("log-probe");
+    probe.set_text_content(Some(&"0".repeat(100)));
+    element.append_child(&probe).ok()?;
+    let width = probe.get_bounding_client_rect().width() / 100.0;
+    probe.remove();
+    (width > 1.0).then_some(width)
+}
+
+/// Another filter, search or width is another view.
+fn look_again(state: LogState) {
+    let columns = Memo::new(move |_| state.place.with(|place| place.columns));
+    Effect::new(move |_| {
+        let look = Look {
+            step: state.step.get(),
+            needle: state.query.with(|query| query.trim().to_lowercase()),
+            wrap: state.wrap.get().then(|| columns.get()).filter(|columns| *columns > 0),
+        };
+        state.feed.log.try_update_value(|log| log.set_look(look));
+        state.hit.set(0);
+        state.view.update(|view| *view += 1);
+        state.changed.update(|changed| *changed += 1);
+    });
+    Effect::new(move |_| {
+        state.feed.log_version.track();
+        state.changed.update(|changed| *changed += 1);
+    });
+}
+
+/// While it follows, the end stays in sight.
+fn keep_up(state: LogState) {
+    Effect::new(move |_| {
+        state.changed.track();
+        if !state.follow.get() {
+            return;
+        }
+        let all = state.feed.log.try_with_value(|log| log.len()).unwrap_or_default();
+        state.seen.set(all);
+        // After the sheet got its new height.
+        browser::on_next_frame(move || {
+            if state.follow.try_get_untracked() == Some(true)
+                && let Some(element) = state.scroll.try_get_untracked().flatten()
+            {
+                element.set_scroll_top(element.scroll_height());
+            }
+        });
+    });
+}
+
+impl LogState {
+    fn scrolled(self) {
+        let Some(element) = self.scroll.get_untracked() else { return };
+        let top = f64::from(element.scroll_top());
+        let before = self.place.with_untracked(|place| place.top);
+        self.place.update(|place| place.top = top);
+        let at_end = top + f64::from(element.client_height()) >= f64::from(element.scroll_height()) - ROW / 2.0;
+        if at_end {
+            self.follow.set(true);
+        } else if top < before - 1.0 && self.follow.get_untracked() {
+            let all = self.feed.log.try_with_value(|log| log.len()).unwrap_or_default();
+            self.seen.set(all);
+            self.follow.set(false);
+        }
+    }
+
+    fn to_end(self) {
+        self.follow.set(true);
+        if let Some(element) = self.scroll.get_untracked() {
+            element.set_scroll_top(element.scroll_height());
+            let _ = element.focus();
+        }
+    }
+
+    fn hits(self) -> usize {
+        self.changed.track();
+        self.feed.log.try_with_value(|log| log.hits()).unwrap_or_default()
+    }
+
+    /// Go to a hit by its number, around the ends.
+    fn to_hit(self, step: isize) {
+        let count = self.feed.log.try_with_value(|log| log.hits()).unwrap_or_default();
+        if count == 0 {
+            return;
+        }
+        let next = (self.hit.get_untracked() as isize + step).rem_euclid(count as isize) as usize;
+        self.hit.set(next);
+        let row = self.feed.log.try_with_value(|log| log.hit(next).map(|place| log.row_of(place))).flatten();
+        if let (Some(row), Some(element)) = (row, self.scroll.get_untracked()) {
+            self.follow.set(false);
+            let middle = f64::from(element.client_height()) / 2.0;
+            element.set_scroll_top((f64::from(row) * ROW - middle).max(0.0) as i32);
+        }
+    }
+}

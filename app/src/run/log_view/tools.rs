@@ -1,0 +1,97 @@
+//! The log's row of tools: which step, search, wrap, copy, download.
+
+use leptos::{ev::KeyboardEvent, prelude::*};
+
+use super::LogState;
+use crate::{
+    browser,
+    ui::{Icon, use_toasts},
+};
+
+/// Above the log.
+#[component]
+pub fn LogTools(state: LogState) -> impl IntoView {
+    let toasts = use_toasts();
+    let text = move || state.feed.log.try_with_value(|log| log.text()).unwrap_or_default();
+    let copy = move |_| {
+        let text = text();
+        leptos::task::spawn_local(async move {
+            if browser::copy(&text).await {
+                toasts.done("The log is on the clipboard.");
+            } else {
+                toasts.warn("The browser did not let us copy. Use Download instead.");
+            }
+        });
+    };
+    let download = move |_| {
+        let name = state.step.get_untracked().map_or_else(|| String::from("run.log"), |step| format!("{}.log", step.replace(':', "-")));
+        browser::download(&name, "text/plain", &text());
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            state.to_hit(if event.shift_key() { -1 } else { 1 });
+        }
+    };
+    let filter = move || match state.step.get() {
+        Some(step) => view! {
+            <span class="log-filter">
+                <Icon name="terminal" />
+                <span class="mono truncate">{step}</span>
+                <button type="button" aria-label="Show all steps" title="Show all steps" on:click=move |_| state.step.set(None)>
+                    <Icon name="x" />
+                </button>
+            </span>
+        }
+        .into_any(),
+        None => view! { <span class="log-filter" data-all><Icon name="terminal" />"All steps"</span> }.into_any(),
+    };
+    let hits = move || {
+        if state.query.with(|query| query.trim().is_empty()) {
+            return None;
+        }
+        let count = state.hits();
+        Some(view! {
+            <span class="log-hits" role="status">
+                {if count == 0 { String::from("none") } else { format!("{} of {count}", state.hit.get().min(count - 1) + 1) }}
+            </span>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Hit before" on:click=move |_| state.to_hit(-1)>
+                <Icon name="chevron-up" />
+            </button>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Next hit" on:click=move |_| state.to_hit(1)>
+                <Icon name="chevron-down" />
+            </button>
+        })
+    };
+    let toggle_wrap = move |_| {
+        let wrap = !state.wrap.get_untracked();
+        state.wrap.set(wrap);
+        browser::remember("log.wrap", if wrap { "yes" } else { "no" });
+    };
+    view! {
+        <header class="log-tools">
+            {filter}
+            <span class="grow"></span>
+            <label class="search">
+                <Icon name="search" />
+                <input
+                    class="input" type="search" aria-label="Search the log" placeholder="Search the log" prop:value=move || state.query.get()
+                    on:input=move |event| state.query.set(event_target_value(&event)) on:keydown=on_key
+                />
+            </label>
+            {hits}
+            <button
+                type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Wrap long lines" title="Wrap long lines"
+                aria-pressed=move || state.wrap.get().to_string() on:click=toggle_wrap
+            >
+                <Icon name="wrap-text" />
+            </button>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Copy the log" title="Copy the log" on:click=copy>
+                <Icon name="copy" />
+            </button>
+            <button type="button" class="button" data-look="ghost" data-size="icon-small" aria-label="Download the log" title="Download the log" on:click=download>
+                <Icon name="download" />
+            </button>
+        </header>
+    }
+}

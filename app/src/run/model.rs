@@ -1,0 +1,288 @@
+//! A run as the page knows it: the server's snapshot, then every event in order. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepState};
+
+/// Takes events in order of their number, each once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sequence {
+    /// The last number taken.
+    pub last: u64,
+}
+
+/// What [`Sequence::take`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// What follows without a gap.
+    pub fresh: Vec<Event>,
+    /// Something was missing; ask again after [`Sequence::last`].
+    pub hole: bool,
+}
+
+impl Sequence {
+    /// Drops what was taken before, and everything from the first gap on.
+    pub fn take(&mut self, events: Vec<Event>) -> Taken {
+        let mut fresh = Vec::with_capacity(events.len());
+        for event in events {
+            if event.seq <= self.last {
+                continue;
+            }
+            if event.seq != self.last + 1 {
+                return Taken { fresh, hole: true };
+            }
+            self.last = event.seq;
+            fresh.push(event);
+        }
+        Taken { fresh, hole: false }
+    }
+}
+
+/// A run with what its events said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// As the server told, moved on by events.
+    pub run: Run,
+    /// Resources that moved, by name: the state and the cloud's id.
+    pub resources: BTreeMap<String, (ResourceState, Option<String>)>,
+    index: HashMap<String, usize>,
+}
+
+impl Model {
+    /// From the server's snapshot.
+    pub fn new(run: Run) -> Model {
+        let index = run.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
+        Model { run, resources: BTreeMap::new(), index }
+    }
+
+    /// The state before all events; a replay of the whole story starts here, so that what is shown in the
+    /// meantime does not go back in time.
+    pub fn beginning(run: &Run) -> Model {
+        let mut model = Model::new(run.clone());
+        model.run.state = RunState::Queued;
+        model.run.reason = None;
+        model.run.started = None;
+        model.run.ended = None;
+        for step in &mut model.run.steps {
+            step.state = StepState::Waiting;
+            step.attempts = 0;
+            step.started = None;
+            step.ended = None;
+            step.error = None;
+        }
+        model
+    }
+
+    /// Where a step stands in the workflow's order.
+    pub fn step(&self, id: &str) -> Option<&RunStep> {
+        self.run.steps.get(*self.index.get(id)?)
+    }
+
+    /// One event. True if anything but the log changed.
+    pub fn apply(&mut self, event: &Event) -> bool {
+        match &event.body {
+            EventBody::Log { .. } => return false,
+            EventBody::Run { state, reason } => self.move_run(*state, reason.clone(), &event.time),
+            EventBody::Step { step, state, attempt, error } => {
+                if let Some(step) = self.index.get(step).and_then(|at| self.run.steps.get_mut(*at)) {
+                    move_step(step, *state, *attempt, error.clone(), &event.time);
+                }
+            }
+            EventBody::Resource { name, state, physical_id } => {
+                let entry = self.resources.entry(name.clone()).or_insert((*state, None));
+                entry.0 = *state;
+                if physical_id.is_some() {
+                    entry.1.clone_from(physical_id);
+                }
+            }
+        }
+        true
+    }
+
+    fn move_run(&mut self, state: RunState, reason: Option<String>, time: &str) {
+        self.run.state = state;
+        self.run.reason = reason;
+        if state == RunState::Running && self.run.started.is_none() {
+            self.run.started = Some(time.to_owned());
+        }
+        self.run.ended = state.is_final().then(|| time.to_owned());
+    }
+
+    /// Steps that are done, and all of them.
+    pub fn progress(&self) -> (usize, usize) {
+        let done = self.run.steps.iter().filter(|step| step.state.is_final()).count();
+        (done, self.run.steps.len())
+    }
+
+    /// The step that brought the run down: of those that failed the one that ended first.
+    pub fn cause(&self) -> Option<&RunStep> {
+        self.run
+            .steps
+            .iter()
+            .filter(|step| step.state == StepState::Failed)
+            .min_by(|one, other| one.ended.cmp(&other.ended))
+    }
+
+    /// What the canvas shows for each resource: one word for all steps on it.
+    pub fn states_of_resources(&self) -> HashMap<String, String> {
+        let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
+        for step in &self.run.steps {
+            if let Some(resource) = &step.resource {
+                by_resource.entry(resource).or_default().push(step.state);
+            }
+        }
+        by_resource
+            .into_iter()
+            .map(|(name, states)| (name.to_owned(), crate::ui::state::Shown::word(combined(&states)).to_owned()))
+            .collect()
+    }
+}
+
+fn move_step(step: &mut RunStep, state: StepState, attempt: u32, error: Option<String>, time: &str) {
+    step.state = state;
+    step.attempts = step.attempts.max(attempt);
+    if state == StepState::Running && step.started.is_none() {
+        step.started = Some(time.to_owned());
+    }
+    step.ended = (state.is_final() && step.started.is_some()).then(|| time.to_owned());
+    if error.is_some() || state == StepState::Succeeded {
+        step.error = error;
+    }
+}
+
+/// The loudest state wins; between two steps on a resource it is next.
+fn combined(states: &[StepState]) -> StepState {
+    for loud in [StepState::Failed, StepState::Retrying, StepState::Running, StepState::Cancelled, StepState::Ready] {
+        if states.contains(&loud) {
+            return loud;
+        }
+    }
+    let all = |state: StepState| states.iter().all(|it| *it == state);
+    if all(StepState::Succeeded) {
+        StepState::Succeeded
+    } else if states.contains(&StepState::Skipped) {
+        StepState::Skipped
+    } else if states.contains(&StepState::Succeeded) {
+        StepState::Ready
+    } else {
+        StepState::Waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{LogLevel, LogStream, RunKind, StepKind};
+
+    use super::*;
+
+    fn run() -> Run {
+        let step = |id: &str, resource: &str| RunStep {
+            id: id.to_owned(),
+            kind: StepKind::Create,
+            resource: Some(resource.to_owned()),
+            state: StepState::Waiting,
+            after: Vec::new(),
+            attempts: 0,
+            started: None,
+            ended: None,
+            error: None,
+        };
+        Run {
+            id: String::from("r"),
+            deployment: String::from("d"),
+            kind: RunKind::Deploy,
+            state: RunState::Queued,
+            reason: None,
+            author: String::from("demo"),
+            created: String::from("2026-01-01T00:00:00Z"),
+            started: None,
+            ended: None,
+            steps: vec![step("net:create", "net"), step("web:create", "web"), step("web:ssh", "web")],
+        }
+    }
+
+    fn event(seq: u64, body: EventBody) -> Event {
+        Event { seq, time: format!("2026-01-01T00:00:{seq:02}Z"), body }
+    }
+
+    fn step(seq: u64, id: &str, state: StepState) -> Event {
+        event(seq, EventBody::Step { step: id.to_owned(), state, attempt: 1, error: None })
+    }
+
+    fn log(seq: u64) -> Event {
+        let text = format!("line {seq}");
+        event(seq, EventBody::Log { step: String::from("web:create"), stream: LogStream::Engine, level: LogLevel::Info, text })
+    }
+
+    fn numbers(taken: &Taken) -> Vec<u64> {
+        taken.fresh.iter().map(|event| event.seq).collect()
+    }
+
+    #[test]
+    fn events_count_once_and_in_order() {
+        let mut sequence = Sequence::default();
+        assert_eq!(numbers(&sequence.take(vec![log(1), log(2)])), [1, 2]);
+        assert_eq!(numbers(&sequence.take(vec![log(1), log(2), log(3)])), [3]);
+        assert_eq!(sequence.take(vec![log(2)]), Taken { fresh: vec![], hole: false });
+    }
+
+    #[test]
+    fn a_hole_stops_until_it_is_filled() {
+        let mut sequence = Sequence { last: 3 };
+        let taken = sequence.take(vec![log(4), log(6), log(7)]);
+        assert_eq!((numbers(&taken), taken.hole), (vec![4], true));
+        let taken = sequence.take(vec![log(5), log(6), log(7)]);
+        assert_eq!((numbers(&taken), taken.hole), (vec![5, 6, 7], false));
+    }
+
+    #[test]
+    fn a_replay_ends_where_the_server_is() {
+        let mut model = Model::beginning(&run());
+        for event in [
+            event(1, EventBody::Run { state: RunState::Running, reason: None }),
+            step(2, "net:create", StepState::Running),
+            log(3),
+            step(4, "net:create", StepState::Succeeded),
+            step(5, "web:create", StepState::Running),
+        ] {
+            model.apply(&event);
+        }
+        assert_eq!(model.progress(), (1, 3));
+        assert_eq!(model.run.started.as_deref(), Some("2026-01-01T00:00:01Z"));
+        let net = model.step("net:create").expect("it is there");
+        assert_eq!((net.started.as_deref(), net.ended.as_deref()), (Some("2026-01-01T00:00:02Z"), Some("2026-01-01T00:00:04Z")));
+        let states = model.states_of_resources();
+        assert_eq!((states["net"].as_str(), states["web"].as_str()), ("succeeded", "running"));
+    }
+
+    #[test]
+    fn the_first_failure_is_the_cause() {
+        let mut model = Model::beginning(&run());
+        for event in [
+            step(1, "web:create", StepState::Running),
+            step(2, "net:create", StepState::Running),
+            step(3, "web:create", StepState::Failed),
+            step(4, "net:create", StepState::Failed),
+        ] {
+            model.apply(&event);
+        }
+        assert_eq!(model.cause().map(|step| step.id.as_str()), Some("web:create"));
+    }
+
+    #[test]
+    fn between_two_steps_a_resource_is_next() {
+        assert_eq!(combined(&[StepState::Succeeded, StepState::Waiting]), StepState::Ready);
+        assert_eq!(combined(&[StepState::Succeeded, StepState::Succeeded]), StepState::Succeeded);
+        assert_eq!(combined(&[StepState::Succeeded, StepState::Failed]), StepState::Failed);
+        assert_eq!(combined(&[StepState::Succeeded, StepState::Skipped]), StepState::Skipped);
+        assert_eq!(combined(&[StepState::Waiting]), StepState::Waiting);
+    }
+
+    #[test]
+    fn nonsense_changes_nothing_else() {
+        let mut model = Model::new(run());
+        model.apply(&step(1, "no-such-step", StepState::Failed));
+        assert_eq!(model.progress(), (0, 3));
+        assert!(!model.apply(&log(2)));
+    }
+}

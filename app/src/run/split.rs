@@ -1,0 +1,77 @@
+//! Two halves, one above the other, and a bar between them that can be dragged or moved by arrow keys.
+
+use leptos::{
+    ev::{KeyboardEvent, PointerEvent},
+    html,
+    prelude::*,
+};
+
+use crate::browser;
+
+const LEAST: f64 = 15.0;
+const MOST: f64 = 80.0;
+
+/// The halves; where the bar stands is remembered.
+#[component]
+pub fn Split(
+    /// What it is remembered by.
+    key: &'static str,
+    /// Above.
+    upper: AnyView,
+    /// Below.
+    lower: AnyView,
+) -> impl IntoView {
+    let percent = RwSignal::new(46.0_f64);
+    let dragged = RwSignal::new(false);
+    let whole = NodeRef::<html::Div>::new();
+    Effect::new(move |_| {
+        if let Some(kept) = browser::remembered(key).and_then(|kept| kept.parse::<f64>().ok()) {
+            percent.set(kept.clamp(LEAST, MOST));
+        }
+    });
+    let set = move |to: f64| {
+        let to = to.clamp(LEAST, MOST);
+        percent.set(to);
+        browser::remember(key, &format!("{to:.1}"));
+    };
+    let on_down = move |event: PointerEvent| {
+        event.prevent_default();
+        if let Some(bar) = event.current_target().and_then(|bar| {
+            use wasm_bindgen::JsCast;
+            bar.dyn_into::<web_sys::Element>().ok()
+        }) {
+            // Without the capture the drag ends at the bar's edge, no more.
+            let _ = bar.set_pointer_capture(event.pointer_id());
+        }
+        dragged.set(true);
+    };
+    let on_move = move |event: PointerEvent| {
+        if dragged.get_untracked()
+            && let Some(whole) = whole.get_untracked()
+        {
+            let frame = whole.get_bounding_client_rect();
+            set((f64::from(event.client_y()) - frame.top()) / frame.height().max(1.0) * 100.0);
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        let step = match event.key().as_str() {
+            "ArrowUp" => -4.0,
+            "ArrowDown" => 4.0,
+            _ => return,
+        };
+        event.prevent_default();
+        set(percent.get_untracked() + step);
+    };
+    view! {
+        <div class="split" node_ref=whole data-dragged=move || dragged.get().to_string()>
+            <div class="split-part" style:flex-basis=move || format!("{}%", percent.get())>{upper}</div>
+            <div
+                class="split-bar" role="separator" aria-orientation="horizontal" aria-label="Size of the halves" tabindex="0"
+                aria-valuenow=move || percent.get().round() aria-valuemin=LEAST aria-valuemax=MOST
+                on:pointerdown=on_down on:pointermove=on_move on:pointerup=move |_| dragged.set(false)
+                on:pointercancel=move |_| dragged.set(false) on:keydown=on_key
+            ></div>
+            <div class="split-part" data-rest>{lower}</div>
+        </div>
+    }
+}

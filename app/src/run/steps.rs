@@ -1,0 +1,88 @@
+//! The steps of a run, in the workflow's order: state, time, attempts. One of them can be looked at.
+
+use api::{RunStep, StepState};
+use leptos::prelude::*;
+
+use super::model::Model;
+use crate::{
+    graph::step_verb,
+    time,
+    ui::{
+        Icon,
+        state::{Shown, icon_of},
+    },
+};
+
+/// All steps.
+#[component]
+pub fn StepList(
+    /// The run.
+    model: RwSignal<Option<Model>>,
+    /// The step that is looked at.
+    selected: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let ids = Memo::new(move |_| {
+        model.with(|model| {
+            model.as_ref().map(|model| model.run.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>()).unwrap_or_default()
+        })
+    });
+    view! {
+        <ol class="steps" aria-label="Steps">
+            <For each=move || ids.get() key=Clone::clone let:id>
+                <StepRow model selected id />
+            </For>
+        </ol>
+    }
+}
+
+/// One step of the run, followed.
+pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep>> {
+    Memo::new(move |_| model.with(|model| model.as_ref().and_then(|model| model.step(&id).cloned())))
+}
+
+#[component]
+fn StepRow(model: RwSignal<Option<Model>>, selected: RwSignal<Option<String>>, id: String) -> impl IntoView {
+    let clock = time::use_clock();
+    let step = follow(model, id.clone());
+    let stored = StoredValue::new(id.clone());
+    let state = Memo::new(move |_| step.with(|step| step.as_ref().map_or(StepState::Waiting, |step| step.state)));
+    let look = move || state.get().look();
+    let pressed =
+        move || selected.with(|selected| stored.with_value(|id| selected.as_ref() == Some(id))).to_string();
+    let (title, verb) = step.with_untracked(|step| match step {
+        Some(RunStep { resource: Some(resource), kind, .. }) => (resource.clone(), step_verb(*kind)),
+        Some(step) => (step_verb(step.kind).to_owned(), ""),
+        None => (id.clone(), ""),
+    });
+    let took = move || {
+        step.with(|step| {
+            let step = step.as_ref()?;
+            // Only what runs hangs on the clock.
+            let now = if step.ended.is_none() { clock.now() } else { None };
+            time::span(step.started.as_deref(), step.ended.as_deref(), now)
+        })
+    };
+    let attempts = move || {
+        step.with(|step| step.as_ref().map(|step| step.attempts).filter(|attempts| *attempts > 1))
+            .map(|attempts| view! { <span class="pill">{format!("attempt {attempts}")}</span> })
+    };
+    view! {
+        <li>
+            <button
+                type="button" class="step" data-step=id data-state=move || state.get().word() data-look=look aria-pressed=pressed
+                title=stored.get_value()
+                on:click=move |_| selected.update(|selected| {
+                    let id = stored.get_value();
+                    *selected = if selected.as_ref() == Some(&id) { None } else { Some(id) };
+                })
+            >
+                <span class="step-icon" data-look=look>{move || view! { <Icon name=icon_of(look()) /> }}</span>
+                <span class="step-title">{title}</span>
+                <span class="step-verb">{verb}</span>
+                {attempts}
+                <span class="sr-only">{move || state.get().title()}</span>
+                <span class="step-time">{took}</span>
+            </button>
+        </li>
+    }
+}
