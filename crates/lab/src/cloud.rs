@@ -1,0 +1,280 @@
+//! The running cloud: the model under its lock, the substrate beneath, and what happens over time.
+//!
+//! Handlers change the model and then wait until wires and packet filters agree with it, so that a rule holds when the call that
+//! made it returns. Servers take longer: a task each carries a server from BUILD to ACTIVE, or away; tasks of one
+//! server run one after the other.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio::sync::Notify;
+
+use crate::faults::{Faults, ServerTrouble};
+use crate::model::Model;
+use crate::model::refusal::Refusal;
+use crate::model::server::Status;
+use crate::model::wiring::{ServerWiring, wiring};
+use crate::store::Store;
+use crate::substrate::{Power, ServerSpec, Ssh, Substrate};
+
+/// Changes are written to the state file at most this often.
+const SAVE_EVERY: Duration = Duration::from_millis(250);
+
+/// The running cloud.
+pub struct Cloud {
+    model: Mutex<Model>,
+    substrate: Arc<dyn Substrate>,
+    /// Things that go wrong on purpose.
+    pub faults: Faults,
+    store: Option<Store>,
+    changed: AtomicBool,
+    wake: Notify,
+    wiring_turn: tokio::sync::Mutex<()>,
+    server_turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Cloud {
+    /// Put it together; nothing runs yet.
+    pub fn new(model: Model, substrate: Arc<dyn Substrate>, store: Option<Store>) -> Arc<Self> {
+        Arc::new(Self {
+            model: Mutex::new(model),
+            substrate,
+            faults: Faults::default(),
+            store,
+            changed: AtomicBool::new(true),
+            wake: Notify::new(),
+            wiring_turn: tokio::sync::Mutex::default(),
+            server_turns: Mutex::default(),
+        })
+    }
+
+    /// Look at the model.
+    pub fn read<R>(&self, look: impl FnOnce(&Model) -> R) -> R {
+        look(&self.model.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Change the model where no wire is concerned.
+    pub fn change<R>(&self, change: impl FnOnce(&mut Model) -> R) -> R {
+        let result = change(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.store(true, Ordering::Release);
+        self.wake.notify_one();
+        result
+    }
+
+    /// Change the model, and wait until the wires agree with it.
+    pub async fn rewire<R>(
+        &self,
+        change: impl FnOnce(&mut Model) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let result = self.change(change)?;
+        self.wire().await;
+        Ok(result)
+    }
+
+    /// Make the wires agree with the model. Trouble is logged: the cloud's interfaces have no word for it.
+    pub async fn wire(&self) {
+        if !self.substrate.has_wires() {
+            return;
+        }
+        let _turn = self.wiring_turn.lock().await;
+        let wanted = self.read(wiring);
+        if let Err(error) = self.substrate.wire(&wanted).await {
+            tracing::error!(%error, "the wires do not agree with the model");
+        }
+    }
+
+    /// After a start: wires, and servers that were on their way when the lab stopped.
+    pub async fn take_up(self: &Arc<Self>) {
+        self.wire().await;
+        let servers: Vec<(String, Status, Option<String>)> = self.read(|model| {
+            model
+                .servers
+                .iter()
+                .map(|row| (row.id.clone(), row.status, row.task_state.clone()))
+                .collect()
+        });
+        for (id, status, task) in servers {
+            match (status, task.as_deref()) {
+                (_, Some("deleting")) => self.spawn_delete(id),
+                (Status::Build, _) => self.spawn_build(id),
+                (Status::Active, _) => self.spawn_power(id, Power::Start),
+                _ => {}
+            }
+        }
+    }
+
+    /// Carry a server from BUILD to ACTIVE.
+    pub fn spawn_build(self: &Arc<Self>, id: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let _turn = cloud.server_turn(&id).await;
+            let Some(mut spec) = cloud.spec(&id) else {
+                return;
+            };
+            let trouble = cloud.faults.on_server(&spec.name);
+            match trouble {
+                Some(ServerTrouble::NeverActive) => return,
+                Some(ServerTrouble::Error) => {
+                    cloud.change(|model| {
+                        model.server_is_broken(
+                            &id,
+                            "No valid host was found. There are not enough hosts available.",
+                        )
+                    });
+                    return;
+                }
+                Some(ServerTrouble::NoSsh) => spec.ssh = Ssh::NeverComes,
+                Some(ServerTrouble::Dies(_)) | None => {}
+            }
+            match cloud.substrate.server_start(&spec).await {
+                Ok(()) => {
+                    cloud.change(|model| model.server_is_active(&id));
+                    // Rules may have changed while it started.
+                    cloud.wire().await;
+                }
+                Err(error) => {
+                    tracing::error!(server = %id, %error, "a server could not be started");
+                    cloud.change(|model| {
+                        model.server_is_broken(
+                            &id,
+                            &format!("Build of instance {id} aborted: {error}"),
+                        )
+                    });
+                }
+            }
+            if let Some(ServerTrouble::Dies(after_ms)) = trouble {
+                cloud.spawn_death(id.clone(), Duration::from_millis(after_ms));
+            }
+        });
+    }
+
+    fn spawn_death(self: &Arc<Self>, id: String, after: Duration) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            cloud.power(&id, Power::Stop).await;
+        });
+    }
+
+    /// Take a server away; the row goes when nothing of it is left.
+    pub fn spawn_delete(self: &Arc<Self>, id: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            {
+                let _turn = cloud.server_turn(&id).await;
+                match cloud.substrate.server_remove(&id).await {
+                    Ok(()) => cloud.change(|model| model.server_is_gone(&id)),
+                    Err(error) => {
+                        tracing::error!(server = %id, %error, "a server could not be removed");
+                        cloud.change(|model| model.server_is_broken(&id, &error.to_string()));
+                    }
+                }
+            }
+            cloud
+                .server_turns
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&id);
+            cloud.wire().await;
+        });
+    }
+
+    /// Switch a server on or off.
+    pub fn spawn_power(self: &Arc<Self>, id: String, power: Power) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move { cloud.power(&id, power).await });
+    }
+
+    async fn power(&self, id: &str, power: Power) {
+        let _turn = self.server_turn(id).await;
+        let Some(spec) = self.spec(id) else { return };
+        match self.substrate.server_power(id, power, &spec.wiring).await {
+            Ok(()) if power == Power::Stop => self.change(|model| model.server_is_off(id)),
+            Ok(()) => {
+                self.change(|model| model.server_is_active(id));
+                self.wire().await;
+            }
+            Err(error) => {
+                tracing::error!(server = %id, %error, "a server could not be switched");
+                self.change(|model| model.server_is_broken(id, &error.to_string()));
+            }
+        }
+    }
+
+    /// What a server printed.
+    pub async fn console(&self, id: &str) -> String {
+        match self.substrate.console(id).await {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::warn!(server = %id, %error, "no console log");
+                String::new()
+            }
+        }
+    }
+
+    async fn server_turn(&self, id: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self
+                .server_turns
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(turns.entry(id.into()).or_default())
+        };
+        turn.lock_owned().await
+    }
+
+    fn spec(&self, id: &str) -> Option<ServerSpec> {
+        let wires = self.substrate.has_wires();
+        self.read(|model| {
+            let server = model.servers.get(id)?;
+            let compact = server
+                .user_data
+                .as_ref()
+                .map(|data| data.split_whitespace().collect::<String>());
+            Some(ServerSpec {
+                id: id.into(),
+                name: server.name.clone(),
+                ram_mib: model
+                    .flavors
+                    .get(&server.flavor_id)
+                    .map_or(512, |flavor| flavor.ram),
+                user_data: compact.and_then(|data| STANDARD.decode(data).ok()),
+                public_key: server.public_key.clone(),
+                wiring: if wires {
+                    wiring(model).servers.remove(id)?
+                } else {
+                    ServerWiring::default()
+                },
+                ssh: Ssh::Works,
+            })
+        })
+    }
+
+    /// Write the state file whenever something has changed; never returns.
+    pub async fn keep_saving(&self) {
+        loop {
+            self.wake.notified().await;
+            self.save();
+            tokio::time::sleep(SAVE_EVERY).await;
+        }
+    }
+
+    /// Write the state file if something has changed.
+    pub fn save(&self) {
+        let Some(store) = &self.store else { return };
+        if !self.changed.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let bytes = self.read(|model| serde_json::to_vec_pretty(model));
+        let saved = bytes
+            .map_err(std::io::Error::from)
+            .and_then(|bytes| store.save(&bytes));
+        if let Err(error) = saved {
+            tracing::error!(%error, "the state file could not be written");
+        }
+    }
+}

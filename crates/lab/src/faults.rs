@@ -1,0 +1,269 @@
+//! Things that go wrong on purpose, and a count of what was asked: for tests.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that goes wrong.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// With calls.
+    Call(CallFault),
+    /// With servers.
+    Server(ServerFault),
+}
+
+/// Which calls, and what happens to them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CallFault {
+    /// `identity`, `compute`, `network`, `image`, `key-manager`; all when not told.
+    pub service: Option<String>,
+    /// `GET`, ...; all when not told.
+    pub method: Option<String>,
+    /// The path behind the service's prefix, as in `/v2.0/networks*`; `*` is any text. All when not told.
+    pub path: Option<String>,
+    /// Only the n-th matching call, counted from 1; all when not told.
+    pub nth: Option<u64>,
+    /// At most so many times; for ever when not told.
+    pub times: Option<u64>,
+    /// Wait before the answer.
+    pub delay_ms: u64,
+    /// Answer this instead of doing it.
+    pub status: Option<u16>,
+    /// With this body; the service's usual one when not told.
+    pub body: Option<String>,
+    /// Further header fields, such as `Retry-After`.
+    pub headers: BTreeMap<String, String>,
+    /// What else is wrong.
+    pub damage: Option<Damage>,
+}
+
+/// Damage to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Damage {
+    /// The call is not done, and the connection ends without an answer.
+    CutBefore,
+    /// The call is done, and the connection ends without the whole answer.
+    CutAfter,
+    /// The call is done, and the answer's body is not JSON.
+    WrongJson,
+}
+
+/// Which servers, and what happens to them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerFault {
+    /// Servers with this name; `*` is any text.
+    pub name: String,
+    /// What happens.
+    pub fault: ServerTrouble,
+    /// At most so many servers; all when not told.
+    #[serde(default)]
+    pub times: Option<u64>,
+}
+
+/// What happens to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerTrouble {
+    /// It goes to ERROR instead of ACTIVE.
+    Error,
+    /// It stays in BUILD.
+    NeverActive,
+    /// It is ACTIVE, but nothing listens.
+    NoSsh,
+    /// It is ACTIVE, and after so many milliseconds it dies.
+    Dies(u64),
+}
+
+/// One call that came in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// The service.
+    pub service: String,
+    /// `GET`, ...
+    pub method: String,
+    /// Behind the service's prefix.
+    pub path: String,
+}
+
+/// The list of faults, and the log of calls.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    armed: Vec<Armed>,
+    calls: Vec<Call>,
+    counts: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+#[derive(Debug)]
+struct Armed {
+    fault: Fault,
+    seen: u64,
+    done: u64,
+}
+
+/// The log of calls stops growing here; the counts go on.
+const CALLS_MAX: usize = 200_000;
+
+impl Faults {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Add one.
+    pub fn add(&self, fault: Fault) {
+        self.state().armed.push(Armed {
+            fault,
+            seen: 0,
+            done: 0,
+        });
+    }
+
+    /// What is on the list.
+    pub fn list(&self) -> Vec<Fault> {
+        self.state()
+            .armed
+            .iter()
+            .map(|armed| armed.fault.clone())
+            .collect()
+    }
+
+    /// Take all off the list.
+    pub fn clear(&self) {
+        self.state().armed.clear();
+    }
+
+    /// Note a call, and tell what goes wrong with it.
+    pub fn on_call(&self, service: &str, method: &str, path: &str) -> Option<CallFault> {
+        let mut state = self.state();
+        *state
+            .counts
+            .entry(service.into())
+            .or_default()
+            .entry(method.into())
+            .or_default() += 1;
+        if state.calls.len() < CALLS_MAX {
+            state.calls.push(Call {
+                service: service.into(),
+                method: method.into(),
+                path: path.into(),
+            });
+        }
+        let same = |wanted: &Option<String>, is: &str| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.eq_ignore_ascii_case(is))
+        };
+        let mut found = None;
+        for armed in &mut state.armed {
+            let Fault::Call(fault) = &armed.fault else {
+                continue;
+            };
+            let here = same(&fault.service, service)
+                && same(&fault.method, method)
+                && fault
+                    .path
+                    .as_ref()
+                    .is_none_or(|pattern| matches(pattern, path));
+            if !here {
+                continue;
+            }
+            armed.seen += 1;
+            let due = fault.nth.is_none_or(|nth| nth == armed.seen)
+                && fault.times.is_none_or(|times| armed.done < times);
+            if due && found.is_none() {
+                armed.done += 1;
+                found = Some(fault.clone());
+            }
+        }
+        found
+    }
+
+    /// What goes wrong with a new server of this name.
+    pub fn on_server(&self, name: &str) -> Option<ServerTrouble> {
+        let mut state = self.state();
+        state.armed.iter_mut().find_map(|armed| match &armed.fault {
+            Fault::Server(fault)
+                if matches(&fault.name, name)
+                    && fault.times.is_none_or(|times| armed.done < times) =>
+            {
+                armed.done += 1;
+                Some(fault.fault)
+            }
+            _ => None,
+        })
+    }
+
+    /// How many calls, by service and method.
+    pub fn counts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
+        self.state().counts.clone()
+    }
+
+    /// The calls in order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.state().calls.clone()
+    }
+
+    /// Forget all calls.
+    pub fn clear_calls(&self) {
+        let mut state = self.state();
+        state.calls.clear();
+        state.counts.clear();
+    }
+}
+
+impl CallFault {
+    /// How long the answer waits.
+    pub fn delay(&self) -> Duration {
+        Duration::from_millis(self.delay_ms)
+    }
+}
+
+/// Whether a text fits a pattern in which `*` is any text.
+pub fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
+            (0..=tail.len())
+                .filter(|at| tail.is_char_boundary(*at))
+                .any(|at| matches(rest, &tail[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_text() {
+        assert!(matches("/v2.0/networks*", "/v2.0/networks/1"));
+        assert!(matches("*/action", "/v2.1/servers/1/action"));
+        assert!(matches("*", ""));
+        assert!(!matches("/v2.0/networks", "/v2.0/networks/1"));
+        assert!(matches("/a/*/c*", "/a/b/c"));
+    }
+
+    #[test]
+    fn only_the_nth_call_fails() {
+        let faults = Faults::default();
+        faults.add(Fault::Call(CallFault {
+            service: Some("network".into()),
+            nth: Some(2),
+            status: Some(503),
+            ..Default::default()
+        }));
+        let hit: Vec<bool> = ["network", "compute", "network", "network"]
+            .map(|service| faults.on_call(service, "GET", "/").is_some())
+            .into();
+        assert_eq!(hit, [false, false, true, false]);
+        assert_eq!(faults.counts()["network"]["GET"], 3);
+    }
+}

@@ -1,0 +1,155 @@
+//! How Nova shows servers and flavors, microversion by microversion.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::compute::Microversion;
+use crate::model::Model;
+use crate::model::flavor::Flavor;
+use crate::model::server::{Server, Status};
+
+fn links(base: &str, kind: &str, id: &str) -> Value {
+    json!([
+        {"rel": "self", "href": format!("{base}/compute/v2.1/{kind}/{id}")},
+        {"rel": "bookmark", "href": format!("{base}/compute/{kind}/{id}")},
+    ])
+}
+
+/// A flavor in `GET /flavors`.
+pub fn flavor_summary(row: &Flavor, version: Microversion, base: &str) -> Value {
+    let mut document =
+        json!({"id": row.id, "name": row.name, "links": links(base, "flavors", &row.id)});
+    if version >= Microversion(2, 55) {
+        document["description"] = Value::Null;
+    }
+    document
+}
+
+/// A flavor in full.
+pub fn flavor_document(row: &Flavor, version: Microversion, base: &str) -> Value {
+    let mut document = json!({
+        "id": row.id,
+        "name": row.name,
+        "vcpus": row.vcpus,
+        "ram": row.ram,
+        "disk": row.disk,
+        "swap": if version >= Microversion(2, 75) { json!(0) } else { json!("") },
+        "OS-FLV-EXT-DATA:ephemeral": 0,
+        "OS-FLV-DISABLED:disabled": false,
+        "os-flavor-access:is_public": true,
+        "rxtx_factor": 1.0,
+        "links": links(base, "flavors", &row.id),
+    });
+    if version >= Microversion(2, 55) {
+        document["description"] = Value::Null;
+    }
+    if version >= Microversion(2, 61) {
+        document["extra_specs"] = json!({});
+    }
+    document
+}
+
+/// A server in `GET /servers`.
+pub fn server_summary(row: &Server, base: &str) -> Value {
+    json!({"id": row.id, "name": row.name, "links": links(base, "servers", &row.id)})
+}
+
+/// A server's `addresses`: by network name.
+pub fn addresses(model: &Model, row: &Server) -> Value {
+    let mut by_network: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for address in model.server_addresses(row) {
+        by_network.entry(address.network).or_default().push(json!({
+            "version": 4,
+            "addr": address.address,
+            "OS-EXT-IPS:type": address.kind,
+            "OS-EXT-IPS-MAC:mac_addr": address.mac,
+        }));
+    }
+    json!(by_network)
+}
+
+/// A server in full.
+pub fn server_document(model: &Model, row: &Server, version: Microversion, base: &str) -> Value {
+    let since = |minor: u16| version >= Microversion(2, minor);
+    let groups: Vec<Value> = {
+        let ports = row.ports.iter().filter_map(|id| model.ports.get(id));
+        let ids = ports.flat_map(|port| &port.security_groups);
+        ids.filter_map(|id| model.security_groups.get(id))
+            .map(|group| json!({"name": group.name}))
+            .collect()
+    };
+    let mut document = json!({
+        "id": row.id,
+        "name": row.name,
+        "status": row.status.as_str(),
+        "tenant_id": row.project_id,
+        "user_id": row.user_id,
+        "metadata": row.metadata,
+        "hostId": match row.status { Status::Build => "", _ => "1ab00000000000000000000000000000000000000000000000001ab0" },
+        "image": {"id": row.image_id, "links": [{"rel": "bookmark", "href": format!("{base}/compute/images/{}", row.image_id)}]},
+        "flavor": server_flavor(model, row, version, base),
+        "created": row.created,
+        "updated": row.updated,
+        "addresses": addresses(model, row),
+        "accessIPv4": "",
+        "accessIPv6": "",
+        "links": links(base, "servers", &row.id),
+        "OS-DCF:diskConfig": "MANUAL",
+        "OS-EXT-AZ:availability_zone": row.availability_zone,
+        "config_drive": "True",
+        "key_name": row.key_name,
+        "OS-SRV-USG:launched_at": row.launched_at.as_ref().map(|at| format!("{}.000000", at.trim_end_matches('Z'))),
+        "OS-SRV-USG:terminated_at": null,
+        "OS-EXT-STS:task_state": row.task_state,
+        "OS-EXT-STS:vm_state": row.status.vm_state(),
+        "OS-EXT-STS:power_state": row.status.power_state(),
+        "os-extended-volumes:volumes_attached": [],
+    });
+    if matches!(row.status, Status::Active | Status::Build) {
+        document["progress"] = if row.status == Status::Active { 100 } else { 0 }.into();
+    }
+    if !groups.is_empty() {
+        document["security_groups"] = groups.into();
+    }
+    if let Some(fault) = &row.fault {
+        document["fault"] =
+            json!({"code": fault.code, "message": fault.message, "created": fault.created});
+    }
+    if since(9) {
+        document["locked"] = false.into();
+    }
+    if since(19) {
+        document["description"] = json!(row.description);
+    }
+    if since(26) {
+        document["tags"] = json!(row.tags);
+    }
+    if since(63) {
+        document["trusted_image_certificates"] = Value::Null;
+    }
+    if since(71) {
+        document["server_groups"] = json!([]);
+    }
+    if since(73) {
+        document["locked_reason"] = Value::Null;
+    }
+    document
+}
+
+fn server_flavor(model: &Model, row: &Server, version: Microversion, base: &str) -> Value {
+    let link =
+        json!([{"rel": "bookmark", "href": format!("{base}/compute/flavors/{}", row.flavor_id)}]);
+    match model.flavors.get(&row.flavor_id) {
+        Some(flavor) if version >= Microversion(2, 47) => json!({
+            "original_name": flavor.name,
+            "vcpus": flavor.vcpus,
+            "ram": flavor.ram,
+            "disk": flavor.disk,
+            "ephemeral": 0,
+            "swap": 0,
+            "extra_specs": {},
+        }),
+        _ => json!({"id": row.flavor_id, "links": link}),
+    }
+}

@@ -1,0 +1,66 @@
+//! The lab's own interface, below `/lab`: for tests, without a token. The lab listens on loopback only.
+
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+
+use super::answer::{empty_answer, json_answer};
+use super::{App, query};
+use crate::faults::Fault;
+use crate::model::leftovers::leftovers;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route(
+            "/lab/faults",
+            get(faults).post(add_fault).delete(clear_faults),
+        )
+        .route("/lab/calls", get(calls).delete(clear_calls))
+        .route("/lab/leftovers", get(show_leftovers))
+}
+
+async fn faults(State(app): State<App>) -> Response {
+    json_answer(200, json!({"faults": app.faults.list()}))
+}
+
+/// `{"call": {...}}` or `{"server": {...}}`, or a list of such.
+async fn add_fault(State(app): State<App>, Json(body): Json<serde_json::Value>) -> Response {
+    let list = if body.is_array() { body } else { json!([body]) };
+    match serde_json::from_value::<Vec<Fault>>(list) {
+        Ok(list) => {
+            for fault in list {
+                app.faults.add(fault);
+            }
+            empty_answer(201)
+        }
+        Err(error) => (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()).into_response(),
+    }
+}
+
+async fn clear_faults(State(app): State<App>) -> Response {
+    app.faults.clear();
+    empty_answer(204)
+}
+
+/// Counts by service and method; with `?log=true` also every call in order.
+async fn calls(State(app): State<App>, Query(asked): query::Query) -> Response {
+    let counts = app.faults.counts();
+    let total: u64 = counts.values().flat_map(|methods| methods.values()).sum();
+    let mut body = json!({"total": total, "services": counts});
+    if query::value(&asked, "log") == Some("true") {
+        body["log"] = json!(app.faults.calls());
+    }
+    json_answer(200, body)
+}
+
+async fn clear_calls(State(app): State<App>) -> Response {
+    app.faults.clear_calls();
+    empty_answer(204)
+}
+
+async fn show_leftovers(State(app): State<App>) -> Response {
+    json_answer(200, json!(app.read(leftovers)))
+}

@@ -1,0 +1,179 @@
+//! The cloud's HTTP side: five services behind one port, each below its own prefix.
+//!
+//! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
+
+pub mod answer;
+mod compute;
+mod compute_view;
+mod control;
+mod identity;
+mod image;
+mod key_manager;
+mod network;
+mod query;
+mod servers;
+mod token;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+
+use crate::cloud::Cloud;
+use crate::faults::Damage;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+
+/// What handlers work with.
+pub type App = Arc<Cloud>;
+
+/// The services: name in the catalogue's words, prefix.
+pub const SERVICES: &[(&str, &str)] = &[
+    ("identity", "/identity"),
+    ("compute", "/compute"),
+    ("network", "/network"),
+    ("image", "/image"),
+    ("key-manager", "/key-manager"),
+];
+
+/// All of it.
+pub fn app(cloud: App) -> Router {
+    Router::new()
+        .merge(identity::routes())
+        .merge(compute::routes())
+        .merge(servers::routes())
+        .merge(network::routes())
+        .merge(image::routes())
+        .merge(key_manager::routes())
+        .merge(control::routes())
+        .fallback(nowhere)
+        .layer(from_fn_with_state(Arc::clone(&cloud), watch))
+        .with_state(cloud)
+}
+
+/// A path that no service has.
+async fn nowhere(request: Request) -> Response {
+    let refusal = Refusal::not_found("HTTPNotFound", "The resource could not be found.");
+    let path = request.uri().path();
+    let service = SERVICES
+        .iter()
+        .find(|(_, prefix)| path.starts_with(prefix))
+        .map(|(name, _)| *name);
+    match service {
+        Some("identity") => answer::KeystoneError(Refusal::not_found(
+            "NotFound",
+            "(http://lab/): The resource could not be found.",
+        ))
+        .into_response(),
+        Some("compute") => answer::NovaError(refusal).into_response(),
+        Some("network") => answer::NeutronError(refusal).into_response(),
+        Some("image") => answer::GlanceError(refusal).into_response(),
+        Some("key-manager") => answer::BarbicanError(refusal).into_response(),
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let found = SERVICES.iter().find_map(|(name, prefix)| {
+        let rest = path.strip_prefix(prefix)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some((*name, rest))
+    });
+    let Some((service, rest)) = found else {
+        return next.run(request).await;
+    };
+    let fault = cloud
+        .faults
+        .on_call(service, request.method().as_str(), rest);
+    let request_id = format!("req-{}", new_id());
+    let mut response = match fault {
+        None => next.run(request).await,
+        Some(fault) => {
+            tokio::time::sleep(fault.delay()).await;
+            let mut response = match (fault.damage, fault.status) {
+                (Some(Damage::CutBefore), _) => cut(),
+                (Some(Damage::CutAfter), _) => {
+                    drop(next.run(request).await);
+                    cut()
+                }
+                (Some(Damage::WrongJson), _) => {
+                    let status = next.run(request).await.status();
+                    let json = (
+                        header::CONTENT_TYPE,
+                        HeaderValue::from_static("application/json"),
+                    );
+                    (status, [json], "{\"this is\": not JSON").into_response()
+                }
+                (None, Some(status)) => failed(service, status, fault.body.clone()),
+                (None, None) => next.run(request).await,
+            };
+            for (name, value) in &fault.headers {
+                if let (Ok(name), Ok(value)) =
+                    (HeaderName::try_from(name), HeaderValue::try_from(value))
+                {
+                    response.headers_mut().insert(name, value);
+                }
+            }
+            response
+        }
+    };
+    if let Ok(value) = HeaderValue::try_from(&request_id) {
+        let headers = response.headers_mut();
+        if service == "compute" {
+            headers.insert("x-compute-request-id", value.clone());
+        }
+        headers.insert("x-openstack-request-id", value);
+    }
+    tracing::debug!(
+        service,
+        path = rest,
+        status = response.status().as_u16(),
+        request_id,
+        "call"
+    );
+    response
+}
+
+/// An answer whose body ends too early, so that the connection is cut.
+fn cut() -> Response {
+    let broken = futures::stream::iter([
+        Ok::<_, std::io::Error>(Bytes::from_static(b"{")),
+        Err(std::io::Error::new(
+            std::io::ErrorKind::ConnectionReset,
+            "cut on purpose",
+        )),
+    ]);
+    Response::new(Body::from_stream(broken))
+}
+
+fn failed(service: &str, status: u16, body: Option<String>) -> Response {
+    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if let Some(body) = body {
+        let json = (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        return (code, [json], body).into_response();
+    }
+    let refusal = Refusal::new(status, "FaultOnPurpose", "The lab was told to fail here.");
+    match service {
+        "identity" => answer::KeystoneError(refusal).into_response(),
+        "compute" => answer::NovaError(refusal).into_response(),
+        "network" => answer::NeutronError(refusal).into_response(),
+        "image" => answer::GlanceError(refusal).into_response(),
+        _ => answer::BarbicanError(refusal).into_response(),
+    }
+}
+
+/// Where the client found us: links in answers lead to the same place.
+fn base_url(headers: &HeaderMap) -> String {
+    let host = headers
+        .get(header::HOST)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("127.0.0.1");
+    format!("http://{host}")
+}

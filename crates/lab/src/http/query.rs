@@ -1,0 +1,138 @@
+//! What list calls have in common: filters, order, pages.
+
+use serde_json::Value;
+
+/// A query string, in order, with repeats.
+pub type Query = axum::extract::Query<Vec<(String, String)>>;
+
+/// The first value of a name.
+pub fn value<'a>(query: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    query
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value.as_str())
+}
+
+/// Whether a thing's attribute has this value, as text.
+pub fn attribute_is(thing: &Value, name: &str, wanted: &str) -> bool {
+    is(&thing[name], wanted)
+}
+
+fn is(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::String(text) => text == wanted,
+        Value::Bool(flag) => match wanted.to_lowercase().as_str() {
+            "true" | "1" => *flag,
+            "false" | "0" => !*flag,
+            _ => false,
+        },
+        Value::Number(number) => number.to_string() == wanted,
+        Value::Null => wanted.is_empty(),
+        // A list of objects is asked by `ip_address=10.0.0.5`; a list of texts by one of them.
+        Value::Array(items) => items
+            .iter()
+            .any(|item| match (item, wanted.split_once('=')) {
+                (Value::Object(fields), Some((name, wanted))) => {
+                    fields.get(name).is_some_and(|field| is(field, wanted))
+                }
+                _ => is(item, wanted),
+            }),
+        Value::Object(_) => false,
+    }
+}
+
+/// Whether a thing's tags fit the four tag filters.
+pub fn tags_fit(thing: &Value, query: &[(String, String)]) -> bool {
+    let tags: Vec<&str> = thing["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let wanted = |name: &str| {
+        value(query, name).map(|list| list.split(',').map(str::to_owned).collect::<Vec<_>>())
+    };
+    let has = |tag: &String| tags.contains(&tag.as_str());
+    wanted("tags").is_none_or(|all| all.iter().all(has))
+        && wanted("tags-any").is_none_or(|any| any.iter().any(has))
+        && wanted("not-tags").is_none_or(|all| !all.iter().all(has))
+        && wanted("not-tags-any").is_none_or(|any| !any.iter().any(has))
+}
+
+/// Put things in the order asked for (`sort_key`, `sort_dir`).
+pub fn sort(things: &mut [Value], query: &[(String, String)]) {
+    let all = |name: &str| {
+        query
+            .iter()
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.clone())
+            .collect::<Vec<_>>()
+    };
+    let (keys, directions) = (all("sort_key"), all("sort_dir"));
+    for (at, key) in keys.iter().enumerate().rev() {
+        things.sort_by_key(|thing| {
+            thing[key]
+                .as_str()
+                .map(str::to_owned)
+                .unwrap_or_else(|| thing[key].to_string())
+        });
+        if directions
+            .get(at)
+            .is_some_and(|direction| direction == "desc")
+        {
+            things.reverse();
+        }
+    }
+}
+
+/// One page, and the marker of the next one if there is more.
+pub struct Page {
+    /// The page's things.
+    pub items: Vec<Value>,
+    /// The last id, if more follow.
+    pub next: Option<String>,
+}
+
+/// Cut a page out by `limit` and `marker`. None if the marker is nowhere.
+pub fn page(things: Vec<Value>, query: &[(String, String)], limit_max: usize) -> Option<Page> {
+    let start = match value(query, "marker") {
+        None => 0,
+        Some(marker) => things.iter().position(|thing| thing["id"] == marker)? + 1,
+    };
+    let limit = value(query, "limit")
+        .and_then(|text| text.parse::<usize>().ok())
+        .filter(|limit| *limit > 0);
+    let limit = limit.unwrap_or(limit_max).min(limit_max);
+    let more = things.len() > start + limit;
+    let items: Vec<Value> = things.into_iter().skip(start).take(limit).collect();
+    let next = items
+        .last()
+        .filter(|_| more)
+        .and_then(|last| last["id"].as_str())
+        .map(str::to_owned);
+    Some(Page { items, next })
+}
+
+/// The same query with another marker, for a link to the next page.
+pub fn with_marker(query: &[(String, String)], marker: &str) -> String {
+    let mut pairs: Vec<String> = query
+        .iter()
+        .filter(|(key, _)| key != "marker")
+        .map(|(key, value)| format!("{}={}", escape(key), escape(value)))
+        .collect();
+    pairs.push(format!("marker={}", escape(marker)));
+    pairs.join("&")
+}
+
+fn escape(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| {
+            if plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}

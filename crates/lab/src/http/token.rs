@@ -1,0 +1,66 @@
+//! Who calls: the token check that stands in front of every service.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use super::App;
+use crate::model::identity::Token;
+use crate::model::refusal::Refusal;
+
+/// The caller's token, if there is a valid one. Handlers ask for what they need, so that each service refuses in its own way.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    token: Option<Token>,
+    text: String,
+}
+
+/// A caller with a project.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The project.
+    pub project_id: String,
+    /// The user.
+    pub user_id: String,
+}
+
+impl Caller {
+    /// A valid token, or 401.
+    pub fn token(&self) -> Result<&Token, Refusal> {
+        self.token.as_ref().ok_or_else(Refusal::unauthorized)
+    }
+
+    /// The token's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A valid token for a project, or 401 or 403.
+    pub fn member(&self) -> Result<Member, Refusal> {
+        let token = self.token()?;
+        let project_id = token.project_id.clone();
+        let project_id = project_id.ok_or_else(|| {
+            Refusal::forbidden("Policy doesn't allow this without a project scope.")
+        })?;
+        Ok(Member {
+            project_id,
+            user_id: token.user_id.clone(),
+        })
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let text = parts
+            .headers
+            .get("x-auth-token")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        let token = app.read(|model| model.identity.token(&text).cloned());
+        Ok(Self { token, text })
+    }
+}

@@ -1,0 +1,227 @@
+//! Starting and stopping a lab.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::cloud::Cloud;
+use crate::faults::Faults;
+use crate::http;
+use crate::model::Model;
+use crate::model::leftovers::leftovers;
+use crate::model::network::ip::Cidr;
+use crate::model::network::quota::Quotas;
+use crate::store::Store;
+use crate::substrate::docker::DockerSubstrate;
+use crate::substrate::memory::MemorySubstrate;
+use crate::substrate::{Close, Substrate};
+
+/// How a lab is.
+#[derive(Debug, Clone)]
+pub struct LabConfig {
+    /// Where it listens: loopback only. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where it keeps its state; nowhere when not told.
+    pub state: Option<PathBuf>,
+    /// Its name: labels and names of everything it makes.
+    pub name: String,
+    /// The range of the external network.
+    pub public_cidr: Cidr,
+    /// What servers are made of.
+    pub backend: Backend,
+    /// Whether projects have limits.
+    pub quotas: Quotas,
+    /// What stays at the end.
+    pub close: Close,
+}
+
+/// What servers are made of.
+#[derive(Debug, Clone, Copy)]
+pub enum Backend {
+    /// Containers.
+    Docker,
+    /// Nothing; they become ACTIVE after a while.
+    Memory(MemorySubstrate),
+}
+
+/// A running lab. Dropping it stops its listener; [`Lab::stop`] also writes its state and does what [`LabConfig::close`] says.
+pub struct Lab {
+    cloud: Arc<Cloud>,
+    substrate: Arc<dyn Substrate>,
+    address: SocketAddr,
+    close: Close,
+    shutdown: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Open connections get this long to end by themselves.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl LabConfig {
+    /// A lab in memory on a free port, without limits and without a state directory; servers are ACTIVE after a blink.
+    pub fn memory() -> Self {
+        let blink = Duration::from_millis(20);
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            state: None,
+            name: "memory".into(),
+            public_cidr: default_public_cidr(),
+            backend: Backend::Memory(MemorySubstrate {
+                active_after: blink,
+                gone_after: blink,
+            }),
+            quotas: Quotas::unlimited(),
+            close: Close::Remove,
+        }
+    }
+
+    /// A lab on Docker with this name and public range, on a free port.
+    pub fn docker(name: &str, public_cidr: Cidr) -> Self {
+        Self {
+            name: name.into(),
+            public_cidr,
+            backend: Backend::Docker,
+            quotas: Quotas::default(),
+            close: Close::Remove,
+            ..Self::memory()
+        }
+    }
+}
+
+/// `172.30.0.0/24`; wide enough for a person, `172.16.0.0/12` is not routed outside.
+pub fn default_public_cidr() -> Cidr {
+    Cidr::new(Ipv4Addr::new(172, 30, 0, 0), 24)
+}
+
+impl Lab {
+    /// A lab for tests: in memory, on a free port.
+    pub async fn memory() -> anyhow::Result<Self> {
+        Self::start(LabConfig::memory()).await
+    }
+
+    /// Start a lab; it is ready when this returns.
+    pub async fn start(config: LabConfig) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            config.listen.ip().is_loopback(),
+            "the lab listens on loopback only: its passwords are known to everybody, and {} is not a loopback address",
+            config.listen.ip()
+        );
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}", config.listen))?;
+        let address = listener.local_addr()?;
+        let store = match &config.state {
+            None => None,
+            Some(directory) => Some(
+                Store::new(directory)
+                    .with_context(|| format!("cannot use {}", directory.display()))?,
+            ),
+        };
+        let kept = match &store {
+            None => None,
+            Some(store) => store
+                .load()
+                .context("the state file cannot be read; `stackloom-lab reset` starts anew")?,
+        };
+        let mut model = match kept {
+            Some(model) if model.public_cidr() == Some(config.public_cidr) => model,
+            Some(_) => anyhow::bail!(
+                "the kept state has another public range than {}; `stackloom-lab reset` starts anew",
+                config.public_cidr
+            ),
+            None => Model::fresh(config.public_cidr),
+        };
+        model.quotas = config.quotas;
+        let substrate: Arc<dyn Substrate> = match config.backend {
+            Backend::Memory(memory) => Arc::new(memory),
+            Backend::Docker => {
+                Arc::new(DockerSubstrate::new(&config.name, config.public_cidr).await?)
+            }
+        };
+        substrate.open().await?;
+        let cloud = Cloud::new(model, Arc::clone(&substrate), store);
+        cloud.take_up().await;
+
+        let (shutdown, stopped) = watch::channel(false);
+        let app = http::app(Arc::clone(&cloud));
+        let serve = tokio::spawn(async move {
+            let mut until = stopped;
+            let stop = async move {
+                let _ = until.wait_for(|stop| *stop).await;
+            };
+            if let Err(error) = axum::serve(listener, app)
+                .with_graceful_shutdown(stop)
+                .await
+            {
+                tracing::error!(%error, "the listener ended");
+            }
+        });
+        let saver = Arc::clone(&cloud);
+        let save = tokio::spawn(async move { saver.keep_saving().await });
+        Ok(Self {
+            cloud,
+            substrate,
+            address,
+            close: config.close,
+            shutdown,
+            tasks: vec![serve, save],
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Keystone's URL, for a clouds.yaml.
+    pub fn auth_url(&self) -> String {
+        format!("{}/identity/v3", self.url())
+    }
+
+    /// Things that go wrong on purpose, and the log of calls.
+    pub fn faults(&self) -> &Faults {
+        &self.cloud.faults
+    }
+
+    /// What exists, per project name.
+    pub fn leftovers(&self) -> BTreeMap<String, Vec<String>> {
+        self.cloud.read(leftovers)
+    }
+
+    /// Look at the model.
+    pub fn model<R>(&self, look: impl FnOnce(&Model) -> R) -> R {
+        self.cloud.read(look)
+    }
+
+    /// Stop: no more calls, state written, containers kept or removed as configured.
+    pub async fn stop(mut self) {
+        self.shutdown.send_replace(true);
+        if let Some(serve) = self.tasks.first_mut() {
+            let _ = tokio::time::timeout(GRACE, serve).await;
+        }
+        self.cloud.save();
+        if let Err(error) = self.substrate.close(self.close).await {
+            tracing::error!(%error, "not everything could be taken down");
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}

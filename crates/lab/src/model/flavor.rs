@@ -1,0 +1,41 @@
+//! Nova's flavors: how big a server may be.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::keyed_by_id;
+
+/// A flavor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Flavor {
+    /// Short id, as in a DevStack.
+    pub id: String,
+    /// `m1.small` ...
+    pub name: String,
+    /// Virtual processors.
+    pub vcpus: u32,
+    /// Memory in MiB; the container gets this much and no more.
+    pub ram: u32,
+    /// Disk in GiB; not enforced by the lab.
+    pub disk: u32,
+}
+
+keyed_by_id!(Flavor);
+
+/// The flavors of every lab.
+pub fn standard_flavors() -> Vec<Flavor> {
+    [
+        ("1", "m1.tiny", 1, 512, 5),
+        ("2", "m1.small", 1, 1024, 10),
+        ("3", "m1.medium", 2, 2048, 20),
+        ("4", "m1.large", 4, 4096, 40),
+    ]
+    .into_iter()
+    .map(|(id, name, vcpus, ram, disk)| Flavor {
+        id: id.into(),
+        name: name.into(),
+        vcpus,
+        ram,
+        disk,
+    })
+    .collect()
+}

@@ -1,0 +1,75 @@
+//! What a project has: for tests that want to see nothing left.
+
+use std::collections::BTreeMap;
+
+use super::Model;
+use super::network::KINDS;
+
+/// Per project name: what exists, each as `kind name-or-id`. Projects with nothing are left out, and so is what every project
+/// has by itself (the `default` security group).
+pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut add = |project_id: &str, kind: &str, name: &str, id: &str| {
+        let Some(project) = model
+            .identity
+            .projects
+            .get(project_id)
+            .filter(|project| project.name != "service")
+        else {
+            return;
+        };
+        let shown = if name.is_empty() { id } else { name };
+        found
+            .entry(project.name.clone())
+            .or_default()
+            .push(format!("{kind} {shown}"));
+    };
+    for kind in KINDS
+        .iter()
+        .filter(|kind| kind.singular != "security_group_rule")
+    {
+        for row in (kind.list)(model) {
+            let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+            if kind.singular == "security_group" && text("name") == "default" {
+                continue;
+            }
+            let name = if kind.singular == "floatingip" {
+                text("floating_ip_address")
+            } else {
+                text("name")
+            };
+            add(&text("project_id"), kind.singular, &name, &text("id"));
+        }
+    }
+    for rule in model.security_group_rules.iter() {
+        let group = model.security_groups.get(&rule.security_group_id);
+        let added = group.is_some_and(|group| group.name == "default")
+            && rule.common.description.starts_with("stackloom");
+        if added {
+            add(&rule.common.project_id, "security_group_rule", "", &rule.id);
+        }
+    }
+    for server in model.servers.iter() {
+        add(&server.project_id, "server", &server.name, &server.id);
+    }
+    for secret in model.secrets.iter() {
+        add(
+            &secret.project_id,
+            "secret",
+            secret.name.as_deref().unwrap_or_default(),
+            &secret.id,
+        );
+    }
+    for pair in model.keypairs.iter() {
+        // Key pairs belong to users; they are shown with the user's first project.
+        let project = model
+            .identity
+            .users
+            .get(&pair.user_id)
+            .and_then(|user| user.grants.first());
+        if let Some(project) = project {
+            add(project, "keypair", &pair.name, &pair.key);
+        }
+    }
+    found
+}

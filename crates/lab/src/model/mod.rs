@@ -1,0 +1,146 @@
+//! The cloud as data: what there is, and what may be done to it.
+//!
+//! No sockets, no containers, no waiting: handlers in [`crate::http`] call it under a lock, [`crate::substrate`] is told afterwards
+//! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
+
+pub mod flavor;
+pub mod identity;
+pub mod ids;
+pub mod image;
+pub mod keypair;
+pub mod leftovers;
+pub mod network;
+pub mod refusal;
+pub mod secret;
+pub mod server;
+pub mod server_create;
+pub mod table;
+pub mod wiring;
+
+use serde::{Deserialize, Serialize};
+
+use flavor::{Flavor, standard_flavors};
+use identity::Identity;
+use image::Image;
+use keypair::KeyPair;
+use network::floating_ip::FloatingIp;
+use network::ip::{Cidr, Pool};
+use network::network::Network;
+use network::port::Port;
+use network::quota::Quotas;
+use network::router::Router;
+use network::security_group::SecurityGroup;
+use network::security_group_rule::SecurityGroupRule;
+use network::subnet::Subnet;
+use network::{Common, attributes::Attributes};
+use secret::Secret;
+use server::Server;
+use table::Table;
+
+/// Everything.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Model {
+    /// Keystone.
+    pub identity: Identity,
+    /// Glance.
+    pub images: Table<Image>,
+    /// Nova.
+    pub flavors: Table<Flavor>,
+    /// Nova.
+    pub keypairs: Table<KeyPair>,
+    /// Nova.
+    pub servers: Table<Server>,
+    /// Neutron.
+    pub networks: Table<Network>,
+    /// Neutron.
+    pub subnets: Table<Subnet>,
+    /// Neutron.
+    pub ports: Table<Port>,
+    /// Neutron.
+    pub routers: Table<Router>,
+    /// Neutron.
+    pub floating_ips: Table<FloatingIp>,
+    /// Neutron.
+    pub security_groups: Table<SecurityGroup>,
+    /// Neutron.
+    pub security_group_rules: Table<SecurityGroupRule>,
+    /// Barbican.
+    pub secrets: Table<Secret>,
+    /// Limits.
+    pub quotas: Quotas,
+}
+
+/// The name of the external network.
+pub const PUBLIC: &str = "public";
+
+impl Model {
+    /// A fresh cloud: two projects with a user each, an image, flavors, and the external network with this range. The range's
+    /// first address is the host's, and the tenth the first that is handed out.
+    pub fn fresh(public_cidr: Cidr) -> Self {
+        let mut model = Self::default();
+        for name in ["demo", "other"] {
+            let project = model.identity.add_project(name);
+            model.identity.add_user(name, name, &project);
+        }
+        let service = model.identity.add_project("service");
+        model.images.insert(Image::debian_12(&service));
+        for flavor in standard_flavors() {
+            model.flavors.insert(flavor);
+        }
+        model.add_public_network(&service, public_cidr);
+        model
+    }
+
+    fn add_public_network(&mut self, owner: &str, cidr: Cidr) {
+        let common = || Common::new(owner, &mut Attributes::default()).unwrap_or_default();
+        let (network_id, subnet_id) = (
+            ids::stable_id("network/public"),
+            ids::stable_id("subnet/public"),
+        );
+        self.networks.insert(Network {
+            id: network_id.clone(),
+            name: PUBLIC.into(),
+            admin_state_up: true,
+            status: "ACTIVE".into(),
+            subnets: vec![subnet_id.clone()],
+            shared: false,
+            external: true,
+            mtu: 1500,
+            port_security_enabled: true,
+            availability_zone_hints: Vec::new(),
+            availability_zones: vec!["nova".into()],
+            ipv4_address_scope: None,
+            ipv6_address_scope: None,
+            common: common(),
+        });
+        let last = u32::from(cidr.broadcast()).saturating_sub(1).into();
+        self.subnets.insert(Subnet {
+            id: subnet_id,
+            name: "public-subnet".into(),
+            network_id,
+            ip_version: 4,
+            cidr,
+            gateway_ip: Some(cidr.nth(1)),
+            allocation_pools: vec![Pool {
+                start: cidr.nth(10),
+                end: last,
+            }],
+            dns_nameservers: Vec::new(),
+            host_routes: Vec::new(),
+            enable_dhcp: false,
+            ipv6_address_mode: None,
+            ipv6_ra_mode: None,
+            subnetpool_id: None,
+            service_types: Vec::new(),
+            common: common(),
+        });
+    }
+
+    /// The range of the external network.
+    pub fn public_cidr(&self) -> Option<Cidr> {
+        let network = self.networks.iter().find(|network| network.external)?;
+        self.subnets
+            .get(network.subnets.first()?)
+            .map(|subnet| subnet.cidr)
+    }
+}

@@ -1,0 +1,273 @@
+//! What a body may say about a thing, and reading it.
+//!
+//! Neutron checks bodies against such a table too, so unknown, read-only, missing and ill-typed attributes are refused here once,
+//! in its words.
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Map, Value};
+
+use super::ip::Cidr;
+use crate::model::refusal::Refusal;
+
+/// The form of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A string of at most 255 characters.
+    Text,
+    /// A boolean, also as the string or number that Neutron takes.
+    Bool,
+    /// A whole number.
+    Number,
+    /// An id of something.
+    Id,
+    /// Anything that the kind itself looks at.
+    Any,
+}
+
+/// When it may be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// Must be said on creation, and never again.
+    Required,
+    /// May be said on creation.
+    OnCreate,
+    /// May be said on creation and changed later.
+    Always,
+    /// Only the service says it.
+    Never,
+}
+
+/// One attribute.
+#[derive(Debug)]
+pub struct AttributeSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its form.
+    pub form: Form,
+    /// When it may be said.
+    pub said: Said,
+}
+
+/// Short for a table's line.
+pub const fn attribute(name: &'static str, form: Form, said: Said) -> AttributeSpec {
+    AttributeSpec { name, form, said }
+}
+
+const OWNER: &[AttributeSpec] = &[
+    attribute("tenant_id", Form::Text, Said::OnCreate),
+    attribute("project_id", Form::Text, Said::OnCreate),
+    attribute("description", Form::Text, Said::Always),
+    attribute("id", Form::Id, Said::Never),
+    attribute("tags", Form::Any, Said::Never),
+    attribute("created_at", Form::Text, Said::Never),
+    attribute("updated_at", Form::Text, Said::Never),
+    attribute("revision_number", Form::Number, Said::Never),
+    attribute("status", Form::Text, Said::Never),
+];
+
+/// A body's attributes, checked for form; whoever makes the thing takes them out one by one.
+#[derive(Debug, Default)]
+pub struct Attributes(Map<String, Value>);
+
+impl Attributes {
+    /// Read the body of a creation: `{"<singular>": {...}}`.
+    pub fn for_create(
+        singular: &str,
+        specs: &[AttributeSpec],
+        body: Value,
+    ) -> Result<Self, Refusal> {
+        let fields = Self::unwrap(singular, body)?;
+        let missing = specs
+            .iter()
+            .find(|spec| spec.said == Said::Required && !fields.contains_key(spec.name));
+        if let Some(spec) = missing {
+            return Err(Refusal::bad_request(format!(
+                "Failed to parse request. Required attribute '{}' not specified",
+                spec.name
+            )));
+        }
+        Self::check(specs, fields, |said| said != Said::Never, "POST")
+    }
+
+    /// Read the body of a change.
+    pub fn for_update(
+        singular: &str,
+        specs: &[AttributeSpec],
+        body: Value,
+    ) -> Result<Self, Refusal> {
+        let fields = Self::unwrap(singular, body)?;
+        Self::check(specs, fields, |said| said == Said::Always, "PUT")
+    }
+
+    fn unwrap(singular: &str, body: Value) -> Result<Map<String, Value>, Refusal> {
+        match body {
+            Value::Object(mut outer) => match outer.remove(singular) {
+                Some(Value::Object(fields)) => Ok(fields),
+                _ => Err(Refusal::bad_request(format!(
+                    "Unable to find '{singular}' in request body"
+                ))),
+            },
+            _ => Err(Refusal::bad_request("Resource body required")),
+        }
+    }
+
+    fn check(
+        specs: &[AttributeSpec],
+        fields: Map<String, Value>,
+        allowed: impl Fn(Said) -> bool,
+        verb: &str,
+    ) -> Result<Self, Refusal> {
+        for (name, value) in &fields {
+            let Some(spec) = specs.iter().chain(OWNER).find(|spec| spec.name == name) else {
+                return Err(Refusal::bad_request(format!(
+                    "Unrecognized attribute(s) '{name}'"
+                )));
+            };
+            if !allowed(spec.said) {
+                return Err(Refusal::bad_request(format!(
+                    "Attribute '{name}' not allowed in {verb}"
+                )));
+            }
+            let fits = match spec.form {
+                Form::Any => true,
+                Form::Text => {
+                    value.is_null()
+                        || value
+                            .as_str()
+                            .is_some_and(|text| text.chars().count() <= 255)
+                }
+                Form::Bool => as_bool(value).is_some(),
+                Form::Number => value.is_null() || as_number(value).is_some(),
+                Form::Id => value.is_null() || value.as_str().is_some_and(|text| text.len() <= 64),
+            };
+            if !fits {
+                let reason = match spec.form {
+                    Form::Bool => format!("'{}' cannot be converted to boolean", bare(value)),
+                    Form::Number => format!("'{}' is not an integer", bare(value)),
+                    Form::Id => format!("'{}' is not a valid UUID", bare(value)),
+                    _ if value.is_string() => {
+                        format!("'{}' exceeds maximum length of 255", bare(value))
+                    }
+                    _ => format!("'{}' is not a valid string", bare(value)),
+                };
+                return Err(Refusal::invalid_input(name, reason));
+            }
+        }
+        Ok(Self(fields))
+    }
+
+    /// Whether the body says it.
+    pub fn says(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Take a value out; a null counts as not said.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    /// Put a value in (a default, or one brought into its right form).
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// Take a string out.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(Refusal::invalid_input(
+                name,
+                format!("'{}' is not a valid string", bare(&other)),
+            )),
+        }
+    }
+
+    /// Take a boolean out.
+    pub fn flag(&mut self, name: &str) -> Option<bool> {
+        self.take(name).as_ref().and_then(as_bool)
+    }
+
+    /// Take a number out.
+    pub fn number(&mut self, name: &str) -> Option<i64> {
+        self.take(name).as_ref().and_then(as_number)
+    }
+
+    /// Take an IPv4 address out.
+    pub fn address(&mut self, name: &str) -> Result<Option<Ipv4Addr>, Refusal> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let parsed = text.parse();
+        parsed.map(Some).map_err(|_| {
+            Refusal::invalid_input(name, format!("'{text}' is not a valid IP address"))
+        })
+    }
+
+    /// Take an address range out.
+    pub fn cidr(&mut self, name: &str) -> Result<Option<Cidr>, Refusal> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let parsed = text.parse();
+        parsed
+            .map(Some)
+            .map_err(|_| Refusal::invalid_input(name, format!("'{text}' is not a valid IP subnet")))
+    }
+
+    /// Take a list of strings out.
+    pub fn texts(&mut self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let items = value.as_array().and_then(|items| {
+            items
+                .iter()
+                .map(|item| item.as_str().map(str::to_owned))
+                .collect()
+        });
+        match items {
+            Some(items) => Ok(Some(items)),
+            None => Err(Refusal::invalid_input(
+                name,
+                format!("'{}' is not a list", bare(&value)),
+            )),
+        }
+    }
+
+    /// What is left.
+    pub fn into_inner(self) -> Map<String, Value> {
+        self.0
+    }
+}
+
+fn as_bool(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::Number(number) => number
+            .as_i64()
+            .filter(|n| (0..=1).contains(n))
+            .map(|n| n == 1),
+        Value::String(text) => match text.to_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn as_number(value: &Value) -> Option<i64> {
+    value
+        .as_i64()
+        .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+}
+
+/// A value as a message shows it: strings without quotes.
+pub fn bare(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,337 @@
+//! Floating IPs: public addresses, and the port that each leads to.
+//!
+//! An association needs a way: a router with a leg on the port's subnet and a leg in the address's network. Neutron refuses it
+//! otherwise, and so does the lab.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::port::FLOATING_IP as OWNER;
+use super::{Common, Kind, assign, to_value};
+use crate::model::Model;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+use crate::model::table::keyed_by_id;
+
+/// A floating IP.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FloatingIp {
+    /// Id.
+    pub id: String,
+    /// The address outside.
+    pub floating_ip_address: Ipv4Addr,
+    /// The external network.
+    pub floating_network_id: String,
+    /// `ACTIVE` while it leads somewhere, else `DOWN`.
+    pub status: String,
+    /// The port that it leads to.
+    pub port_id: Option<String>,
+    /// The address that it leads to.
+    pub fixed_ip_address: Option<Ipv4Addr>,
+    /// The router that translates.
+    pub router_id: Option<String>,
+    /// None.
+    pub qos_policy_id: Option<String>,
+    /// Empty.
+    pub dns_name: String,
+    /// Empty.
+    pub dns_domain: String,
+    /// Empty: port forwarding is not there.
+    pub port_forwardings: Vec<Value>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+keyed_by_id!(FloatingIp);
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("floating_network_id", Form::Id, Said::Required),
+    attribute("subnet_id", Form::Id, Said::OnCreate),
+    attribute("floating_ip_address", Form::Text, Said::OnCreate),
+    attribute("port_id", Form::Id, Said::Always),
+    attribute("fixed_ip_address", Form::Text, Said::Always),
+    attribute("qos_policy_id", Form::Id, Said::Always),
+    attribute("dns_name", Form::Text, Said::OnCreate),
+    attribute("dns_domain", Form::Text, Said::OnCreate),
+];
+
+/// The kind.
+pub static FLOATING_IP: Kind = Kind {
+    collection: "floatingips",
+    singular: "floatingip",
+    attributes: ATTRIBUTES,
+    list: |model| {
+        model
+            .floating_ips
+            .iter()
+            .map(|row| shown(model, row))
+            .collect()
+    },
+    get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
+    shared: |_, _| false,
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+/// With `port_details`, as Neutron shows it.
+fn shown(model: &Model, row: &FloatingIp) -> Value {
+    let mut value = to_value(row);
+    let port = row.port_id.as_ref().and_then(|id| model.ports.get(id));
+    value["port_details"] = match port {
+        None => Value::Null,
+        Some(port) => json!({
+            "name": port.name,
+            "network_id": port.network_id,
+            "mac_address": port.mac_address,
+            "admin_state_up": port.admin_state_up,
+            "status": port.status,
+            "device_id": port.device_id,
+            "device_owner": port.device_owner,
+        }),
+    };
+    value
+}
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "FloatingIPNotFound",
+        format!("Floating IP {id} could not be found"),
+    )
+}
+
+fn bad_request(reason: impl std::fmt::Display) -> Refusal {
+    Refusal::new(
+        400,
+        "BadRequest",
+        format!("Bad floatingip request: {reason}."),
+    )
+}
+
+/// Where a floating IP leads.
+struct Target {
+    port_id: String,
+    fixed_ip_address: Ipv4Addr,
+    router_id: String,
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    let count = model
+        .floating_ips
+        .iter()
+        .filter(|row| row.common.project_id == project_id)
+        .count();
+    model.quotas.check(project_id, "floatingip", count)?;
+    let network_id = attributes.text("floating_network_id")?.unwrap_or_default();
+    if !model.network_for(project_id, &network_id)?.external {
+        return Err(bad_request(format!(
+            "Network {network_id} is not a valid external network"
+        )));
+    }
+    let id = new_id();
+    let (port_id, fixed) = (
+        attributes.text("port_id")?,
+        attributes.address("fixed_ip_address")?,
+    );
+    let target = match port_id {
+        None if fixed.is_some() => {
+            return Err(bad_request(
+                "fixed_ip_address cannot be specified without a port_id",
+            ));
+        }
+        None => None,
+        Some(port_id) => {
+            Some(model.floating_target(project_id, &network_id, &port_id, fixed, &id)?)
+        }
+    };
+    let wanted = match (
+        attributes.address("floating_ip_address")?,
+        attributes.text("subnet_id")?,
+    ) {
+        (None, None) => None,
+        (Some(_), _) => {
+            return Err(super::network::only_admin(
+                "create_floatingip:floating_ip_address",
+            ));
+        }
+        (None, Some(subnet_id)) => Some(json!([{ "subnet_id": subnet_id }])),
+    };
+    let fixed_ips = model.allocate(&network_id, wanted, &[])?;
+    let Some(floating_ip_address) = fixed_ips.first().map(|ip| ip.ip_address) else {
+        return Err(Refusal::conflict(
+            "ExternalIpAddressExhausted",
+            format!("Unable to find any IP address on external network {network_id}."),
+        ));
+    };
+    let mut floating_ip = FloatingIp {
+        id: id.clone(),
+        floating_ip_address,
+        floating_network_id: network_id.clone(),
+        status: "DOWN".into(),
+        port_id: None,
+        fixed_ip_address: None,
+        router_id: None,
+        qos_policy_id: None,
+        dns_name: String::new(),
+        dns_domain: String::new(),
+        port_forwardings: Vec::new(),
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    floating_ip.lead_to(target);
+    model.add_service_port("", &network_id, OWNER, &id, fixed_ips);
+    model.floating_ips.insert(floating_ip);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+    let (project_id, network_id) = (
+        row.common.project_id.clone(),
+        row.floating_network_id.clone(),
+    );
+    if attributes.says("port_id") {
+        let fixed = attributes.address("fixed_ip_address")?;
+        let target = match attributes.text("port_id")? {
+            None => None,
+            Some(port_id) => {
+                Some(model.floating_target(&project_id, &network_id, &port_id, fixed, id)?)
+            }
+        };
+        if let Some(row) = model.floating_ips.get_mut(id) {
+            row.lead_to(target);
+        }
+    }
+    attributes.take("fixed_ip_address");
+    attributes.take("port_id");
+    let row = model
+        .floating_ips
+        .get_mut(id)
+        .ok_or_else(|| not_found(id))?;
+    assign(row, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    model.floating_ips.remove(id).ok_or_else(|| not_found(id))?;
+    let port = model
+        .ports
+        .iter()
+        .find(|port| port.device_owner == OWNER && port.device_id == id)
+        .map(|port| port.id.clone());
+    if let Some(port) = port {
+        model.remove_port(&port);
+    }
+    Ok(())
+}
+
+impl FloatingIp {
+    fn lead_to(&mut self, target: Option<Target>) {
+        match target {
+            None => self.disassociate(),
+            Some(target) => {
+                self.status = "ACTIVE".into();
+                self.port_id = Some(target.port_id);
+                self.fixed_ip_address = Some(target.fixed_ip_address);
+                self.router_id = Some(target.router_id);
+            }
+        }
+    }
+
+    /// Lead nowhere.
+    pub fn disassociate(&mut self) {
+        self.status = "DOWN".into();
+        self.port_id = None;
+        self.fixed_ip_address = None;
+        self.router_id = None;
+    }
+}
+
+impl Model {
+    fn floating_target(
+        &self,
+        project_id: &str,
+        network_id: &str,
+        port_id: &str,
+        fixed: Option<Ipv4Addr>,
+        floating_ip_id: &str,
+    ) -> Result<Target, Refusal> {
+        let port = self
+            .ports
+            .get(port_id)
+            .filter(|port| port.common.project_id == project_id)
+            .ok_or_else(|| {
+                Refusal::not_found(
+                    "PortNotFound",
+                    format!("Port {port_id} could not be found."),
+                )
+            })?;
+        let address = match fixed {
+            None => port.fixed_ips.first().ok_or_else(|| {
+                bad_request(format!(
+                    "Cannot add floating IP to port {port_id} that has no fixed IPv4 addresses"
+                ))
+            })?,
+            Some(fixed) => port
+                .fixed_ips
+                .iter()
+                .find(|ip| ip.ip_address == fixed)
+                .ok_or_else(|| {
+                    bad_request(format!("Port {port_id} does not have fixed ip {fixed}"))
+                })?,
+        };
+        let taken = self.floating_ips.iter().find(|row| {
+            row.id != floating_ip_id
+                && row.port_id.as_deref() == Some(port_id)
+                && row.fixed_ip_address == Some(address.ip_address)
+                && row.floating_network_id == network_id
+        });
+        if let Some(taken) = taken {
+            return Err(Refusal::conflict(
+                "FloatingIPPortAlreadyAssociated",
+                format!(
+                    "Cannot associate floating IP {} ({}) with port {port_id} using fixed IP {}, as that fixed IP already has a \
+                     floating IP on external network {network_id}.",
+                    taken.floating_ip_address, taken.id, address.ip_address
+                ),
+            ));
+        }
+        let leads_out = |id: &str| {
+            let gateway = self
+                .routers
+                .get(id)
+                .and_then(|router| router.external_gateway_info.as_ref());
+            gateway.is_some_and(|gateway| gateway.network_id == network_id)
+        };
+        let way = self.ports.iter().find(|leg| {
+            leg.device_owner == super::port::ROUTER_INTERFACE
+                && leg
+                    .fixed_ips
+                    .iter()
+                    .any(|ip| ip.subnet_id == address.subnet_id)
+                && leads_out(&leg.device_id)
+        });
+        let way = way.ok_or_else(|| {
+            Refusal::not_found(
+                "ExternalGatewayForFloatingIPNotFound",
+                format!(
+                    "External network {network_id} is not reachable from subnet {}.  Therefore, cannot associate Port {port_id} \
+                     with a Floating IP.",
+                    address.subnet_id
+                ),
+            )
+        })?;
+        Ok(Target {
+            port_id: port_id.into(),
+            fixed_ip_address: address.ip_address,
+            router_id: way.device_id.clone(),
+        })
+    }
+}

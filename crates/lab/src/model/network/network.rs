@@ -1,0 +1,194 @@
+//! Networks: the wires. The external one comes with the lab; projects make the rest.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::{Common, Kind, assign, to_value, to_values};
+use crate::model::Model;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+use crate::model::table::keyed_by_id;
+
+/// A network.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Network {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: String,
+    /// Up or down; kept, without effect.
+    pub admin_state_up: bool,
+    /// `ACTIVE`.
+    pub status: String,
+    /// Ids of its subnets.
+    pub subnets: Vec<String>,
+    /// Whether other projects may plug into it.
+    pub shared: bool,
+    /// Whether it leads outside.
+    #[serde(rename = "router:external")]
+    pub external: bool,
+    /// Largest packet.
+    pub mtu: u32,
+    /// Whether ports get a packet filter.
+    pub port_security_enabled: bool,
+    /// Always empty.
+    pub availability_zone_hints: Vec<String>,
+    /// `nova`.
+    pub availability_zones: Vec<String>,
+    /// None.
+    pub ipv4_address_scope: Option<String>,
+    /// None.
+    pub ipv6_address_scope: Option<String>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+keyed_by_id!(Network);
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("name", Form::Text, Said::Always),
+    attribute("admin_state_up", Form::Bool, Said::Always),
+    attribute("shared", Form::Bool, Said::Always),
+    attribute("router:external", Form::Bool, Said::Always),
+    attribute("mtu", Form::Number, Said::Always),
+    attribute("port_security_enabled", Form::Bool, Said::Always),
+    attribute("availability_zone_hints", Form::Any, Said::OnCreate),
+    attribute("dns_domain", Form::Text, Said::Always),
+    attribute("subnets", Form::Any, Said::Never),
+];
+
+/// The kind.
+pub static NETWORK: Kind = Kind {
+    collection: "networks",
+    singular: "network",
+    attributes: ATTRIBUTES,
+    list: |model| to_values(&model.networks),
+    get: |model, id| model.networks.get(id).map(to_value),
+    shared: |_, network| network["shared"] == true || network["router:external"] == true,
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "NetworkNotFound",
+        format!("Network {id} could not be found."),
+    )
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    let count = model
+        .networks
+        .iter()
+        .filter(|row| row.common.project_id == project_id)
+        .count();
+    model.quotas.check(project_id, "network", count)?;
+    if attributes.flag("router:external") == Some(true) {
+        return Err(only_admin("create_network:router:external"));
+    }
+    if attributes.flag("shared") == Some(true) {
+        return Err(only_admin("create_network:shared"));
+    }
+    let network = Network {
+        id: new_id(),
+        name: attributes.text("name")?.unwrap_or_default(),
+        admin_state_up: attributes.flag("admin_state_up").unwrap_or(true),
+        status: "ACTIVE".into(),
+        subnets: Vec::new(),
+        shared: false,
+        external: false,
+        mtu: mtu(&mut attributes)?.unwrap_or(1500),
+        port_security_enabled: attributes.flag("port_security_enabled").unwrap_or(true),
+        availability_zone_hints: Vec::new(),
+        availability_zones: vec!["nova".into()],
+        ipv4_address_scope: None,
+        ipv6_address_scope: None,
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    let id = network.id.clone();
+    model.networks.insert(network);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    for (flag, rule) in [
+        ("router:external", "update_network:router:external"),
+        ("shared", "update_network:shared"),
+    ] {
+        if attributes.flag(flag) == Some(true) {
+            return Err(only_admin(rule));
+        }
+    }
+    attributes.take("dns_domain");
+    if let Some(mtu) = mtu(&mut attributes)? {
+        attributes.set("mtu", mtu);
+    }
+    let network = model.networks.get_mut(id).ok_or_else(|| not_found(id))?;
+    assign(network, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let ports: Vec<&str> = model
+        .ports
+        .iter()
+        .filter(|port| port.network_id == id)
+        .map(|port| port.id.as_str())
+        .collect();
+    if !ports.is_empty() {
+        return Err(Refusal::conflict(
+            "NetworkInUse",
+            format!(
+                "Unable to complete operation on network {id}. There are one or more ports still in use on the network, id for \
+                 these ports is {}.",
+                ports.join(",")
+            ),
+        ));
+    }
+    let network = model.networks.remove(id).ok_or_else(|| not_found(id))?;
+    for subnet in network.subnets {
+        model.subnets.remove(&subnet);
+    }
+    Ok(())
+}
+
+fn mtu(attributes: &mut Attributes) -> Result<Option<u32>, Refusal> {
+    match attributes.number("mtu") {
+        None => Ok(None),
+        Some(mtu @ 68..=9000) => Ok(u32::try_from(mtu).ok()),
+        Some(mtu) => Err(Refusal::invalid_input(
+            "mtu",
+            format!("'{mtu}' is not in range [68, 9000]"),
+        )),
+    }
+}
+
+/// What the policy engine says to a member.
+pub fn only_admin(rule: &str) -> Refusal {
+    Refusal::forbidden(format!("(rule:{rule}) is disallowed by policy"))
+}
+
+impl Model {
+    /// The network, if the project may plug into it or route to it.
+    pub fn network_for(&self, project_id: &str, id: &str) -> Result<&Network, Refusal> {
+        let visible = |network: &&Network| {
+            network.common.project_id == project_id || network.shared || network.external
+        };
+        self.networks
+            .get(id)
+            .filter(visible)
+            .ok_or_else(|| not_found(id))
+    }
+}
+
+/// Read a network's id from a value, for other kinds.
+pub fn network_id(value: &Value) -> Option<&str> {
+    value.get("network_id").and_then(Value::as_str)
+}

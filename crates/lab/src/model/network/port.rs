@@ -1,0 +1,400 @@
+//! Ports: where something plugs into a network, with which addresses and behind which security groups.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
+use super::ip::next_free;
+use super::{Common, Kind, assign, to_value, to_values};
+use crate::model::Model;
+use crate::model::ids::{new_id, new_mac};
+use crate::model::refusal::Refusal;
+use crate::model::table::keyed_by_id;
+
+/// A port.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Port {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: String,
+    /// Its network.
+    pub network_id: String,
+    /// Kept, without effect.
+    pub admin_state_up: bool,
+    /// `ACTIVE` once what it belongs to runs.
+    pub status: String,
+    /// Ethernet address.
+    pub mac_address: String,
+    /// Addresses.
+    pub fixed_ips: Vec<FixedIp>,
+    /// The server or router that it belongs to, or empty.
+    pub device_id: String,
+    /// `compute:nova`, `network:router_interface`, `network:router_gateway`, `network:floatingip`, or empty.
+    pub device_owner: String,
+    /// Ids of security groups.
+    pub security_groups: Vec<String>,
+    /// Whether the packet filter applies.
+    pub port_security_enabled: bool,
+    /// Kept, without effect.
+    pub allowed_address_pairs: Vec<Value>,
+    /// Kept, without effect.
+    pub extra_dhcp_opts: Vec<Value>,
+    /// `normal`.
+    #[serde(rename = "binding:vnic_type")]
+    pub vnic_type: String,
+    /// None.
+    pub qos_policy_id: Option<String>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// An address of a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixedIp {
+    /// From this subnet.
+    pub subnet_id: String,
+    /// The address.
+    pub ip_address: Ipv4Addr,
+}
+
+keyed_by_id!(Port);
+
+/// The owner of a router's leg in a project's network.
+pub const ROUTER_INTERFACE: &str = "network:router_interface";
+/// The owner of a router's leg in the external network.
+pub const ROUTER_GATEWAY: &str = "network:router_gateway";
+/// The owner of the port that holds a floating IP's address.
+pub const FLOATING_IP: &str = "network:floatingip";
+/// The owner of a server's port.
+pub const COMPUTE: &str = "compute:nova";
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("network_id", Form::Id, Said::Required),
+    attribute("name", Form::Text, Said::Always),
+    attribute("admin_state_up", Form::Bool, Said::Always),
+    attribute("mac_address", Form::Text, Said::OnCreate),
+    attribute("fixed_ips", Form::Any, Said::Always),
+    attribute("device_id", Form::Text, Said::Always),
+    attribute("device_owner", Form::Text, Said::Always),
+    attribute("security_groups", Form::Any, Said::Always),
+    attribute("port_security_enabled", Form::Bool, Said::Always),
+    attribute("allowed_address_pairs", Form::Any, Said::Always),
+    attribute("extra_dhcp_opts", Form::Any, Said::Always),
+    attribute("binding:vnic_type", Form::Text, Said::Always),
+    attribute("qos_policy_id", Form::Id, Said::Always),
+];
+
+/// The kind.
+pub static PORT: Kind = Kind {
+    collection: "ports",
+    singular: "port",
+    attributes: ATTRIBUTES,
+    list: |model| to_values(&model.ports),
+    get: |model, id| model.ports.get(id).map(to_value),
+    shared: |_, _| false,
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    let count = model
+        .ports
+        .iter()
+        .filter(|row| row.common.project_id == project_id)
+        .count();
+    model.quotas.check(project_id, "port", count)?;
+    let network_id = attributes.text("network_id")?.unwrap_or_default();
+    let network = model.network_for(project_id, &network_id)?;
+    if network.external {
+        return Err(super::network::only_admin("create_port"));
+    }
+    let port_security_enabled = attributes
+        .flag("port_security_enabled")
+        .unwrap_or(network.port_security_enabled);
+    let mac_address = match attributes.text("mac_address")? {
+        None => new_mac(),
+        Some(mac) if is_mac(&mac) => mac.to_lowercase(),
+        Some(mac) => {
+            return Err(Refusal::invalid_input(
+                "mac_address",
+                format!("'{mac}' is not a valid MAC address"),
+            ));
+        }
+    };
+    if model
+        .ports
+        .iter()
+        .any(|port| port.network_id == network_id && port.mac_address == mac_address)
+    {
+        return Err(Refusal::conflict(
+            "MacAddressInUse",
+            format!(
+                "Unable to complete operation for network {network_id}. The mac address {mac_address} is in use."
+            ),
+        ));
+    }
+    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), &[])?;
+    let security_groups = match attributes.texts("security_groups")? {
+        Some(ids) => model.security_groups_for(project_id, &ids)?,
+        None if port_security_enabled => vec![model.default_security_group(project_id)],
+        None => Vec::new(),
+    };
+    let port = Port {
+        id: new_id(),
+        name: attributes.text("name")?.unwrap_or_default(),
+        network_id,
+        admin_state_up: attributes.flag("admin_state_up").unwrap_or(true),
+        status: "DOWN".into(),
+        mac_address,
+        fixed_ips,
+        device_id: attributes.text("device_id")?.unwrap_or_default(),
+        device_owner: owner(&mut attributes)?.unwrap_or_default(),
+        security_groups,
+        port_security_enabled,
+        allowed_address_pairs: list(&mut attributes, "allowed_address_pairs")?,
+        extra_dhcp_opts: list(&mut attributes, "extra_dhcp_opts")?,
+        vnic_type: attributes
+            .text("binding:vnic_type")?
+            .unwrap_or_else(|| "normal".into()),
+        qos_policy_id: None,
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    let id = port.id.clone();
+    model.ports.insert(port);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let port = model.ports.get(id).ok_or_else(|| not_found(id))?.clone();
+    if let Some(value) = attributes.take("fixed_ips") {
+        let fixed_ips = model.allocate(&port.network_id, Some(value), &port.fixed_ips)?;
+        attributes.set("fixed_ips", to_value(&fixed_ips));
+    }
+    if let Some(ids) = attributes.texts("security_groups")? {
+        let ids = model.security_groups_for(&port.common.project_id, &ids)?;
+        attributes.set("security_groups", ids);
+    }
+    if let Some(owner) = owner(&mut attributes)? {
+        attributes.set("device_owner", owner);
+    }
+    for name in ["allowed_address_pairs", "extra_dhcp_opts"] {
+        if attributes.says(name) {
+            let items = list(&mut attributes, name)?;
+            attributes.set(name, items);
+        }
+    }
+    let port = model.ports.get_mut(id).ok_or_else(|| not_found(id))?;
+    assign(port, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let port = model.ports.get(id).ok_or_else(|| not_found(id))?;
+    if [ROUTER_INTERFACE, ROUTER_GATEWAY, FLOATING_IP].contains(&port.device_owner.as_str()) {
+        return Err(Refusal::conflict(
+            "ServicePortInUse",
+            format!(
+                "Port {id} cannot be deleted directly via the port API: has device owner {}.",
+                port.device_owner
+            ),
+        ));
+    }
+    model.remove_port(id);
+    Ok(())
+}
+
+fn owner(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {
+    match attributes.text("device_owner")? {
+        Some(owner) if owner.starts_with("network:") => {
+            Err(super::network::only_admin("create_port:device_owner"))
+        }
+        other => Ok(other),
+    }
+}
+
+fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>, Refusal> {
+    match attributes.take(name) {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(items),
+        Some(other) => Err(Refusal::invalid_input(
+            name,
+            format!("'{}' is not a list", bare(&other)),
+        )),
+    }
+}
+
+fn is_mac(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    parts.len() == 6
+        && parts
+            .iter()
+            .all(|part| part.len() == 2 && u8::from_str_radix(part, 16).is_ok())
+}
+
+impl Model {
+    /// Take a port away, and with it what hangs on it: floating IPs that lead to it lose it.
+    pub fn remove_port(&mut self, id: &str) {
+        self.ports.remove(id);
+        for floating_ip in self.floating_ips.iter_mut() {
+            if floating_ip.port_id.as_deref() == Some(id) {
+                floating_ip.disassociate();
+            }
+        }
+    }
+
+    /// A port that the cloud makes for itself.
+    pub fn add_service_port(
+        &mut self,
+        project_id: &str,
+        network_id: &str,
+        owner: &str,
+        device_id: &str,
+        fixed_ips: Vec<FixedIp>,
+    ) -> String {
+        let id = new_id();
+        self.ports.insert(Port {
+            id: id.clone(),
+            name: String::new(),
+            network_id: network_id.into(),
+            admin_state_up: true,
+            status: if owner == FLOATING_IP {
+                "N/A"
+            } else {
+                "ACTIVE"
+            }
+            .into(),
+            mac_address: new_mac(),
+            fixed_ips,
+            device_id: device_id.into(),
+            device_owner: owner.into(),
+            security_groups: Vec::new(),
+            port_security_enabled: false,
+            allowed_address_pairs: Vec::new(),
+            extra_dhcp_opts: Vec::new(),
+            vnic_type: "normal".into(),
+            qos_policy_id: None,
+            common: Common::new(project_id, &mut Attributes::default()).unwrap_or_default(),
+        });
+        id
+    }
+
+    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one from the first subnet with
+    /// room. `mine` are addresses that the port has already and may keep.
+    pub fn allocate(
+        &self,
+        network_id: &str,
+        wanted: Option<Value>,
+        mine: &[FixedIp],
+    ) -> Result<Vec<FixedIp>, Refusal> {
+        let subnets: Vec<_> = self
+            .subnets
+            .iter()
+            .filter(|subnet| subnet.network_id == network_id)
+            .collect();
+        let exhausted = || {
+            Refusal::conflict(
+                "IpAddressGenerationFailure",
+                format!("No more IP addresses available on network {network_id}."),
+            )
+        };
+        let Some(wanted) = wanted else {
+            if subnets.is_empty() {
+                return Ok(Vec::new());
+            }
+            let found = subnets.iter().find_map(|subnet| {
+                let ip_address =
+                    next_free(&subnet.allocation_pools, &self.used_addresses(&subnet.id))?;
+                Some(FixedIp {
+                    subnet_id: subnet.id.clone(),
+                    ip_address,
+                })
+            });
+            return Ok(vec![found.ok_or_else(exhausted)?]);
+        };
+        let Value::Array(wanted) = wanted else {
+            return Err(Refusal::invalid_input(
+                "fixed_ips",
+                format!("'{}' is not a list", bare(&wanted)),
+            ));
+        };
+        let mut given: Vec<FixedIp> = Vec::new();
+        for entry in wanted {
+            let text = |name: &str| entry.get(name).and_then(Value::as_str);
+            let address: Option<Ipv4Addr> = match text("ip_address") {
+                None => None,
+                Some(address) => Some(address.parse().map_err(|_| {
+                    Refusal::invalid_input(
+                        "fixed_ips",
+                        format!("'{address}' is not a valid IP address"),
+                    )
+                })?),
+            };
+            let subnet = match (text("subnet_id"), address) {
+                (Some(id), _) => *subnets.iter().find(|subnet| subnet.id == id).ok_or_else(|| {
+                    Refusal::new(
+                        400,
+                        "InvalidInput",
+                        format!("Invalid input for operation: Failed to create port on network {network_id}, because fixed_ips included invalid subnet {id}."),
+                    )
+                })?,
+                (None, Some(address)) => *subnets.iter().find(|subnet| subnet.cidr.contains(address)).ok_or_else(|| {
+                    Refusal::new(
+                        400,
+                        "InvalidIpForNetwork",
+                        format!("IP address {address} is not a valid IP for any of the subnets on the specified network."),
+                    )
+                })?,
+                (None, None) => *subnets.first().ok_or_else(exhausted)?,
+            };
+            let mut used = self.used_addresses(&subnet.id);
+            used.extend(given.iter().map(|ip| ip.ip_address));
+            for kept in mine {
+                used.remove(&kept.ip_address);
+            }
+            let ip_address = match address {
+                None => next_free(&subnet.allocation_pools, &used).ok_or_else(exhausted)?,
+                Some(address) if !subnet.cidr.contains(address) => {
+                    return Err(Refusal::new(
+                        400,
+                        "InvalidIpForSubnet",
+                        format!("IP address {address} is not a valid IP for the specified subnet."),
+                    ));
+                }
+                Some(address) if used.contains(&address) => {
+                    return Err(Refusal::conflict(
+                        "IpAddressAlreadyAllocated",
+                        format!(
+                            "IP address {address} already allocated in subnet {}",
+                            subnet.id
+                        ),
+                    ));
+                }
+                Some(address) => address,
+            };
+            given.push(FixedIp {
+                subnet_id: subnet.id.clone(),
+                ip_address,
+            });
+        }
+        Ok(given)
+    }
+
+    /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.
+    pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
+        let attributes = Attributes::for_create("port", ATTRIBUTES, json!({ "port": fields }))?;
+        create(self, project_id, attributes)
+    }
+}

@@ -1,0 +1,97 @@
+//! How much a project may have, in Neutron and in Nova.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::model::refusal::Refusal;
+
+/// The limits; -1 is none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Quotas {
+    limits: BTreeMap<String, i64>,
+}
+
+const NETWORK: &[(&str, i64)] = &[
+    ("network", 100),
+    ("subnet", 100),
+    ("subnetpool", -1),
+    ("port", 500),
+    ("router", 10),
+    ("floatingip", 50),
+    ("security_group", 100),
+    ("security_group_rule", 500),
+    ("rbac_policy", 10),
+];
+
+const COMPUTE: &[(&str, i64)] = &[
+    ("instances", 20),
+    ("cores", 40),
+    ("ram", 51_200),
+    ("key_pairs", 100),
+    ("metadata_items", 128),
+    ("server_groups", 10),
+    ("server_group_members", 10),
+];
+
+impl Default for Quotas {
+    fn default() -> Self {
+        let all = NETWORK.iter().chain(COMPUTE);
+        Self {
+            limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
+        }
+    }
+}
+
+impl Quotas {
+    /// No limits but those on metadata: for scale tests.
+    pub fn unlimited() -> Self {
+        let mut quotas = Self::default();
+        for (name, limit) in &mut quotas.limits {
+            if name != "metadata_items" {
+                *limit = -1;
+            }
+        }
+        quotas
+    }
+
+    /// One limit.
+    pub fn limit(&self, name: &str) -> i64 {
+        self.limits.get(name).copied().unwrap_or(-1)
+    }
+
+    /// Set one limit.
+    pub fn set(&mut self, name: &str, limit: i64) {
+        self.limits.insert(name.into(), limit);
+    }
+
+    /// Whether one more fits; refused as Neutron does.
+    pub fn check(&self, project_id: &str, name: &str, used: usize) -> Result<(), Refusal> {
+        let limit = self.limit(name);
+        // The cloud's own things belong to no project and count for none.
+        if project_id.is_empty() || limit < 0 || (used as i64) < limit {
+            return Ok(());
+        }
+        Err(Refusal::conflict(
+            "OverQuota",
+            format!("Quota exceeded for resources: ['{name}']."),
+        ))
+    }
+
+    /// Neutron's body.
+    pub fn network_body(&self) -> Value {
+        NETWORK
+            .iter()
+            .map(|(name, _)| ((*name).to_owned(), json!(self.limit(name))))
+            .collect()
+    }
+
+    /// Nova's body.
+    pub fn compute_body(&self) -> Value {
+        COMPUTE
+            .iter()
+            .map(|(name, _)| ((*name).to_owned(), json!(self.limit(name))))
+            .collect()
+    }
+}

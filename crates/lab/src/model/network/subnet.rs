@@ -1,0 +1,347 @@
+//! Subnets: the addresses of a network.
+
+use std::collections::HashSet;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::ip::{Cidr, Pool, default_pools};
+use super::{Common, Kind, assign, to_value, to_values};
+use crate::model::Model;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+use crate::model::table::keyed_by_id;
+
+/// A subnet (IPv4).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Subnet {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: String,
+    /// Its network.
+    pub network_id: String,
+    /// 4.
+    pub ip_version: u8,
+    /// Its range.
+    pub cidr: Cidr,
+    /// Where servers send what is not for this range.
+    pub gateway_ip: Option<Ipv4Addr>,
+    /// What ports are given.
+    pub allocation_pools: Vec<Pool>,
+    /// Name servers of its servers.
+    pub dns_nameservers: Vec<Ipv4Addr>,
+    /// Further routes of its servers.
+    pub host_routes: Vec<HostRoute>,
+    /// Kept; the lab tells servers their addresses either way.
+    pub enable_dhcp: bool,
+    /// None.
+    pub ipv6_address_mode: Option<String>,
+    /// None.
+    pub ipv6_ra_mode: Option<String>,
+    /// None.
+    pub subnetpool_id: Option<String>,
+    /// Empty.
+    pub service_types: Vec<String>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// A route that a subnet's servers get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRoute {
+    /// Where to.
+    pub destination: Cidr,
+    /// By way of.
+    pub nexthop: Ipv4Addr,
+}
+
+keyed_by_id!(Subnet);
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("network_id", Form::Id, Said::Required),
+    attribute("name", Form::Text, Said::Always),
+    attribute("ip_version", Form::Number, Said::OnCreate),
+    attribute("cidr", Form::Text, Said::OnCreate),
+    attribute("gateway_ip", Form::Text, Said::Always),
+    attribute("allocation_pools", Form::Any, Said::Always),
+    attribute("dns_nameservers", Form::Any, Said::Always),
+    attribute("host_routes", Form::Any, Said::Always),
+    attribute("enable_dhcp", Form::Bool, Said::Always),
+    attribute("ipv6_address_mode", Form::Text, Said::OnCreate),
+    attribute("ipv6_ra_mode", Form::Text, Said::OnCreate),
+    attribute("subnetpool_id", Form::Id, Said::OnCreate),
+    attribute("prefixlen", Form::Number, Said::OnCreate),
+    attribute("service_types", Form::Any, Said::Always),
+];
+
+/// The kind.
+pub static SUBNET: Kind = Kind {
+    collection: "subnets",
+    singular: "subnet",
+    attributes: ATTRIBUTES,
+    list: |model| to_values(&model.subnets),
+    get: |model, id| model.subnets.get(id).map(to_value),
+    shared: |model, subnet| {
+        let network = super::network::network_id(subnet).and_then(|id| model.networks.get(id));
+        network.is_some_and(|network| network.shared || network.external)
+    },
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found("SubnetNotFound", format!("Subnet {id} could not be found."))
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    let count = model
+        .subnets
+        .iter()
+        .filter(|row| row.common.project_id == project_id)
+        .count();
+    model.quotas.check(project_id, "subnet", count)?;
+    let network_id = attributes.text("network_id")?.unwrap_or_default();
+    let network = model.network_for(project_id, &network_id)?;
+    if network.common.project_id != project_id {
+        return Err(super::network::only_admin("create_subnet"));
+    }
+    match attributes.number("ip_version") {
+        None | Some(4) => {}
+        Some(6) => {
+            return Err(Refusal::bad_request(
+                "Bad subnet request: the lab cloud has IPv4 only.",
+            ));
+        }
+        Some(other) => {
+            return Err(Refusal::invalid_input(
+                "ip_version",
+                format!("'{other}' is not in [4, 6]"),
+            ));
+        }
+    }
+    if attributes.text("subnetpool_id")?.is_some() {
+        return Err(Refusal::bad_request(
+            "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
+        ));
+    }
+    let cidr = attributes.cidr("cidr")?.ok_or_else(|| {
+        Refusal::new(
+            400,
+            "BadRequest",
+            "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
+        )
+    })?;
+    if let Some(other) = network
+        .subnets
+        .iter()
+        .filter_map(|id| model.subnets.get(id))
+        .find(|row| row.cidr.overlaps(&cidr))
+    {
+        tracing::debug!(overlaps = %other.id, "subnet refused");
+        return Err(Refusal::new(
+            400,
+            "InvalidInput",
+            format!(
+                "Invalid input for operation: Requested subnet with cidr: {cidr} for network: {network_id} overlaps with another \
+                 subnet."
+            ),
+        ));
+    }
+    // Said as null: no gateway. Not said: the first address.
+    let gateway_ip = match attributes.says("gateway_ip") {
+        true => attributes.address("gateway_ip")?,
+        false => Some(cidr.nth(1)),
+    };
+    let allocation_pools = match attributes.take("allocation_pools") {
+        None => default_pools(&cidr, gateway_ip),
+        Some(value) => pools(value, &cidr, gateway_ip)?,
+    };
+    let subnet = Subnet {
+        id: new_id(),
+        name: attributes.text("name")?.unwrap_or_default(),
+        network_id: network_id.clone(),
+        ip_version: 4,
+        cidr,
+        gateway_ip,
+        allocation_pools,
+        dns_nameservers: name_servers(attributes.take("dns_nameservers"))?,
+        host_routes: routes("host_routes", attributes.take("host_routes"))?,
+        enable_dhcp: attributes.flag("enable_dhcp").unwrap_or(true),
+        ipv6_address_mode: None,
+        ipv6_ra_mode: None,
+        subnetpool_id: None,
+        service_types: Vec::new(),
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    let id = subnet.id.clone();
+    if let Some(network) = model.networks.get_mut(&network_id) {
+        network.subnets.push(id.clone());
+    }
+    model.subnets.insert(subnet);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let subnet = model.subnets.get(id).ok_or_else(|| not_found(id))?;
+    let (cidr, old_gateway) = (subnet.cidr, subnet.gateway_ip);
+    let mut gateway_ip = old_gateway;
+    if attributes.says("gateway_ip") {
+        gateway_ip = attributes.address("gateway_ip")?;
+        let user = model.ports.iter().find(|port| {
+            port.device_owner.starts_with("network:router_interface")
+                && port
+                    .fixed_ips
+                    .iter()
+                    .any(|ip| ip.subnet_id == id && Some(ip.ip_address) == old_gateway)
+        });
+        if let (Some(port), true) = (user, gateway_ip != old_gateway) {
+            return Err(Refusal::conflict(
+                "GatewayIpInUse",
+                format!(
+                    "Current gateway ip {} already in use by port {}. Unable to update.",
+                    old_gateway.map(|ip| ip.to_string()).unwrap_or_default(),
+                    port.id
+                ),
+            ));
+        }
+        attributes.set("gateway_ip", gateway_ip.map(|ip| ip.to_string()));
+    }
+    if let Some(value) = attributes.take("allocation_pools") {
+        attributes.set(
+            "allocation_pools",
+            to_value(&pools(value, &cidr, gateway_ip)?),
+        );
+    }
+    if let Some(value) = attributes.take("dns_nameservers") {
+        attributes.set("dns_nameservers", to_value(&name_servers(Some(value))?));
+    }
+    if let Some(value) = attributes.take("host_routes") {
+        attributes.set(
+            "host_routes",
+            to_value(&routes("host_routes", Some(value))?),
+        );
+    }
+    attributes.take("service_types");
+    let subnet = model.subnets.get_mut(id).ok_or_else(|| not_found(id))?;
+    assign(subnet, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let in_use = model
+        .ports
+        .iter()
+        .any(|port| port.fixed_ips.iter().any(|ip| ip.subnet_id == id));
+    if in_use {
+        return Err(Refusal::conflict(
+            "SubnetInUse",
+            format!(
+                "Unable to complete operation on subnet {id}: One or more ports have an IP allocation from this subnet."
+            ),
+        ));
+    }
+    let subnet = model.subnets.remove(id).ok_or_else(|| not_found(id))?;
+    if let Some(network) = model.networks.get_mut(&subnet.network_id) {
+        network.subnets.retain(|other| other != id);
+    }
+    Ok(())
+}
+
+fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Pool>, Refusal> {
+    let pools: Vec<Pool> = serde_json::from_value(value.clone()).map_err(|_| {
+        Refusal::invalid_input(
+            "allocation_pools",
+            format!("Invalid data format for IP pool: '{value}'"),
+        )
+    })?;
+    for (at, pool) in pools.iter().enumerate() {
+        if !cidr.contains(pool.start) || !cidr.contains(pool.end) || pool.start > pool.end {
+            return Err(Refusal::new(
+                400,
+                "OutOfBoundsAllocationPool",
+                format!(
+                    "The allocation pool {}-{} spans beyond the subnet cidr {cidr}.",
+                    pool.start, pool.end
+                ),
+            ));
+        }
+        if let Some(other) = pools[..at]
+            .iter()
+            .find(|other| other.start <= pool.end && pool.start <= other.end)
+        {
+            return Err(Refusal::conflict(
+                "OverlappingAllocationPools",
+                format!(
+                    "Found overlapping allocation pools: {}-{} {}-{} for subnet {cidr}.",
+                    other.start, other.end, pool.start, pool.end
+                ),
+            ));
+        }
+        if let Some(gateway) = gateway.filter(|gateway| pool.contains(*gateway)) {
+            return Err(Refusal::conflict(
+                "GatewayConflictWithAllocationPools",
+                format!(
+                    "Gateway ip {gateway} conflicts with allocation pool {}-{}.",
+                    pool.start, pool.end
+                ),
+            ));
+        }
+    }
+    Ok(pools)
+}
+
+fn name_servers(value: Option<Value>) -> Result<Vec<Ipv4Addr>, Refusal> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_value(value.clone()).map_err(|_| {
+        Refusal::invalid_input(
+            "dns_nameservers",
+            format!("'{value}' is not a valid nameserver"),
+        )
+    })
+}
+
+/// Read routes: a subnet's `host_routes`, a router's `routes`.
+pub fn routes(attribute: &str, value: Option<Value>) -> Result<Vec<HostRoute>, Refusal> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_value(value.clone()).map_err(|_| {
+        Refusal::invalid_input(
+            attribute,
+            format!("Invalid data format for hostroute: '{value}'"),
+        )
+    })
+}
+
+impl Model {
+    /// The subnet, if the project sees it.
+    pub fn subnet_for(&self, project_id: &str, id: &str) -> Result<&Subnet, Refusal> {
+        let subnet = self.subnets.get(id).ok_or_else(|| not_found(id))?;
+        let visible = subnet.common.project_id == project_id
+            || self.network_for(project_id, &subnet.network_id).is_ok();
+        if visible {
+            Ok(subnet)
+        } else {
+            Err(not_found(id))
+        }
+    }
+
+    /// The addresses of a subnet that ports have.
+    pub fn used_addresses(&self, subnet_id: &str) -> HashSet<Ipv4Addr> {
+        let all = self.ports.iter().flat_map(|port| &port.fixed_ips);
+        all.filter(|ip| ip.subnet_id == subnet_id)
+            .map(|ip| ip.ip_address)
+            .collect()
+    }
+}

@@ -1,0 +1,236 @@
+//! Nova's servers: what they are made of, and the moves between their states.
+//!
+//! ```text
+//! BUILD -> ACTIVE <-> SHUTOFF        DELETED (the row goes)
+//!   \-> ERROR          ^
+//!        any state ----/  when what it runs on dies
+//! ```
+//! The substrate does the work; it tells the model by `server_is_...`, which is where ports become ACTIVE too.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Model;
+use super::ids::now;
+use super::network::port::FixedIp;
+use super::table::keyed_by_id;
+
+/// A server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Server {
+    /// Id.
+    pub id: String,
+    /// Not unique; the host's name.
+    pub name: String,
+    /// Owner.
+    pub project_id: String,
+    /// Who made it.
+    pub user_id: String,
+    /// Its state.
+    pub status: Status,
+    /// What Nova is doing to it: `spawning`, `deleting`, `powering-off`, ...
+    pub task_state: Option<String>,
+    /// Its image.
+    pub image_id: String,
+    /// Its flavor.
+    pub flavor_id: String,
+    /// Name of the key pair that was asked for.
+    pub key_name: Option<String>,
+    /// That key pair's public key at creation.
+    pub public_key: Option<String>,
+    /// Free text, shown from microversion 2.19 on.
+    pub description: Option<String>,
+    /// A person's own key-value pairs.
+    pub metadata: BTreeMap<String, String>,
+    /// Since 2.26; set at creation since 2.52.
+    pub tags: Vec<String>,
+    /// Base64, as it came.
+    pub user_data: Option<String>,
+    /// `nova`.
+    pub availability_zone: String,
+    /// Ports in the order of its interfaces.
+    pub ports: Vec<String>,
+    /// Those of them that Nova made, and deletes with the server.
+    pub own_ports: Vec<String>,
+    /// Why it is in ERROR.
+    pub fault: Option<Fault>,
+    /// When it was made.
+    pub created: String,
+    /// When it was changed.
+    pub updated: String,
+    /// When it first ran.
+    pub launched_at: Option<String>,
+}
+
+keyed_by_id!(Server);
+
+/// A server's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Status {
+    /// Being made.
+    Build,
+    /// Running.
+    Active,
+    /// Stopped.
+    Shutoff,
+    /// Broken.
+    Error,
+}
+
+impl Status {
+    /// As Nova writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Build => "BUILD",
+            Status::Active => "ACTIVE",
+            Status::Shutoff => "SHUTOFF",
+            Status::Error => "ERROR",
+        }
+    }
+
+    /// `OS-EXT-STS:vm_state`.
+    pub fn vm_state(self) -> &'static str {
+        match self {
+            Status::Build => "building",
+            Status::Active => "active",
+            Status::Shutoff => "stopped",
+            Status::Error => "error",
+        }
+    }
+
+    /// `OS-EXT-STS:power_state`.
+    pub fn power_state(self) -> u8 {
+        match self {
+            Status::Build | Status::Error => 0,
+            Status::Active => 1,
+            Status::Shutoff => 4,
+        }
+    }
+}
+
+/// Why a server is in ERROR.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Fault {
+    /// An HTTP-like code.
+    pub code: u16,
+    /// The sentence.
+    pub message: String,
+    /// When.
+    pub created: String,
+}
+
+/// Where a server listens: one of its addresses, for Nova's `addresses`.
+#[derive(Debug, Clone)]
+pub struct ServerAddress {
+    /// The network's name.
+    pub network: String,
+    /// The address.
+    pub address: String,
+    /// `fixed` or `floating`.
+    pub kind: &'static str,
+    /// The port's Ethernet address.
+    pub mac: String,
+}
+
+impl Model {
+    /// A server's fixed and floating addresses.
+    pub fn server_addresses(&self, server: &Server) -> Vec<ServerAddress> {
+        let mut all = Vec::new();
+        for port in server.ports.iter().filter_map(|id| self.ports.get(id)) {
+            let network = self
+                .networks
+                .get(&port.network_id)
+                .map(|network| network.name.clone())
+                .unwrap_or_default();
+            let entry = |address: String, kind| ServerAddress {
+                network: network.clone(),
+                address,
+                kind,
+                mac: port.mac_address.clone(),
+            };
+            all.extend(
+                port.fixed_ips
+                    .iter()
+                    .map(|ip: &FixedIp| entry(ip.ip_address.to_string(), "fixed")),
+            );
+            let floating = self.floating_ips_of_port(&port.id);
+            all.extend(floating.map(|row| entry(row.floating_ip_address.to_string(), "floating")));
+        }
+        all
+    }
+
+    fn floating_ips_of_port(
+        &self,
+        port_id: &str,
+    ) -> impl Iterator<Item = &super::network::floating_ip::FloatingIp> {
+        self.floating_ips
+            .iter()
+            .filter(move |row| row.port_id.as_deref() == Some(port_id))
+    }
+
+    /// The server runs.
+    pub fn server_is_active(&mut self, id: &str) {
+        let Some(server) = self.servers.get_mut(id) else {
+            return;
+        };
+        server.status = Status::Active;
+        server.task_state = None;
+        server.updated = now();
+        server.launched_at.get_or_insert_with(now);
+        let ports = server.ports.clone();
+        self.set_port_status(&ports, "ACTIVE");
+    }
+
+    /// The server has stopped.
+    pub fn server_is_off(&mut self, id: &str) {
+        let Some(server) = self.servers.get_mut(id) else {
+            return;
+        };
+        server.status = Status::Shutoff;
+        server.task_state = None;
+        server.updated = now();
+        let ports = server.ports.clone();
+        self.set_port_status(&ports, "DOWN");
+    }
+
+    /// The server is broken.
+    pub fn server_is_broken(&mut self, id: &str, message: &str) {
+        let Some(server) = self.servers.get_mut(id) else {
+            return;
+        };
+        server.status = Status::Error;
+        server.task_state = None;
+        server.updated = now();
+        server.fault = Some(Fault {
+            code: 500,
+            message: message.into(),
+            created: now(),
+        });
+    }
+
+    /// The server is gone: ports that Nova made go with it, others are let loose.
+    pub fn server_is_gone(&mut self, id: &str) {
+        let Some(server) = self.servers.remove(id) else {
+            return;
+        };
+        for port_id in &server.ports {
+            if server.own_ports.contains(port_id) {
+                self.remove_port(port_id);
+            } else if let Some(port) = self.ports.get_mut(port_id) {
+                port.device_id.clear();
+                port.device_owner.clear();
+                port.status = "DOWN".into();
+            }
+        }
+    }
+
+    fn set_port_status(&mut self, ports: &[String], status: &str) {
+        for id in ports {
+            if let Some(port) = self.ports.get_mut(id) {
+                port.status = status.into();
+            }
+        }
+    }
+}

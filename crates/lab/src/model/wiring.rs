@@ -1,0 +1,274 @@
+//! What the data means for wires: the interfaces, routes, name servers, packet filters and address translation that have to exist.
+//!
+//! A pure function of the model. The substrate compares its answer with what it has done already and does the rest, so it does
+//! not matter which call changed what: a rule, a member of a group, a floating IP.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use super::Model;
+use super::network::ip::Cidr;
+use super::network::port::{Port, ROUTER_GATEWAY, ROUTER_INTERFACE};
+use super::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
+use super::network::subnet::HostRoute;
+
+/// Everything that has to exist.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wiring {
+    /// Ids of all networks.
+    pub networks: BTreeSet<String>,
+    /// By server id.
+    pub servers: BTreeMap<String, ServerWiring>,
+    /// By router id; only routers with at least one leg.
+    pub routers: BTreeMap<String, RouterWiring>,
+}
+
+/// An interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nic {
+    /// Neutron network.
+    pub network_id: String,
+    /// Ethernet address.
+    pub mac: String,
+    /// Addresses with their prefix lengths.
+    pub addresses: Vec<(Ipv4Addr, u8)>,
+}
+
+/// A server's side.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerWiring {
+    /// Interfaces, the first one first.
+    pub nics: Vec<Nic>,
+    /// Where the default route leads: the gateway of the first subnet that has one.
+    pub gateway: Option<Ipv4Addr>,
+    /// Further routes.
+    pub routes: Vec<HostRoute>,
+    /// From the subnets; the lab's own when empty.
+    pub name_servers: Vec<Ipv4Addr>,
+    /// One filter an interface, in the same order.
+    pub filters: Vec<Filter>,
+}
+
+/// What an interface lets through. None: everything.
+pub type Filter = Option<FilterRules>;
+
+/// Allowed traffic; all else is dropped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilterRules {
+    /// To the server.
+    pub ingress: Vec<FilterRule>,
+    /// From the server.
+    pub egress: Vec<FilterRule>,
+}
+
+/// One kind of traffic.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FilterRule {
+    /// By name or number; none for any.
+    pub protocol: Option<String>,
+    /// Ports, or ICMP type and code.
+    pub min: Option<u16>,
+    /// See `min`.
+    pub max: Option<u16>,
+    /// Who is at the other end.
+    pub remote: Remote,
+}
+
+/// The other end.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remote {
+    /// Anybody.
+    Anyone,
+    /// A range.
+    Range(String),
+    /// The members of a group, at this moment; may be none.
+    Members(BTreeSet<Ipv4Addr>),
+}
+
+/// A router's side.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RouterWiring {
+    /// The leg outside.
+    pub outside: Option<Outside>,
+    /// Legs in projects' networks.
+    pub inside: Vec<Nic>,
+    /// Further routes.
+    pub routes: Vec<HostRoute>,
+}
+
+/// A router's leg outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// The interface.
+    pub nic: Nic,
+    /// Where the outside begins.
+    pub gateway: Option<Ipv4Addr>,
+    /// Whether what goes out bears the router's address.
+    pub snat: bool,
+    /// Public address, and the fixed address that it leads to.
+    pub floating: Vec<(Ipv4Addr, Ipv4Addr)>,
+}
+
+/// What has to exist for this model.
+pub fn wiring(model: &Model) -> Wiring {
+    let members = members(model);
+    let mut wiring = Wiring {
+        networks: model
+            .networks
+            .iter()
+            .map(|network| network.id.clone())
+            .collect(),
+        ..Wiring::default()
+    };
+    for server in model.servers.iter() {
+        let ports: Vec<&Port> = server
+            .ports
+            .iter()
+            .filter_map(|id| model.ports.get(id))
+            .collect();
+        wiring
+            .servers
+            .insert(server.id.clone(), server_wiring(model, &members, &ports));
+    }
+    for router in model.routers.iter() {
+        let legs = |owner: &'static str| {
+            model
+                .ports
+                .iter()
+                .filter(move |port| port.device_id == router.id && port.device_owner == owner)
+        };
+        let inside: Vec<Nic> = legs(ROUTER_INTERFACE)
+            .map(|port| nic(model, port))
+            .collect();
+        let outside = legs(ROUTER_GATEWAY).next().map(|port| Outside {
+            nic: nic(model, port),
+            gateway: first_subnet(model, port).and_then(|subnet| subnet.gateway_ip),
+            snat: router
+                .external_gateway_info
+                .as_ref()
+                .is_some_and(|gateway| gateway.enable_snat),
+            floating: model
+                .floating_ips
+                .iter()
+                .filter(|row| row.router_id.as_ref() == Some(&router.id))
+                .filter_map(|row| Some((row.floating_ip_address, row.fixed_ip_address?)))
+                .collect(),
+        });
+        if outside.is_some() || !inside.is_empty() {
+            wiring.routers.insert(
+                router.id.clone(),
+                RouterWiring {
+                    outside,
+                    inside,
+                    routes: router.routes.clone(),
+                },
+            );
+        }
+    }
+    wiring
+}
+
+/// The fixed addresses behind each security group.
+fn members(model: &Model) -> BTreeMap<&str, BTreeSet<Ipv4Addr>> {
+    let mut members: BTreeMap<&str, BTreeSet<Ipv4Addr>> = BTreeMap::new();
+    for port in model.ports.iter() {
+        for group in &port.security_groups {
+            members
+                .entry(group)
+                .or_default()
+                .extend(port.fixed_ips.iter().map(|ip| ip.ip_address));
+        }
+    }
+    members
+}
+
+fn server_wiring(
+    model: &Model,
+    members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>,
+    ports: &[&Port],
+) -> ServerWiring {
+    let subnets = || {
+        let addresses = ports.iter().flat_map(|port| &port.fixed_ips);
+        addresses.filter_map(|ip| model.subnets.get(&ip.subnet_id))
+    };
+    let mut name_servers: Vec<Ipv4Addr> = Vec::new();
+    for server in subnets().flat_map(|subnet| &subnet.dns_nameservers) {
+        if !name_servers.contains(server) {
+            name_servers.push(*server);
+        }
+    }
+    ServerWiring {
+        nics: ports.iter().map(|port| nic(model, port)).collect(),
+        gateway: subnets().find_map(|subnet| subnet.gateway_ip),
+        routes: subnets()
+            .flat_map(|subnet| subnet.host_routes.clone())
+            .collect(),
+        name_servers,
+        filters: ports
+            .iter()
+            .map(|port| filter(model, members, port))
+            .collect(),
+    }
+}
+
+fn nic(model: &Model, port: &Port) -> Nic {
+    let prefix = |subnet: &str| {
+        model
+            .subnets
+            .get(subnet)
+            .map_or(32, |subnet| subnet.cidr.prefix())
+    };
+    Nic {
+        network_id: port.network_id.clone(),
+        mac: port.mac_address.clone(),
+        addresses: port
+            .fixed_ips
+            .iter()
+            .map(|ip| (ip.ip_address, prefix(&ip.subnet_id)))
+            .collect(),
+    }
+}
+
+fn first_subnet<'a>(model: &'a Model, port: &Port) -> Option<&'a super::network::subnet::Subnet> {
+    port.fixed_ips
+        .first()
+        .and_then(|ip| model.subnets.get(&ip.subnet_id))
+}
+
+fn filter(model: &Model, members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>, port: &Port) -> Filter {
+    if !port.port_security_enabled {
+        return None;
+    }
+    let of = |direction: Direction| {
+        let rules = model.security_group_rules.iter().filter(|rule| {
+            rule.direction == direction
+                && rule.ethertype == EtherType::IPv4
+                && port.security_groups.contains(&rule.security_group_id)
+        });
+        let rules: BTreeSet<FilterRule> = rules.map(|rule| filter_rule(members, rule)).collect();
+        rules.into_iter().collect()
+    };
+    Some(FilterRules {
+        ingress: of(Direction::Ingress),
+        egress: of(Direction::Egress),
+    })
+}
+
+fn filter_rule(
+    members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>,
+    rule: &SecurityGroupRule,
+) -> FilterRule {
+    let remote = match (&rule.remote_ip_prefix, &rule.remote_group_id) {
+        (Some(range), _) if range.prefix() > 0 => Remote::Range(Cidr::to_string(range)),
+        (_, Some(group)) => {
+            Remote::Members(members.get(group.as_str()).cloned().unwrap_or_default())
+        }
+        _ => Remote::Anyone,
+    };
+    FilterRule {
+        protocol: rule.protocol.clone(),
+        min: rule.port_range_min,
+        max: rule.port_range_max,
+        remote,
+    }
+}

@@ -1,0 +1,415 @@
+//! The few things that the lab asks of Docker, with errors that say what was tried.
+
+use std::collections::HashMap;
+
+use bollard::Docker;
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use bollard::exec::{StartExecOptions, StartExecResults};
+use bollard::models::{
+    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, ExecConfig, Ipam, IpamConfig,
+    NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest,
+};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, ListContainersOptionsBuilder, ListNetworksOptionsBuilder,
+    LogsOptionsBuilder, RemoveContainerOptionsBuilder, StopContainerOptionsBuilder,
+    UploadToContainerOptionsBuilder,
+};
+use futures::{StreamExt as _, TryStreamExt as _};
+
+use crate::substrate::SubstrateError;
+
+/// The label that every object of a lab carries; its value is the lab's name.
+pub const LAB_LABEL: &str = "stackloom.lab";
+/// What an object is: `server`, `router`, `network`, `public`.
+pub const KIND_LABEL: &str = "stackloom.lab.kind";
+/// The id of what it stands for.
+pub const ID_LABEL: &str = "stackloom.lab.id";
+
+/// Docker, for one lab.
+#[derive(Debug, Clone)]
+pub struct Containers {
+    docker: Docker,
+    lab: String,
+}
+
+/// Something of ours that Docker has.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Docker's id.
+    pub docker_id: String,
+    /// `server`, `router`, ...
+    pub kind: String,
+    /// What it stands for.
+    pub id: String,
+}
+
+fn wrap(doing: impl Into<String>) -> impl FnOnce(Error) -> SubstrateError {
+    move |source| SubstrateError::Docker {
+        doing: doing.into(),
+        source,
+    }
+}
+
+/// Whether Docker says so with this status.
+fn has_status(error: &Error, wanted: u16) -> bool {
+    matches!(error, Error::DockerResponseServerError { status_code, .. } if *status_code == wanted)
+}
+
+impl Containers {
+    /// Find Docker.
+    pub async fn connect(lab: &str) -> Result<Self, SubstrateError> {
+        let missing = |error: Error| {
+            SubstrateError::Missing(format!(
+                "Docker does not answer ({error}); is `dockerd` running, and may this user talk to it?"
+            ))
+        };
+        let docker = Docker::connect_with_local_defaults().map_err(missing)?;
+        // An older daemon refuses a newer client's calls, so agree on a version first.
+        let docker = docker.negotiate_version().await.map_err(missing)?;
+        Ok(Self {
+            docker,
+            lab: lab.into(),
+        })
+    }
+
+    /// The name of an object.
+    pub fn name(&self, kind: &str, id: &str) -> String {
+        format!("stackloom-{}-{kind}-{id}", self.lab)
+    }
+
+    /// The labels of an object.
+    pub fn labels(&self, kind: &str, id: &str) -> HashMap<String, String> {
+        let pairs = [
+            (LAB_LABEL, self.lab.as_str()),
+            (KIND_LABEL, kind),
+            (ID_LABEL, id),
+        ];
+        pairs
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    fn filter(&self) -> HashMap<String, Vec<String>> {
+        HashMap::from([(
+            "label".to_owned(),
+            vec![format!("{LAB_LABEL}={}", self.lab)],
+        )])
+    }
+
+    /// Whether an image is there.
+    pub async fn need_image(&self, image: &str) -> Result<(), SubstrateError> {
+        match self.docker.inspect_image(image).await {
+            Ok(_) => Ok(()),
+            Err(error) if has_status(&error, 404) => Err(SubstrateError::Missing(format!(
+                "the image `{image}` is not there; `cargo xtask build` makes it"
+            ))),
+            Err(error) => Err(wrap(format!("looking for the image {image}"))(error)),
+        }
+    }
+
+    /// All containers of the lab.
+    pub async fn list(&self) -> Result<Vec<Found>, SubstrateError> {
+        let options = ListContainersOptionsBuilder::default()
+            .all(true)
+            .filters(&self.filter())
+            .build();
+        let rows = self
+            .docker
+            .list_containers(Some(options))
+            .await
+            .map_err(wrap("listing containers"))?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|row| {
+                let labels = row.labels.unwrap_or_default();
+                Some(Found {
+                    docker_id: row.id?,
+                    kind: labels.get(KIND_LABEL).cloned().unwrap_or_default(),
+                    id: labels.get(ID_LABEL).cloned().unwrap_or_default(),
+                })
+            })
+            .collect())
+    }
+
+    /// All networks of the lab.
+    pub async fn list_networks(&self) -> Result<Vec<Found>, SubstrateError> {
+        let options = ListNetworksOptionsBuilder::default()
+            .filters(&self.filter())
+            .build();
+        let rows = self
+            .docker
+            .list_networks(Some(options))
+            .await
+            .map_err(wrap("listing networks"))?;
+        Ok(rows
+            .into_iter()
+            .filter_map(|row| {
+                let labels = row.labels.unwrap_or_default();
+                Some(Found {
+                    docker_id: row.id?,
+                    kind: labels.get(KIND_LABEL).cloned().unwrap_or_default(),
+                    id: labels.get(ID_LABEL).cloned().unwrap_or_default(),
+                })
+            })
+            .collect())
+    }
+
+    /// Make a container; one of the same name that is left from before goes first.
+    pub async fn create(
+        &self,
+        name: &str,
+        body: ContainerCreateBody,
+    ) -> Result<(), SubstrateError> {
+        let options = || Some(CreateContainerOptionsBuilder::default().name(name).build());
+        match self.docker.create_container(options(), body.clone()).await {
+            Err(error) if has_status(&error, 409) => {
+                self.remove(name).await?;
+                self.docker
+                    .create_container(options(), body)
+                    .await
+                    .map_err(wrap(format!("making the container {name}")))?;
+            }
+            other => {
+                other.map_err(wrap(format!("making the container {name}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Put files into a container: a tar archive, unpacked at the root.
+    pub async fn upload(&self, name: &str, archive: Vec<u8>) -> Result<(), SubstrateError> {
+        let options = UploadToContainerOptionsBuilder::default().path("/").build();
+        let body = bollard::body_full(archive.into());
+        self.docker
+            .upload_to_container(name, Some(options), body)
+            .await
+            .map_err(wrap(format!("uploading to {name}")))
+    }
+
+    /// Start a container; one that runs is fine.
+    pub async fn start(&self, name: &str) -> Result<(), SubstrateError> {
+        match self.docker.start_container(name, None).await {
+            Err(error) if has_status(&error, 304) => Ok(()),
+            other => other.map_err(wrap(format!("starting {name}"))),
+        }
+    }
+
+    /// Stop a container; one that does not run, or is not there, is fine.
+    pub async fn stop(&self, name: &str) -> Result<(), SubstrateError> {
+        let options = StopContainerOptionsBuilder::default().t(5).build();
+        match self.docker.stop_container(name, Some(options)).await {
+            Err(error) if has_status(&error, 304) || has_status(&error, 404) => Ok(()),
+            other => other.map_err(wrap(format!("stopping {name}"))),
+        }
+    }
+
+    /// Remove a container; one that is not there is fine.
+    pub async fn remove(&self, name: &str) -> Result<(), SubstrateError> {
+        let options = RemoveContainerOptionsBuilder::default()
+            .force(true)
+            .v(true)
+            .build();
+        match self.docker.remove_container(name, Some(options)).await {
+            Err(error) if has_status(&error, 404) => Ok(()),
+            // Somebody else is removing it.
+            Err(error) if has_status(&error, 409) => Ok(()),
+            other => other.map_err(wrap(format!("removing {name}"))),
+        }
+    }
+
+    /// The Ethernet addresses that Docker gave a container, by network name.
+    pub async fn macs(&self, name: &str) -> Result<HashMap<String, String>, SubstrateError> {
+        let details = self
+            .docker
+            .inspect_container(name, None)
+            .await
+            .map_err(wrap(format!("inspecting {name}")))?;
+        let networks = details
+            .network_settings
+            .and_then(|settings| settings.networks)
+            .unwrap_or_default();
+        Ok(networks
+            .into_iter()
+            .filter_map(|(network, endpoint)| Some((network, endpoint.mac_address?)))
+            .collect())
+    }
+
+    /// Run a shell script as root with all rights inside a container's namespaces.
+    pub async fn run(&self, name: &str, script: &str) -> Result<(), SubstrateError> {
+        let doing = || format!("running a script in {name}");
+        let config = ExecConfig {
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            cmd: Some(vec!["/bin/sh".into(), "-c".into(), script.into()]),
+            privileged: Some(true),
+            user: Some("0".into()),
+            ..Default::default()
+        };
+        let exec = self
+            .docker
+            .create_exec(name, config)
+            .await
+            .map_err(wrap(doing()))?;
+        let mut printed = String::new();
+        match self
+            .docker
+            .start_exec(&exec.id, None::<StartExecOptions>)
+            .await
+            .map_err(wrap(doing()))?
+        {
+            StartExecResults::Attached { mut output, .. } => {
+                while let Some(chunk) = output.try_next().await.map_err(wrap(doing()))? {
+                    printed.push_str(&String::from_utf8_lossy(&bytes_of(chunk)));
+                }
+            }
+            StartExecResults::Detached => {}
+        }
+        let ended = self
+            .docker
+            .inspect_exec(&exec.id)
+            .await
+            .map_err(wrap(doing()))?;
+        match ended.exit_code {
+            Some(0) => Ok(()),
+            code => {
+                let output = format!("ended with {code:?}: {}", printed.trim());
+                Err(SubstrateError::Command {
+                    doing: doing(),
+                    output,
+                })
+            }
+        }
+    }
+
+    /// What a container printed.
+    pub async fn logs(&self, name: &str) -> Result<String, SubstrateError> {
+        let options = LogsOptionsBuilder::default()
+            .stdout(true)
+            .stderr(true)
+            .tail("2000")
+            .build();
+        let mut chunks = self.docker.logs(name, Some(options));
+        let mut text = String::new();
+        while let Some(chunk) = chunks.next().await {
+            match chunk {
+                Ok(chunk) => text.push_str(&String::from_utf8_lossy(&bytes_of(chunk))),
+                Err(error) if has_status(&error, 404) => break,
+                Err(error) => return Err(wrap(format!("reading the log of {name}"))(error)),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Make a bridge network. False if its range is taken already.
+    pub async fn create_network(&self, wanted: BridgeNetwork<'_>) -> Result<bool, SubstrateError> {
+        let name = self.name(wanted.kind, wanted.id);
+        let mut options = HashMap::from([(
+            "com.docker.network.bridge.name".to_owned(),
+            wanted.bridge.to_owned(),
+        )]);
+        options.insert("com.docker.network.driver.mtu".into(), "1500".into());
+        let request = NetworkCreateRequest {
+            name: name.clone(),
+            driver: Some("bridge".into()),
+            internal: Some(wanted.internal),
+            ipam: Some(Ipam {
+                config: Some(vec![IpamConfig {
+                    subnet: Some(wanted.range),
+                    gateway: wanted.gateway,
+                    ..Default::default()
+                }]),
+                ..Default::default()
+            }),
+            options: Some(options),
+            labels: Some(self.labels(wanted.kind, wanted.id)),
+            ..Default::default()
+        };
+        match self.docker.create_network(request).await {
+            Ok(_) => Ok(true),
+            Err(Error::DockerResponseServerError { message, .. })
+                if message.contains("overlap") =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(wrap(format!("making the network {name}"))(error)),
+        }
+    }
+
+    /// Remove a network; one that is not there is fine.
+    pub async fn remove_network(&self, name: &str) -> Result<(), SubstrateError> {
+        match self.docker.remove_network(name).await {
+            Err(error) if has_status(&error, 404) => Ok(()),
+            other => other.map_err(wrap(format!("removing the network {name}"))),
+        }
+    }
+
+    /// Plug a container into a network.
+    pub async fn plug(
+        &self,
+        network: &str,
+        container: &str,
+        address: Option<String>,
+    ) -> Result<(), SubstrateError> {
+        let request = NetworkConnectRequest {
+            container: container.into(),
+            endpoint_config: Some(endpoint(address)),
+        };
+        match self.docker.connect_network(network, request).await {
+            // Already plugged in.
+            Err(error) if has_status(&error, 403) && error.to_string().contains("already") => {
+                Ok(())
+            }
+            other => other.map_err(wrap(format!("plugging {container} into {network}"))),
+        }
+    }
+
+    /// Unplug a container; one that is not plugged in is fine.
+    pub async fn unplug(&self, network: &str, container: &str) -> Result<(), SubstrateError> {
+        let request = NetworkDisconnectRequest {
+            container: container.into(),
+            force: Some(true),
+        };
+        match self.docker.disconnect_network(network, request).await {
+            Err(error)
+                if has_status(&error, 404) || error.to_string().contains("is not connected") =>
+            {
+                Ok(())
+            }
+            other => other.map_err(wrap(format!("unplugging {container} from {network}"))),
+        }
+    }
+}
+
+/// A bridge network to make.
+pub struct BridgeNetwork<'a> {
+    /// `network` or `public`.
+    pub kind: &'a str,
+    /// What it stands for.
+    pub id: &'a str,
+    /// The bridge's device on the machine.
+    pub bridge: &'a str,
+    /// Docker's range for it.
+    pub range: String,
+    /// The machine's address on it.
+    pub gateway: Option<String>,
+    /// Whether it has no way out by itself.
+    pub internal: bool,
+}
+
+/// How a container is plugged in, with this address or any.
+pub fn endpoint(address: Option<String>) -> EndpointSettings {
+    let ipam_config = address.map(|address| EndpointIpamConfig {
+        ipv4_address: Some(address),
+        ..Default::default()
+    });
+    EndpointSettings {
+        ipam_config,
+        ..Default::default()
+    }
+}
+
+fn bytes_of(output: LogOutput) -> Vec<u8> {
+    output.into_bytes().to_vec()
+}

@@ -1,0 +1,434 @@
+//! Servers and routers as containers, networks as bridges.
+//!
+//! | in the cloud | in Docker |
+//! | --- | --- |
+//! | network | an internal bridge network, made when something is first plugged in; Docker's own addresses on it are throw-away |
+//! | external network | a bridge network with the public range; this machine is its gateway |
+//! | router | a small container with a leg in each network; forwards and translates |
+//! | server | a container with sshd and cloud-init; memory as its flavor says |
+//! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
+//!
+//! Servers have no right over their own network: the lab reaches in with a privileged `exec`. A boot waits until that is done.
+//! Everything carries the label `stackloom.lab=<name>`.
+
+mod containers;
+mod host;
+mod nft;
+mod routers;
+mod script;
+mod seed;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::Ipv4Addr;
+
+use async_trait::async_trait;
+use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
+use futures::StreamExt as _;
+use tokio::sync::Mutex;
+
+use self::containers::{BridgeNetwork, Containers, endpoint};
+use self::host::HostRules;
+use self::routers::RouterState;
+use self::script::DockerMacs;
+use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
+use crate::model::ids::{stable_hex_id, stable_id};
+use crate::model::network::ip::Cidr;
+use crate::model::wiring::{ServerWiring, Wiring};
+
+/// The image of servers.
+pub const SERVER_IMAGE: &str = "stackloom-lab-server";
+/// The image of routers.
+pub const ROUTER_IMAGE: &str = "stackloom-lab-router";
+
+/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
+/// devices (RFC 2544), so no real network has it.
+const SCRATCH: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const SCRATCH_PIECES: u32 = 512;
+
+/// Scripts that run at once.
+const PARALLEL: usize = 8;
+
+const MIB: i64 = 1024 * 1024;
+
+/// Servers as containers.
+pub struct DockerSubstrate {
+    containers: Containers,
+    host: HostRules,
+    public: Cidr,
+    /// The external network's Neutron id.
+    public_id: String,
+    lab: String,
+    name_servers: Vec<Ipv4Addr>,
+    /// Neutron networks that Docker has.
+    networks: Mutex<HashSet<String>>,
+    /// What running servers were told last.
+    servers: std::sync::Mutex<HashMap<String, ServerState>>,
+    routers: Mutex<BTreeMap<String, RouterState>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ServerState {
+    macs: DockerMacs,
+    hostname: String,
+    network: String,
+    filter: String,
+}
+
+impl DockerSubstrate {
+    /// For a lab of this name with this public range.
+    pub async fn new(lab: &str, public: Cidr) -> Result<Self, SubstrateError> {
+        Ok(Self {
+            containers: Containers::connect(lab).await?,
+            host: HostRules::new(lab),
+            public,
+            public_id: stable_id("network/public"),
+            lab: lab.into(),
+            name_servers: host::name_servers(),
+            networks: Mutex::default(),
+            servers: std::sync::Mutex::default(),
+            routers: Mutex::default(),
+        })
+    }
+
+    /// Remove everything that carries the lab's label.
+    pub async fn reset(&self) -> Result<(), SubstrateError> {
+        let containers = self.containers.list().await?;
+        let removals: Vec<_> = containers
+            .iter()
+            .map(|found| self.containers.remove(&found.docker_id))
+            .collect();
+        for result in futures::stream::iter(removals)
+            .buffer_unordered(PARALLEL)
+            .collect::<Vec<_>>()
+            .await
+        {
+            result?;
+        }
+        for found in self.containers.list_networks().await? {
+            self.containers.remove_network(&found.docker_id).await?;
+        }
+        self.host.close().await?;
+        self.networks.lock().await.clear();
+        self.routers.lock().await.clear();
+        self.known_servers().clear();
+        Ok(())
+    }
+
+    fn known_servers(&self) -> std::sync::MutexGuard<'_, HashMap<String, ServerState>> {
+        self.servers
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn network_name(&self, id: &str) -> String {
+        let kind = if id == self.public_id {
+            "public"
+        } else {
+            "network"
+        };
+        self.containers.name(kind, id)
+    }
+
+    fn bridge(&self, id: &str) -> String {
+        let hash = stable_hex_id(&format!("{}/{id}", self.lab));
+        format!("sl-{}", &hash[..11])
+    }
+
+    /// Make the Docker network behind a Neutron network if it is not there; answers its name.
+    async fn ensure_network(&self, id: &str) -> Result<String, SubstrateError> {
+        let name = self.network_name(id);
+        let mut known = self.networks.lock().await;
+        if known.contains(id) {
+            return Ok(name);
+        }
+        let bridge = self.bridge(id);
+        let first = u32::from_str_radix(&stable_hex_id(id)[..6], 16).unwrap_or(0);
+        let mut made = false;
+        for attempt in 0..SCRATCH_PIECES {
+            let piece = (first + attempt) % SCRATCH_PIECES;
+            let range = format!("{}/24", Ipv4Addr::from(u32::from(SCRATCH) + piece * 256));
+            let wanted = BridgeNetwork {
+                kind: "network",
+                id,
+                bridge: &bridge,
+                range,
+                gateway: None,
+                internal: true,
+            };
+            made = self.containers.create_network(wanted).await?;
+            if made {
+                break;
+            }
+        }
+        if !made {
+            return Err(SubstrateError::Missing(
+                "all of 198.18.0.0/15 is taken by other Docker networks".into(),
+            ));
+        }
+        self.host.allow_within(&bridge).await?;
+        known.insert(id.to_owned());
+        Ok(name)
+    }
+
+    async fn ensure_public(&self) -> Result<(), SubstrateError> {
+        let mut known = self.networks.lock().await;
+        if known.contains(&self.public_id) {
+            return Ok(());
+        }
+        let wanted = BridgeNetwork {
+            kind: "public",
+            id: &self.public_id,
+            bridge: &self.bridge("public"),
+            range: self.public.to_string(),
+            gateway: Some(self.public.nth(1).to_string()),
+            internal: false,
+        };
+        if !self.containers.create_network(wanted).await? {
+            return Err(SubstrateError::Missing(format!(
+                "the range {} for the public network is taken by another Docker network; choose another with --public-cidr",
+                self.public
+            )));
+        }
+        known.insert(self.public_id.clone());
+        Ok(())
+    }
+
+    /// Docker's Ethernet addresses of a container, by Neutron network.
+    async fn macs(
+        &self,
+        container: &str,
+        networks: impl Iterator<Item = &String>,
+    ) -> Result<DockerMacs, SubstrateError> {
+        let by_name = self.containers.macs(container).await?;
+        Ok(networks
+            .filter_map(|id| Some((id.clone(), by_name.get(&self.network_name(id))?.clone())))
+            .collect())
+    }
+
+    /// Tell a server everything anew: after a start its namespace is empty.
+    async fn dress_server(
+        &self,
+        id: &str,
+        hostname: &str,
+        wiring: &ServerWiring,
+    ) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", id);
+        let macs = self
+            .macs(&container, wiring.nics.iter().map(|nic| &nic.network_id))
+            .await?;
+        let network = script::server_network(wiring, &macs, hostname, &self.name_servers);
+        let filter = script::server_filter(wiring, &macs);
+        // The filter comes first: there is no moment in which an address answers unfiltered.
+        self.containers
+            .run(
+                &container,
+                &format!("{filter}{network}{}", script::SERVER_GO),
+            )
+            .await?;
+        self.known_servers().insert(
+            id.into(),
+            ServerState {
+                macs,
+                hostname: hostname.into(),
+                network,
+                filter,
+            },
+        );
+        Ok(())
+    }
+
+    /// Tell a running server what has changed.
+    async fn rewire_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
+        let Some(state) = self.known_servers().get(id).cloned() else {
+            return Ok(());
+        };
+        let network =
+            script::server_network(wiring, &state.macs, &state.hostname, &self.name_servers);
+        let filter = script::server_filter(wiring, &state.macs);
+        let mut script = String::new();
+        if filter != state.filter {
+            script.push_str(&filter);
+        }
+        if network != state.network {
+            script.push_str(&network);
+        }
+        if script.is_empty() {
+            return Ok(());
+        }
+        self.containers
+            .run(&self.containers.name("server", id), &script)
+            .await?;
+        if let Some(known) = self.known_servers().get_mut(id) {
+            known.network = network;
+            known.filter = filter;
+        }
+        Ok(())
+    }
+
+    async fn drop_unknown_networks(&self, wiring: &Wiring) {
+        let mut known = self.networks.lock().await;
+        let gone: Vec<String> = known
+            .iter()
+            .filter(|id| !wiring.networks.contains(*id))
+            .cloned()
+            .collect();
+        for id in gone {
+            match self
+                .containers
+                .remove_network(&self.network_name(&id))
+                .await
+            {
+                Ok(()) => {
+                    self.host.forget(&self.bridge(&id)).await;
+                    known.remove(&id);
+                }
+                // A server that is being removed may still be plugged in; the next change tries again.
+                Err(error) => tracing::debug!(%error, "network stays for now"),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Substrate for DockerSubstrate {
+    async fn open(&self) -> Result<(), SubstrateError> {
+        self.containers.need_image(SERVER_IMAGE).await?;
+        self.containers.need_image(ROUTER_IMAGE).await?;
+        for found in self.containers.list_networks().await? {
+            self.networks.lock().await.insert(found.id);
+        }
+        self.host.open(&self.public).await?;
+        self.ensure_public().await?;
+        let known: Vec<String> = self
+            .networks
+            .lock()
+            .await
+            .iter()
+            .filter(|id| **id != self.public_id)
+            .cloned()
+            .collect();
+        for id in known {
+            self.host.allow_within(&self.bridge(&id)).await?;
+        }
+        // Routers are made anew: that takes a moment, and what they were told before need not be known.
+        for found in self
+            .containers
+            .list()
+            .await?
+            .into_iter()
+            .filter(|found| found.kind == "router")
+        {
+            self.containers.remove(&found.docker_id).await?;
+        }
+        Ok(())
+    }
+
+    async fn server_start(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", &spec.id);
+        let hostname = seed::hostname(&spec.name);
+        let mut networks = Vec::new();
+        for nic in &spec.wiring.nics {
+            let name = self.ensure_network(&nic.network_id).await?;
+            if networks.contains(&name) {
+                return Err(SubstrateError::Missing(
+                    "the lab cloud cannot plug a server into one network twice".into(),
+                ));
+            }
+            networks.push(name);
+        }
+        let memory = i64::from(spec.ram_mib) * MIB;
+        let first = networks.first().cloned();
+        let body = ContainerCreateBody {
+            image: Some(SERVER_IMAGE.into()),
+            hostname: Some(hostname.clone()),
+            labels: Some(self.containers.labels("server", &spec.id)),
+            host_config: Some(HostConfig {
+                network_mode: Some(first.clone().unwrap_or_else(|| "none".into())),
+                memory: Some(memory),
+                memory_swap: Some(memory),
+                pids_limit: Some(2048),
+                ..Default::default()
+            }),
+            networking_config: first.map(|first| NetworkingConfig {
+                endpoints_config: Some(HashMap::from([(first, endpoint(None))])),
+            }),
+            ..Default::default()
+        };
+        self.containers.create(&container, body).await?;
+        for network in networks.iter().skip(1) {
+            self.containers.plug(network, &container, None).await?;
+        }
+        let archive = seed::archive(spec)
+            .map_err(|error| SubstrateError::Missing(format!("no seed for cloud-init: {error}")))?;
+        self.containers.upload(&container, archive).await?;
+        self.containers.start(&container).await?;
+        self.dress_server(&spec.id, &hostname, &spec.wiring).await
+    }
+
+    async fn server_power(
+        &self,
+        id: &str,
+        power: Power,
+        wiring: &ServerWiring,
+    ) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", id);
+        if power != Power::Start {
+            self.known_servers().remove(id);
+            self.containers.stop(&container).await?;
+        }
+        if power != Power::Stop {
+            let hostname = self
+                .known_servers()
+                .get(id)
+                .map(|state| state.hostname.clone());
+            self.containers.start(&container).await?;
+            self.dress_server(id, hostname.as_deref().unwrap_or("$(hostname)"), wiring)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn server_remove(&self, id: &str) -> Result<(), SubstrateError> {
+        self.known_servers().remove(id);
+        self.containers
+            .remove(&self.containers.name("server", id))
+            .await
+    }
+
+    async fn console(&self, id: &str) -> Result<String, SubstrateError> {
+        self.containers
+            .logs(&self.containers.name("server", id))
+            .await
+    }
+
+    fn has_wires(&self) -> bool {
+        true
+    }
+
+    async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError> {
+        let mut trouble = self.wire_routers(&wiring.routers).await.err();
+        let changes: Vec<_> = wiring
+            .servers
+            .iter()
+            .map(|(id, server)| self.rewire_server(id, server))
+            .collect();
+        for result in futures::stream::iter(changes)
+            .buffer_unordered(PARALLEL)
+            .collect::<Vec<_>>()
+            .await
+        {
+            if let Err(error) = result {
+                trouble = Some(error);
+            }
+        }
+        self.drop_unknown_networks(wiring).await;
+        trouble.map_or(Ok(()), Err)
+    }
+
+    async fn close(&self, how: Close) -> Result<(), SubstrateError> {
+        match how {
+            Close::Keep => self.host.close().await,
+            Close::Remove => self.reset().await,
+        }
+    }
+}

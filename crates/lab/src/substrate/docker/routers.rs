@@ -1,0 +1,147 @@
+//! Routers: making containers have the legs and the translation that the wiring says.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+
+use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
+
+use super::containers::endpoint;
+use super::{DockerSubstrate, ROUTER_IMAGE, script};
+use crate::model::wiring::RouterWiring;
+use crate::substrate::SubstrateError;
+
+/// What a router has.
+#[derive(Debug, Clone, Default)]
+pub struct RouterState {
+    /// Neutron networks, with the address that Docker itself gave a leg outside: Docker must not give it to another.
+    legs: BTreeMap<String, Option<Ipv4Addr>>,
+    /// The last script.
+    told: String,
+}
+
+fn wanted_legs(wiring: &RouterWiring) -> BTreeMap<String, Option<Ipv4Addr>> {
+    let inside = wiring
+        .inside
+        .iter()
+        .map(|nic| (nic.network_id.clone(), None));
+    let outside = wiring.outside.as_ref().map(|outside| {
+        let address = outside.nic.addresses.first().map(|(address, _)| *address);
+        (outside.nic.network_id.clone(), address)
+    });
+    inside.chain(outside).collect()
+}
+
+impl DockerSubstrate {
+    /// Make routers as told: those that are not there, those that have changed, and away with the rest.
+    pub(super) async fn wire_routers(
+        &self,
+        wanted: &BTreeMap<String, RouterWiring>,
+    ) -> Result<(), SubstrateError> {
+        let mut routers = self.routers.lock().await;
+        let gone: Vec<String> = routers
+            .keys()
+            .filter(|id| !wanted.contains_key(*id))
+            .cloned()
+            .collect();
+        for id in gone {
+            self.containers
+                .remove(&self.containers.name("router", &id))
+                .await?;
+            routers.remove(&id);
+        }
+        for (id, wiring) in wanted {
+            let container = self.containers.name("router", id);
+            let legs = wanted_legs(wiring);
+            if !routers.contains_key(id) {
+                self.create_router(id, &container, &legs).await?;
+                // Docker's choice of a first network: the one named first.
+                let first = legs
+                    .iter()
+                    .next()
+                    .map(|(network, address)| (network.clone(), *address));
+                routers.insert(
+                    id.clone(),
+                    RouterState {
+                        legs: first.into_iter().collect(),
+                        told: String::new(),
+                    },
+                );
+            }
+            let Some(state) = routers.get_mut(id) else {
+                continue;
+            };
+            self.change_legs(&container, state, &legs).await?;
+            let macs = self.macs(&container, legs.keys()).await?;
+            let script = script::router(wiring, &macs);
+            if script != state.told {
+                self.containers.run(&container, &script).await?;
+                state.told = script;
+            }
+        }
+        Ok(())
+    }
+
+    async fn create_router(
+        &self,
+        id: &str,
+        container: &str,
+        legs: &BTreeMap<String, Option<Ipv4Addr>>,
+    ) -> Result<(), SubstrateError> {
+        let Some((network, address)) = legs.iter().next() else {
+            return Ok(());
+        };
+        let network = self.ensure_network(network).await?;
+        let endpoint = endpoint(address.map(|address| address.to_string()));
+        let body = ContainerCreateBody {
+            image: Some(ROUTER_IMAGE.into()),
+            hostname: Some("router".into()),
+            labels: Some(self.containers.labels("router", id)),
+            host_config: Some(HostConfig {
+                network_mode: Some(network.clone()),
+                sysctls: Some(HashMap::from([("net.ipv4.ip_forward".into(), "1".into())])),
+                cap_drop: Some(vec!["ALL".into()]),
+                memory: Some(64 * super::MIB),
+                ..Default::default()
+            }),
+            networking_config: Some(NetworkingConfig {
+                endpoints_config: Some(HashMap::from([(network, endpoint)])),
+            }),
+            ..Default::default()
+        };
+        self.containers.create(container, body).await?;
+        self.containers.start(container).await
+    }
+
+    async fn change_legs(
+        &self,
+        container: &str,
+        state: &mut RouterState,
+        wanted: &BTreeMap<String, Option<Ipv4Addr>>,
+    ) -> Result<(), SubstrateError> {
+        let off: Vec<String> = state
+            .legs
+            .iter()
+            .filter(|(network, address)| wanted.get(*network) != Some(address))
+            .map(|(network, _)| network.clone())
+            .collect();
+        for network in off {
+            self.containers
+                .unplug(&self.network_name(&network), container)
+                .await?;
+            state.legs.remove(&network);
+            // Docker may have changed routes: tell the router everything again.
+            state.told.clear();
+        }
+        for (network, address) in wanted {
+            if !state.legs.contains_key(network) {
+                let name = self.ensure_network(network).await?;
+                self.containers
+                    .plug(&name, container, address.map(|address| address.to_string()))
+                    .await?;
+                state.legs.insert(network.clone(), *address);
+                state.told.clear();
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! What a server finds at its first boot: a NoCloud seed for cloud-init, as a tar archive.
+
+use serde_json::json;
+
+use crate::substrate::{ServerSpec, Ssh};
+
+const SEED: &str = "var/lib/cloud/seed/nocloud";
+
+/// The archive.
+pub fn archive(spec: &ServerSpec) -> std::io::Result<Vec<u8>> {
+    let mut metadata = json!({"instance-id": spec.id, "local-hostname": hostname(&spec.name)});
+    if let Some(key) = &spec.public_key {
+        metadata["public-keys"] = json!([key]);
+    }
+    // JSON is YAML.
+    let metadata = serde_json::to_vec(&metadata)?;
+    let user_data = spec
+        .user_data
+        .clone()
+        .unwrap_or_else(|| b"#cloud-config\n{}\n".to_vec());
+    let mut tar = tar::Builder::new(Vec::new());
+    put(&mut tar, &format!("{SEED}/meta-data"), &metadata)?;
+    put(&mut tar, &format!("{SEED}/user-data"), &user_data)?;
+    if spec.ssh == Ssh::NeverComes {
+        put(&mut tar, "run/lab/no-ssh", b"")?;
+    }
+    tar.into_inner()
+}
+
+fn put(tar: &mut tar::Builder<Vec<u8>>, path: &str, content: &[u8]) -> std::io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o600);
+    header.set_cksum();
+    tar.append_data(&mut header, path, content)
+}
+
+/// A host's name from a server's: letters, digits and dashes, as Nova makes it.
+pub fn hostname(name: &str) -> String {
+    let mapped: String = name
+        .to_lowercase()
+        .chars()
+        .filter_map(|c| match c {
+            'a'..='z' | '0'..='9' | '-' => Some(c),
+            ' ' | '_' | '.' => Some('-'),
+            _ => None,
+        })
+        .take(63)
+        .collect();
+    let trimmed = mapped.trim_matches('-');
+    if trimmed.is_empty() {
+        "server".into()
+    } else {
+        trimmed.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hostname;
+
+    #[test]
+    fn a_host_has_a_name_that_hosts_may_have() {
+        for (server, host) in [
+            ("web", "web"),
+            ("My Shop_web.1", "my-shop-web-1"),
+            ("<b>", "b"),
+            ("数据", "server"),
+            ("-x-", "x"),
+        ] {
+            assert_eq!(hostname(server), host);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Servers that are only remembered: ACTIVE after a set time. For tests of everything that is not inside a server, and for scale.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
+use crate::model::wiring::{ServerWiring, Wiring};
+
+/// How long things take.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MemorySubstrate {
+    /// From creation to ACTIVE.
+    pub active_after: Duration,
+    /// From deletion to gone, and for every switch of power.
+    pub gone_after: Duration,
+}
+
+#[async_trait]
+impl Substrate for MemorySubstrate {
+    async fn open(&self) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn server_start(&self, _: &ServerSpec) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.active_after).await;
+        Ok(())
+    }
+
+    async fn server_power(
+        &self,
+        _: &str,
+        _: Power,
+        _: &ServerWiring,
+    ) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn server_remove(&self, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn console(&self, id: &str) -> Result<String, SubstrateError> {
+        Ok(format!(
+            "[    0.000000] server {id} exists in memory only\n"
+        ))
+    }
+
+    fn has_wires(&self) -> bool {
+        false
+    }
+
+    async fn wire(&self, _: &Wiring) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn close(&self, _: Close) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+}

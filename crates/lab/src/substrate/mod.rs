@@ -1,0 +1,116 @@
+//! What servers, networks and routers are made of: Docker, or nothing but time.
+//!
+//! The model decides, a substrate obeys. Its calls are idempotent: what is there already is taken as it is, and removing what is
+//! not there succeeds, so that a lab that was killed in the middle can be started again.
+
+pub mod docker;
+pub mod memory;
+
+use async_trait::async_trait;
+
+use crate::model::wiring::{ServerWiring, Wiring};
+
+/// A server to make.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    /// Nova's id.
+    pub id: String,
+    /// The host's name comes from it.
+    pub name: String,
+    /// Memory limit, MiB.
+    pub ram_mib: u32,
+    /// As the person gave it.
+    pub user_data: Option<Vec<u8>>,
+    /// Of the key pair.
+    pub public_key: Option<String>,
+    /// Interfaces and filters.
+    pub wiring: ServerWiring,
+    /// Whether it gets a working sshd (a fault may say no).
+    pub ssh: Ssh,
+}
+
+/// Whether a server can be logged in to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ssh {
+    /// As it should.
+    Works,
+    /// A fault of the test: the server is ACTIVE, but nothing listens.
+    NeverComes,
+}
+
+/// A change of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Power {
+    /// Off.
+    Stop,
+    /// On.
+    Start,
+    /// Off and on.
+    Reboot,
+}
+
+/// What stays when the lab stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// Containers go on; the next start finds them.
+    Keep,
+    /// Nothing stays.
+    Remove,
+}
+
+/// What went wrong beneath the cloud.
+#[derive(Debug, thiserror::Error)]
+pub enum SubstrateError {
+    /// The machine lacks something; a person has to act.
+    #[error("{0}")]
+    Missing(String),
+    /// Docker refused.
+    #[error("while {doing}: {source}")]
+    Docker {
+        /// What was tried.
+        doing: String,
+        /// What Docker said.
+        source: bollard::errors::Error,
+    },
+    /// A command in a container, or on this machine, failed.
+    #[error("while {doing}: {output}")]
+    Command {
+        /// What was tried.
+        doing: String,
+        /// What it printed.
+        output: String,
+    },
+}
+
+/// What makes servers run.
+#[async_trait]
+pub trait Substrate: Send + Sync {
+    /// Get ready; fails with a sentence for a person if something is missing.
+    async fn open(&self) -> Result<(), SubstrateError>;
+
+    /// Make a server and start it. Done when it runs, wired and filtered; it may still boot.
+    async fn server_start(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
+
+    /// Switch a server.
+    async fn server_power(
+        &self,
+        id: &str,
+        power: Power,
+        wiring: &ServerWiring,
+    ) -> Result<(), SubstrateError>;
+
+    /// Remove a server.
+    async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;
+
+    /// What a server printed so far.
+    async fn console(&self, id: &str) -> Result<String, SubstrateError>;
+
+    /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
+    fn has_wires(&self) -> bool;
+
+    /// Make networks, routers and packet filters of running servers as told.
+    async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError>;
+
+    /// Stop.
+    async fn close(&self, how: Close) -> Result<(), SubstrateError>;
+}
