@@ -1,0 +1,196 @@
+//! Calls to services: where they go, how they are counted, and what comes of odd answers.
+
+use crate::support::{Answer, Asked, Canned, answer, keystone};
+use openstack::network::{Network, Port};
+use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
+use serde_json::json;
+
+async fn cloud(
+    answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+) -> (Canned, Session) {
+    let canned = Canned::start(move |url, asked| {
+        keystone(url, asked).unwrap_or_else(|| answers(url, asked))
+    })
+    .await;
+    let mut config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
+    config.parallel_calls = 2;
+    let credentials = Credentials::password("demo", "Default", "demo");
+    let scope = Scope::project("demo", "Default");
+    let session = Session::login(&config, &credentials, Some(&scope))
+        .await
+        .unwrap();
+    (canned, session)
+}
+
+#[tokio::test]
+async fn the_path_prefix_of_a_service_is_kept() {
+    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/image/" => answer(300, json!({"versions": [
+            {"id": "v2.16", "status": "CURRENT", "links": [{"rel": "self", "href": "http://inside:9292/v2/"}]}]})),
+        "/image/v2/images?name=debian-12" => answer(200, json!({"images": [{"id": "i1", "name": "debian-12", "status": "active"}]})),
+        // A service that does not tell its versions gets the usual path.
+        "/network/v2.0/networks" => answer(200, json!({"networks": []})),
+        _ => answer(404, json!({"message": "no such page"})),
+    })
+    .await;
+    assert_eq!(
+        session.image().image_find("debian-12").await.unwrap().id,
+        "i1"
+    );
+    session.network().list::<Network>(&[]).await.unwrap();
+    // Discovered once.
+    session.network().list::<Network>(&[]).await.unwrap();
+    let roots = canned
+        .asked()
+        .iter()
+        .filter(|asked| asked.path == "/network/")
+        .count();
+    assert_eq!(roots, 1);
+}
+
+#[tokio::test]
+async fn compute_is_asked_with_a_microversion_that_it_speaks() {
+    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/compute/v2.1/" => answer(200, json!({"version": {"id": "v2.1", "status": "CURRENT", "min_version": "2.1", "version": "2.38"}})),
+        _ => answer(200, json!({"flavors": [{"id": "1", "name": "m1.tiny", "vcpus": 1, "ram": 64, "disk": 1}]})),
+    })
+    .await;
+    assert_eq!(
+        session.compute().flavor_find("m1.tiny").await.unwrap().id,
+        "1"
+    );
+    let last = canned.asked().pop().unwrap();
+    assert_eq!(last.path, "/compute/v2.1/flavors/detail");
+    assert_eq!(last.headers["openstack-api-version"], "compute 2.38");
+}
+
+#[tokio::test]
+async fn pages_are_followed_by_their_query_alone() {
+    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/network/v2.0/ports" => answer(200, json!({"ports": [{"id": "1"}, {"id": "2"}],
+            "ports_links": [{"rel": "next", "href": "http://elsewhere.example/v2.0/ports?marker=2"}]})),
+        "/network/v2.0/ports?marker=2" => answer(200, json!({"ports": [{"id": "3"}]})),
+        _ => answer(404, json!({})),
+    })
+    .await;
+    let ports: Vec<Port> = session.network().list(&[]).await.unwrap();
+    let ids: Vec<&str> = ports.iter().map(|port| port.id.as_str()).collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+}
+
+#[tokio::test]
+async fn a_redirect_is_refused_and_the_token_stays_here() {
+    let elsewhere = Canned::start(|_, _| answer(200, json!({"networks": []}))).await;
+    let target = elsewhere.url.clone();
+    let (_canned, session) = cloud(move |_, asked| match asked.path.as_str() {
+        "/network/" => answer(404, json!({})),
+        _ => answer(302, json!({})).with("location", &target),
+    })
+    .await;
+    let error = session.network().list::<Network>(&[]).await.unwrap_err();
+    assert_eq!(error.status(), Some(302));
+    assert!(elsewhere.asked().is_empty());
+}
+
+#[tokio::test]
+async fn refusals_keep_the_services_words_and_request_id() {
+    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/network/" => answer(404, json!({})),
+        _ => answer(409, json!({"NeutronError": {"type": "SecurityGroupInUse", "message": "Security Group x in use.", "detail": ""}}))
+            .with("x-openstack-request-id", "req-7"),
+    })
+    .await;
+    let error = session
+        .network()
+        .delete::<openstack::network::SecurityGroup>("x")
+        .await
+        .unwrap_err();
+    assert!(error.is_conflict() && !error.is_transient());
+    assert_eq!(
+        error.to_string(),
+        "network service: DELETE /network/v2.0/security-groups/x was answered with 409: Security Group x in use (request req-7)"
+    );
+    assert_eq!(
+        error.api().unwrap().kind.as_deref(),
+        Some("SecurityGroupInUse")
+    );
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut() {
+    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/network/" => answer(404, json!({})),
+        _ => Answer {
+            status: 200,
+            headers: vec![],
+            body: vec![b' '; 33 << 20],
+        },
+    })
+    .await;
+    let error = session.network().list::<Network>(&[]).await.unwrap_err();
+    assert!(
+        error.to_string().ends_with("it is larger than 32 MiB"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn wrong_json_is_an_error_with_its_place() {
+    let (_canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/network/" => answer(404, json!({})),
+        _ => answer(200, json!({"networks": [{"id": 5}]})),
+    })
+    .await;
+    let error = session.network().list::<Network>(&[]).await.unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }));
+    assert!(
+        error.to_string().contains("GET /network/v2.0/networks"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn no_more_calls_at_once_than_allowed() {
+    let (canned, session) = cloud(|_, asked| match asked.path.as_str() {
+        "/network/" => answer(404, json!({})),
+        _ => answer(200, json!({"ports": []})),
+    })
+    .await;
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let session = session.clone();
+        calls.spawn(async move { session.network().list::<Port>(&[]).await.map(drop) });
+    }
+    for result in calls.join_all().await {
+        result.unwrap();
+    }
+    assert!(canned.most_at_once() <= 2, "{}", canned.most_at_once());
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_takes_is_transient() {
+    let (_canned, session) = cloud(|_, _| answer(404, json!({}))).await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut config = session.cloud().clone();
+    config
+        .endpoint_overrides
+        .insert(openstack::Service::Network, format!("http://{free}/v2.0"));
+    let session = Session::from_token(&config, session.token().clone())
+        .await
+        .unwrap();
+    let error = session.network().list::<Port>(&[]).await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Connection {
+                wire: Wire::Refused,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.is_transient());
+}

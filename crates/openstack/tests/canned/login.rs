@@ -1,0 +1,160 @@
+//! Logins that go well, and all the ways in which they do not.
+
+use crate::support::{Canned, answer, keystone, page};
+use openstack::{CloudConfig, Credentials, Error, Scope, Service, Session};
+use serde_json::json;
+
+async fn good_cloud() -> (Canned, CloudConfig) {
+    let canned = Canned::start(|url, asked| {
+        keystone(url, asked).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
+    })
+    .await;
+    let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
+    (canned, config)
+}
+
+async fn login(config: &CloudConfig, password: &str, project: &str) -> Result<Session, Error> {
+    let credentials = Credentials::password("demo", "Default", password);
+    Session::login(
+        config,
+        &credentials,
+        Some(&Scope::project(project, "Default")),
+    )
+    .await
+}
+
+#[tokio::test]
+async fn a_session_knows_who_where_and_what() {
+    let (canned, config) = good_cloud().await;
+    let session = login(&config, "demo", "demo").await.unwrap();
+    assert_eq!(session.user().name, "demo");
+    assert_eq!(session.project().unwrap().id, "p1");
+    assert!(session.has_role("Member"));
+    assert!(session.has_service(Service::Network));
+    assert!(!session.has_service(Service::KeyManager));
+    assert_eq!(session.token().expose(), "scoped-token");
+    assert!(!format!("{session:?}").contains("scoped-token"));
+
+    session.revoke().await.unwrap();
+    let last = canned.asked().pop().unwrap();
+    assert_eq!(
+        (
+            last.method.as_str(),
+            last.headers["x-subject-token"].as_str()
+        ),
+        ("DELETE", "scoped-token")
+    );
+}
+
+#[tokio::test]
+async fn wrong_password() {
+    let (_canned, config) = good_cloud().await;
+    let error = login(&config, "wrong", "demo").await.unwrap_err();
+    assert!(matches!(error, Error::WrongCredentials { .. }), "{error}");
+    assert_eq!(error.request_id(), Some("req-401"));
+    assert!(!error.to_string().contains("wrong"), "{error}");
+}
+
+#[tokio::test]
+async fn unknown_project_names_those_that_would_work() {
+    let (canned, config) = good_cloud().await;
+    let error = login(&config, "demo", "nowhere").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "project `nowhere` is not known in cloud `lab`, or you have no role in it; you can use demo"
+    );
+    let last = canned.asked().pop().unwrap();
+    assert_eq!(
+        (
+            last.method.as_str(),
+            last.headers["x-subject-token"].as_str()
+        ),
+        ("DELETE", "unscoped-token")
+    );
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let (canned, _config) = good_cloud().await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let config = CloudConfig::new("lab", &format!("http://{free}/v3"));
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    assert!(error.is_transient());
+    assert!(canned.asked().is_empty());
+}
+
+#[tokio::test]
+async fn nonsense_is_not_an_openstack() {
+    let nonsense = [
+        page(200, "<html><h1>It works!</h1></html>"),
+        page(404, "<html><h1>Not Found</h1></html>"),
+        answer(201, json!({"token": {}})).with("x-subject-token", "t"),
+        answer(
+            201,
+            json!({"token": {"expires_at": "2126-01-01T00:00:00Z"}}),
+        ),
+        answer(201, json!([1, 2, 3])).with("x-subject-token", "t"),
+        answer(302, json!({})).with("location", "http://127.0.0.1:1/"),
+    ];
+    for reply in nonsense {
+        let (status, headers, body) = (reply.status, reply.headers, reply.body);
+        let canned = Canned::start(move |_, _| crate::support::Answer {
+            status,
+            headers: headers.clone(),
+            body: body.clone(),
+        })
+        .await;
+        let config = CloudConfig::new("odd", &format!("{}/v3", canned.url));
+        let error = login(&config, "demo", "demo").await.unwrap_err();
+        assert!(
+            matches!(error, Error::NotOpenStack { .. }),
+            "{status}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_token_from_elsewhere() {
+    let (_canned, config) = good_cloud().await;
+    let session = Session::from_token(&config, "scoped-token".into())
+        .await
+        .unwrap();
+    assert_eq!(session.project().unwrap().name, "demo");
+    let error = Session::from_token(&config, "stolen".into())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::WrongCredentials { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_address_without_version_is_discovered() {
+    let canned = Canned::start(|url, asked| match asked.path.as_str() {
+        "/identity/" => answer(300, json!({"versions": {"values": [
+            {"id": "v3.14", "status": "stable", "links": [{"rel": "self", "href": "http://wrong.example/v3/"}]}]}})),
+        _ => keystone(url, asked).unwrap(),
+    })
+    .await;
+    let config = CloudConfig::new("lab", &format!("{}/identity", canned.url));
+    login(&config, "demo", "demo").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_keystone_that_is_down_is_worth_another_try() {
+    let canned = Canned::start(|_, _| {
+        page(
+            503,
+            "<html><body><h1>503</h1>The backend server is unreachable</body></html>",
+        )
+        .with("retry-after", "7")
+    })
+    .await;
+    let config = CloudConfig::new("lab", &format!("{}/v3", canned.url));
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert!(error.is_transient());
+    assert_eq!(error.retry_after(), Some(std::time::Duration::from_secs(7)));
+    assert_eq!(error.message(), Some("The backend server is unreachable"));
+}

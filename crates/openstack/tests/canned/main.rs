@@ -1,0 +1,5 @@
+//! The client against a cloud of canned answers.
+
+mod calls;
+mod login;
+mod support;

@@ -1,0 +1,221 @@
+//! A cloud of canned answers, for what a good cloud never does: nonsense, redirects, floods.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What a request looked like.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub method: String,
+    /// With query.
+    pub path: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: Value,
+}
+
+/// What is answered.
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Vec<u8>,
+}
+
+pub fn answer(status: u16, body: Value) -> Answer {
+    Answer {
+        status,
+        headers: vec![("content-type", "application/json".into())],
+        body: body.to_string().into_bytes(),
+    }
+}
+
+pub fn page(status: u16, text: &str) -> Answer {
+    Answer {
+        status,
+        headers: vec![("content-type", "text/html".into())],
+        body: text.as_bytes().to_vec(),
+    }
+}
+
+impl Answer {
+    pub fn with(mut self, name: &'static str, value: &str) -> Answer {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+/// The cloud: its address, all that it was asked, and the most calls at once.
+#[derive(Clone)]
+pub struct Canned {
+    pub url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Canned {
+    /// Starts it; `answers` gets its own address and the request.
+    pub async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Canned {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let canned = Canned {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            asked: Arc::default(),
+            most: Arc::default(),
+        };
+        let (state, answers) = (canned.clone(), Arc::new(answers));
+        let now = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (state, answers, now) = (state.clone(), answers.clone(), now.clone());
+                tokio::spawn(async move {
+                    let _ = serve(stream, &state, &now, &*answers).await;
+                });
+            }
+        });
+        canned
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    pub fn most_at_once(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    state: &Canned,
+    now: &AtomicUsize,
+    answers: &(dyn Fn(&str, &Asked) -> Answer + Send + Sync),
+) -> std::io::Result<()> {
+    let mut buffer = Vec::new();
+    loop {
+        let Some(asked) = read(&mut stream, &mut buffer).await? else {
+            return Ok(());
+        };
+        let at_once = now.fetch_add(1, Ordering::SeqCst) + 1;
+        state.most.fetch_max(at_once, Ordering::SeqCst);
+        state.asked.lock().unwrap().push(asked.clone());
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let answer = answers(&state.url, &asked);
+        now.fetch_sub(1, Ordering::SeqCst);
+        let mut head = format!(
+            "HTTP/1.1 {} X\r\ncontent-length: {}\r\n",
+            answer.status,
+            answer.body.len()
+        );
+        for (name, value) in &answer.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&answer.body).await?;
+    }
+}
+
+async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Asked>> {
+    let end = loop {
+        if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(&buffer[..end]).to_string();
+    let mut lines = head.lines();
+    let mut first = lines.next().unwrap_or_default().split(' ');
+    let (method, path) = (
+        first.next().unwrap_or_default(),
+        first.next().unwrap_or_default(),
+    );
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_lowercase(), value.to_string()))
+        .collect();
+    let length: usize = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().unwrap());
+    while buffer.len() < end + length {
+        stream.read_buf(buffer).await?;
+    }
+    let body = serde_json::from_slice(&buffer[end..end + length]).unwrap_or(Value::Null);
+    buffer.drain(..end + length);
+    Ok(Some(Asked {
+        method: method.into(),
+        path: path.into(),
+        headers,
+        body,
+    }))
+}
+
+/// A Keystone with user `demo` (password `demo`) and the project `demo`; its catalogue has the services
+/// below one path prefix each, without versions.
+pub fn keystone(url: &str, asked: &Asked) -> Option<Answer> {
+    let refused = || {
+        answer(
+            401,
+            json!({"error": {"code": 401, "title": "Unauthorized",
+            "message": "The request you have made requires authentication."}}),
+        )
+        .with("x-openstack-request-id", "req-401")
+    };
+    match (asked.method.as_str(), asked.path.as_str()) {
+        ("POST", "/identity/v3/auth/tokens") => {
+            let auth = &asked.body["auth"];
+            let password = &auth["identity"]["password"]["user"]["password"];
+            let scope = &auth["scope"];
+            let project = &scope["project"]["name"];
+            if password != "demo" || (scope != "unscoped" && project != "demo") {
+                return Some(refused());
+            }
+            let token = if scope == "unscoped" {
+                "unscoped-token"
+            } else {
+                "scoped-token"
+            };
+            Some(answer(201, token_body(url, scope != "unscoped")).with("x-subject-token", token))
+        }
+        ("GET", "/identity/v3/auth/tokens") => {
+            Some(match asked.headers["x-subject-token"].as_str() {
+                "scoped-token" => answer(200, token_body(url, true)),
+                _ => answer(
+                    404,
+                    json!({"error": {"code": 404, "title": "Not Found", "message": "Failed to validate token"}}),
+                ),
+            })
+        }
+        ("DELETE", "/identity/v3/auth/tokens") => Some(answer(204, json!(null))),
+        ("GET", "/identity/v3/auth/projects") => Some(answer(
+            200,
+            json!({"projects": [{"id": "p1", "name": "demo", "domain_id": "default"}], "links": {"next": null}}),
+        )),
+        _ => None,
+    }
+}
+
+fn token_body(url: &str, scoped: bool) -> Value {
+    let domain = json!({"id": "default", "name": "Default"});
+    let mut token = json!({
+        "expires_at": "2126-01-01T00:00:00.000000Z",
+        "user": {"id": "u1", "name": "demo", "domain": domain},
+    });
+    if scoped {
+        token["project"] = json!({"id": "p1", "name": "demo", "domain": domain});
+        token["roles"] = json!([{"id": "r1", "name": "member"}]);
+        let service = |kind: &str, path: &str| json!({"type": kind, "endpoints": [{"interface": "public", "region": "lab", "region_id": "lab", "url": format!("{url}{path}")}]});
+        token["catalog"] = json!([
+            service("compute", "/compute/v2.1/p1"),
+            service("image", "/image"),
+            service("network", "/network/")
+        ]);
+    }
+    json!({"token": token})
+}
