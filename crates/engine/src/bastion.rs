@@ -4,7 +4,10 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use serde_json::Value;
-use topology::{expr::{Expr, Scope}, workflow::Origin};
+use topology::{
+    expr::{Expr, Scope},
+    workflow::Origin,
+};
 
 use crate::run::{Addresses, Known};
 
@@ -25,8 +28,17 @@ impl Bastion {
     /// The bastion of a deployment: the step's resource, else the server that is marked.
     pub fn of(known: &Known, scope: &dyn Scope, named: Option<&str>) -> Option<Bastion> {
         let things = known.all();
-        let is_server = |name: &&str| things.get(*name).is_some_and(|thing| thing.spec.resource_type == "OS::Nova::Server");
-        let marked = || things.iter().find(|(_, thing)| thing.spec.marks.bastion).map(|(name, _)| name.as_str());
+        let is_server = |name: &&str| {
+            things
+                .get(*name)
+                .is_some_and(|thing| thing.spec.resource_type == "OS::Nova::Server")
+        };
+        let marked = || {
+            things
+                .iter()
+                .find(|(_, thing)| thing.spec.marks.bastion)
+                .map(|(name, _)| name.as_str())
+        };
         let server = named.filter(is_server).or_else(marked)?.to_owned();
 
         // The group that a pass made for this server; else the first that its ports or it itself names.
@@ -34,17 +46,38 @@ impl Bastion {
             let serves = matches!(&thing.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
             thing.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))
         });
-        let group = derived.and_then(|(_, thing)| id(thing.reference.as_ref()?)).or_else(|| {
-            let server = things.get(&server)?;
-            let networks = server.spec.properties.get("networks")?.resolve(scope).ok()?;
-            let ports: Vec<&Value> = networks.as_array()?.iter().filter_map(|network| network.get("port")).collect();
-            let port = things.values().find(|thing| thing.reference.as_ref().is_some_and(|id| ports.contains(&id)));
-            let of_port = port.and_then(|port| port.spec.properties.get("security_groups"));
-            let groups: &Expr = of_port.or_else(|| server.spec.properties.get("security_groups"))?;
-            id(groups.resolve(scope).ok()?.as_array()?.first()?)
-        });
+        let group = derived
+            .and_then(|(_, thing)| id(thing.reference.as_ref()?))
+            .or_else(|| {
+                let server = things.get(&server)?;
+                let networks = server
+                    .spec
+                    .properties
+                    .get("networks")?
+                    .resolve(scope)
+                    .ok()?;
+                let ports: Vec<&Value> = networks
+                    .as_array()?
+                    .iter()
+                    .filter_map(|network| network.get("port"))
+                    .collect();
+                let port = things.values().find(|thing| {
+                    thing
+                        .reference
+                        .as_ref()
+                        .is_some_and(|id| ports.contains(&id))
+                });
+                let of_port = port.and_then(|port| port.spec.properties.get("security_groups"));
+                let groups: &Expr =
+                    of_port.or_else(|| server.spec.properties.get("security_groups"))?;
+                id(groups.resolve(scope).ok()?.as_array()?.first()?)
+            });
         let address = Addresses::of(known, scope, &server).public;
-        Some(Bastion { server, address, group })
+        Some(Bastion {
+            server,
+            address,
+            group,
+        })
     }
 }
 
@@ -56,7 +89,11 @@ fn id(value: &Value) -> Option<String> {
 /// tells: nothing is sent. Behind a translating router it is the wrong one, hence the setting.
 pub fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
     let to: IpAddr = bastion.parse().map_err(std::io::Error::other)?;
-    let any: SocketAddr = if to.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+    let any: SocketAddr = if to.is_ipv4() {
+        ([0, 0, 0, 0], 0).into()
+    } else {
+        ([0u16; 8], 0).into()
+    };
     let socket = UdpSocket::bind(any)?;
     socket.connect((to, 22))?;
     Ok(socket.local_addr()?.ip())
@@ -68,7 +105,10 @@ mod tests {
 
     #[test]
     fn the_way_to_this_machine_starts_at_this_machine() {
-        assert_eq!(address_towards("127.0.0.1").unwrap(), IpAddr::from([127, 0, 0, 1]));
+        assert_eq!(
+            address_towards("127.0.0.1").unwrap(),
+            IpAddr::from([127, 0, 0, 1])
+        );
         assert!(address_towards("nowhere").is_err());
     }
 }

@@ -54,12 +54,21 @@ impl Catalog {
             }
             match read_item(&path)? {
                 Ok(item) => {
-                    catalog.items.insert(item.described.name.clone(), Arc::new(item));
+                    catalog
+                        .items
+                        .insert(item.described.name.clone(), Arc::new(item));
                 }
                 Err(diagnostics) => {
-                    let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    let folder = path
+                        .file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned();
                     tracing::warn!(folder, ?diagnostics, "a catalogue item is left out");
-                    catalog.problems.push(Problem { folder, diagnostics });
+                    catalog.problems.push(Problem {
+                        folder,
+                        diagnostics,
+                    });
                 }
             }
         }
@@ -96,20 +105,38 @@ fn read_item(folder: &Path) -> io::Result<Result<Item, Vec<Diagnostic>>> {
     let mut files = BTreeMap::new();
     let mut bytes = 0;
     read_files(folder, "", &mut files, &mut bytes)?;
-    let text = |path: &str| files.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
+    let text = |path: &str| {
+        files
+            .get(path)
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            .unwrap_or_default()
+    };
     let described = CatalogItem::parse(&text("item.yml"), &text("meta/argument_specs.yml"));
-    Ok(described.map(|mut described| {
-        described.icon = text("icon.svg");
-        described.readme = text("README.md");
-        Item { described, files }
+    let (icon, readme) = (text("icon.svg"), text("README.md"));
+    Ok(described.map(|described| Item {
+        described: CatalogItem {
+            icon,
+            readme,
+            ..described
+        },
+        files,
     }))
 }
 
-fn read_files(folder: &Path, inside: &str, files: &mut BTreeMap<String, Vec<u8>>, bytes: &mut usize) -> io::Result<()> {
+fn read_files(
+    folder: &Path,
+    inside: &str,
+    files: &mut BTreeMap<String, Vec<u8>>,
+    bytes: &mut usize,
+) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if inside.is_empty() { name } else { format!("{inside}/{name}") };
+        let path = if inside.is_empty() {
+            name
+        } else {
+            format!("{inside}/{name}")
+        };
         let kind = entry.file_type()?;
         // A symbolic link could lead to anything on this machine.
         if kind.is_dir() {
@@ -118,7 +145,10 @@ fn read_files(folder: &Path, inside: &str, files: &mut BTreeMap<String, Vec<u8>>
             let content = fs::read(entry.path())?;
             *bytes += content.len();
             if *bytes > ITEM_BYTES_MAX {
-                return Err(io::Error::other(format!("catalogue item {} has more than {ITEM_BYTES_MAX} bytes", folder.display())));
+                return Err(io::Error::other(format!(
+                    "catalogue item {} has more than {ITEM_BYTES_MAX} bytes",
+                    folder.display()
+                )));
             }
             files.insert(path, content);
         }

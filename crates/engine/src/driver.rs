@@ -93,7 +93,9 @@ pub trait Driver: Send + Sync {
     /// Change it to what the properties say now; it keeps its id. Only types with properties that
     /// update in place have it.
     async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        Err(DriverError::Other(format!("`{physical_id}` cannot be changed in place; remove it from the template, and add it again")))
+        Err(DriverError::Other(format!(
+            "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
+        )))
     }
 
     /// Remove it. Without an id, look for the marker first (a crash may have come between the

@@ -5,16 +5,23 @@
 //! [`journal`] first, then the effects start; after a crash the journal is read and the same
 //! function goes on. Effects may therefore start twice, and every one of them looks before it makes.
 //!
-//! Read in this order:
+//! Read in this order: the facade, then the machine, then what surrounds it.
 
 pub mod config;
 pub mod engine;
 pub mod error;
 pub mod tenant;
 
+pub mod machine;
+
 pub mod journal;
 pub mod secrets;
-pub mod machine;
+
+mod run;
+mod shared;
+
+pub mod bastion;
+pub mod sandbox;
 
 pub mod driver;
 pub mod drivers;

@@ -8,7 +8,10 @@
 //! All that it needs arrives over stdin: arguments and environment can be read by `docker inspect`.
 //! We attach before we start, so no line is lost, and turn Docker's own log off, so none is kept.
 
-use std::{collections::{BTreeMap, HashMap}, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bollard::{
@@ -16,13 +19,16 @@ use bollard::{
     container::LogOutput,
     models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest},
     query_parameters::{
-        AttachContainerOptions, CreateContainerOptions, ListContainersOptions, RemoveContainerOptions, StartContainerOptions,
-        WaitContainerOptions,
+        AttachContainerOptions, CreateContainerOptions, ListContainersOptions,
+        RemoveContainerOptions, StartContainerOptions, WaitContainerOptions,
     },
 };
 use futures::StreamExt;
 use serde_json::json;
-use tokio::{io::AsyncWriteExt, sync::{OnceCell, Semaphore}};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::{OnceCell, Semaphore},
+};
 use tokio_util::sync::CancellationToken;
 
 /// Starts sandboxes. A cheap handle: clone it.
@@ -56,7 +62,9 @@ pub enum SandboxError {
     #[error("it was stopped")]
     Stopped,
     /// The image is not there.
-    #[error("the sandbox image `{0}` is missing; build it with `cargo xtask build`, or set STACKLOOM_SANDBOX_IMAGE")]
+    #[error(
+        "the sandbox image `{0}` is missing; build it with `cargo xtask build`, or set STACKLOOM_SANDBOX_IMAGE"
+    )]
     NoImage(String),
     /// Docker did not do its work.
     #[error("the sandbox could not be run: {0}")]
@@ -96,9 +104,16 @@ impl Sandboxes {
     /// Where Docker does not answer.
     pub async fn remove_orphans(&self) -> Result<usize, SandboxError> {
         let docker = self.docker().await?;
-        let filters = HashMap::from([("label".to_owned(), vec![format!("{LABEL_OWNER}={}", self.owner)])]);
+        let filters = HashMap::from([(
+            "label".to_owned(),
+            vec![format!("{LABEL_OWNER}={}", self.owner)],
+        )]);
         let left = docker
-            .list_containers(Some(ListContainersOptions { all: true, filters: Some(filters), ..Default::default() }))
+            .list_containers(Some(ListContainersOptions {
+                all: true,
+                filters: Some(filters),
+                ..Default::default()
+            }))
             .await?;
         for id in left.iter().filter_map(|container| container.id.as_deref()) {
             remove(docker, id).await;
@@ -110,14 +125,22 @@ impl Sandboxes {
     ///
     /// # Errors
     /// See [`SandboxError`]; the container is gone in each case.
-    pub async fn execute(&self, job: &Job, stop: &CancellationToken, told: &mut (dyn Told + Send)) -> Result<i64, SandboxError> {
+    pub async fn execute(
+        &self,
+        job: &Job,
+        stop: &CancellationToken,
+        told: &mut (dyn Told + Send),
+    ) -> Result<i64, SandboxError> {
         let _place = tokio::select! {
             place = self.free.acquire() => place.map_err(|_closed| SandboxError::Stopped)?,
             () = stop.cancelled() => return Err(SandboxError::Stopped),
         };
         let docker = self.docker().await?;
         let container = self.create(docker, job).await?;
-        let guard = Removal { docker: docker.clone(), id: Some(container) };
+        let guard = Removal {
+            docker: docker.clone(),
+            id: Some(container),
+        };
         let result = tokio::select! {
             result = run(docker, guard.id(), job, told) => result,
             () = stop.cancelled() => Err(SandboxError::Stopped),
@@ -129,7 +152,9 @@ impl Sandboxes {
     async fn docker(&self) -> Result<&Docker, SandboxError> {
         self.docker
             .get_or_try_init(|| async {
-                let docker = Docker::connect_with_local_defaults()?.negotiate_version().await?;
+                let docker = Docker::connect_with_local_defaults()?
+                    .negotiate_version()
+                    .await?;
                 ensure_network(&docker).await?;
                 Ok(docker)
             })
@@ -137,10 +162,19 @@ impl Sandboxes {
     }
 
     async fn create(&self, docker: &Docker, job: &Job) -> Result<String, SandboxError> {
-        let labels = [(LABEL_RUN, &job.run), (LABEL_STEP, &job.step), (LABEL_OWNER, &self.owner)];
+        let labels = [
+            (LABEL_RUN, &job.run),
+            (LABEL_STEP, &job.step),
+            (LABEL_OWNER, &self.owner),
+        ];
         let body = ContainerCreateBody {
             image: Some(self.image.clone()),
-            labels: Some(labels.into_iter().map(|(label, value)| (label.to_owned(), value.clone())).collect()),
+            labels: Some(
+                labels
+                    .into_iter()
+                    .map(|(label, value)| (label.to_owned(), value.clone()))
+                    .collect(),
+            ),
             user: Some("10001:10001".into()),
             working_dir: Some("/work".into()),
             attach_stdin: Some(true),
@@ -154,22 +188,31 @@ impl Sandboxes {
                 cap_drop: Some(vec!["ALL".into()]),
                 security_opt: Some(vec!["no-new-privileges".into()]),
                 readonly_rootfs: Some(true),
-                tmpfs: Some(HashMap::from([("/work".into(), TMPFS.into()), ("/tmp".into(), TMPFS.into())])),
+                tmpfs: Some(HashMap::from([
+                    ("/work".into(), TMPFS.into()),
+                    ("/tmp".into(), TMPFS.into()),
+                ])),
                 memory: Some(self.memory_bytes),
                 memory_swap: Some(self.memory_bytes),
                 nano_cpus: Some(1_000_000_000),
                 pids_limit: Some(256),
                 init: Some(true),
-                log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
+                log_config: Some(HostConfigLogConfig {
+                    typ: Some("none".into()),
+                    config: None,
+                }),
                 ..Default::default()
             }),
             ..Default::default()
         };
-        match docker.create_container(None::<CreateContainerOptions>, body).await {
+        match docker
+            .create_container(None::<CreateContainerOptions>, body)
+            .await
+        {
             Ok(created) => Ok(created.id),
-            Err(bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }) => {
-                Err(SandboxError::NoImage(self.image.clone()))
-            }
+            Err(bollard::errors::Error::DockerResponseServerError {
+                status_code: 404, ..
+            }) => Err(SandboxError::NoImage(self.image.clone())),
             Err(error) => Err(error.into()),
         }
     }
@@ -190,28 +233,52 @@ async fn ensure_network(docker: &Docker) -> Result<(), SandboxError> {
         name: NETWORK.into(),
         driver: Some("bridge".into()),
         // Sandboxes have nothing to say to each other.
-        options: Some(HashMap::from([("com.docker.network.bridge.enable_icc".into(), "false".into())])),
+        options: Some(HashMap::from([(
+            "com.docker.network.bridge.enable_icc".into(),
+            "false".into(),
+        )])),
         ..Default::default()
     };
     match docker.create_network(request).await {
         // Another engine was faster.
-        Ok(_) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => Ok(()),
+        Ok(_)
+        | Err(bollard::errors::Error::DockerResponseServerError {
+            status_code: 409, ..
+        }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-async fn run(docker: &Docker, id: &str, job: &Job, told: &mut (dyn Told + Send)) -> Result<i64, SandboxError> {
-    let options = AttachContainerOptions { stream: true, stdin: true, stdout: true, stderr: true, ..Default::default() };
+async fn run(
+    docker: &Docker,
+    id: &str,
+    job: &Job,
+    told: &mut (dyn Told + Send),
+) -> Result<i64, SandboxError> {
+    let options = AttachContainerOptions {
+        stream: true,
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        ..Default::default()
+    };
     let mut attached = docker.attach_container(id, Some(options)).await?;
-    docker.start_container(id, None::<StartContainerOptions>).await?;
+    docker
+        .start_container(id, None::<StartContainerOptions>)
+        .await?;
 
-    let files: serde_json::Map<_, _> = job.files.iter().map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes)))).collect();
+    let files: serde_json::Map<_, _> = job
+        .files
+        .iter()
+        .map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes))))
+        .collect();
     let order = zeroize::Zeroizing::new(json!({"files": files, "argv": job.argv}).to_string());
     let sent = async {
         attached.input.write_all(order.as_bytes()).await?;
         attached.input.shutdown().await
     };
-    sent.await.map_err(|error| SandboxError::Docker(format!("its input could not be sent: {error}")))?;
+    sent.await
+        .map_err(|error| SandboxError::Docker(format!("its input could not be sent: {error}")))?;
 
     let (mut out, mut err) = (Lines::default(), Lines::default());
     while let Some(chunk) = attached.output.next().await {
@@ -232,19 +299,35 @@ async fn run(docker: &Docker, id: &str, job: &Job, told: &mut (dyn Told + Send))
 }
 
 async fn exit_code(docker: &Docker, id: &str) -> Result<i64, SandboxError> {
-    match docker.wait_container(id, None::<WaitContainerOptions>).next().await {
+    match docker
+        .wait_container(id, None::<WaitContainerOptions>)
+        .next()
+        .await
+    {
         Some(Ok(ended)) => Ok(ended.status_code),
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Ok(code),
         Some(Err(error)) => Err(error.into()),
-        None => Err(SandboxError::Docker("Docker did not say how it ended".into())),
+        None => Err(SandboxError::Docker(
+            "Docker did not say how it ended".into(),
+        )),
     }
 }
 
 async fn remove(docker: &Docker, id: &str) {
-    let options = RemoveContainerOptions { force: true, v: true, ..Default::default() };
+    let options = RemoveContainerOptions {
+        force: true,
+        v: true,
+        ..Default::default()
+    };
     match docker.remove_container(id, Some(options)).await {
-        Ok(()) | Err(bollard::errors::Error::DockerResponseServerError { status_code: 404 | 409, .. }) => {}
-        Err(error) => tracing::warn!(%error, container = id, "a sandbox could not be removed; the next start will"),
+        Ok(())
+        | Err(bollard::errors::Error::DockerResponseServerError {
+            status_code: 404 | 409,
+            ..
+        }) => {}
+        Err(error) => {
+            tracing::warn!(%error, container = id, "a sandbox could not be removed; the next start will")
+        }
     }
 }
 

@@ -54,8 +54,13 @@ pub enum Entry {
 /// How a resource moves.
 #[derive(Clone, Debug)]
 pub enum ResourceChange {
-    /// It will be made, or made again, by this description.
-    Begin(Box<ResourceSpec>),
+    /// It will be made, made again, or changed, by this description.
+    Begin {
+        /// The description.
+        spec: Box<ResourceSpec>,
+        /// Being made, or being changed.
+        state: ResourceState,
+    },
     /// The cloud gave it an id.
     Known {
         /// The cloud's id.
@@ -85,21 +90,49 @@ impl Entry {
     /// What the viewers are told.
     pub(super) fn event(&self) -> EventBody {
         match self {
-            Entry::Log { step, stream, level, text } => {
-                EventBody::Log { step: step.clone(), stream: *stream, level: *level, text: text.clone() }
-            }
-            Entry::Step { step, state, attempt, error } => {
-                EventBody::Step { step: step.clone(), state: *state, attempt: *attempt, error: error.clone() }
-            }
-            Entry::Run { state, reason, .. } => EventBody::Run { state: *state, reason: reason.clone() },
+            Entry::Log {
+                step,
+                stream,
+                level,
+                text,
+            } => EventBody::Log {
+                step: step.clone(),
+                stream: *stream,
+                level: *level,
+                text: text.clone(),
+            },
+            Entry::Step {
+                step,
+                state,
+                attempt,
+                error,
+            } => EventBody::Step {
+                step: step.clone(),
+                state: *state,
+                attempt: *attempt,
+                error: error.clone(),
+            },
+            Entry::Run { state, reason, .. } => EventBody::Run {
+                state: *state,
+                reason: reason.clone(),
+            },
             Entry::Resource { name, change } => {
                 let (state, physical_id) = match change {
-                    ResourceChange::Begin(_) | ResourceChange::Forgotten => (ResourceState::Creating, None),
-                    ResourceChange::Known { physical_id } => (ResourceState::Creating, Some(physical_id.clone())),
-                    ResourceChange::Ready { physical_id, .. } => (ResourceState::Ready, physical_id.clone()),
+                    ResourceChange::Begin { state, .. } => (*state, None),
+                    ResourceChange::Forgotten => (ResourceState::Creating, None),
+                    ResourceChange::Known { physical_id } => {
+                        (ResourceState::Creating, Some(physical_id.clone()))
+                    }
+                    ResourceChange::Ready { physical_id, .. } => {
+                        (ResourceState::Ready, physical_id.clone())
+                    }
                     ResourceChange::To { state, physical_id } => (*state, physical_id.clone()),
                 };
-                EventBody::Resource { name: name.clone(), state, physical_id }
+                EventBody::Resource {
+                    name: name.clone(),
+                    state,
+                    physical_id,
+                }
             }
         }
     }

@@ -23,7 +23,9 @@ impl Hub {
     /// All batches from now on.
     pub fn watch(&self, run: &str) -> broadcast::Receiver<Batch> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.entry(run.to_owned()).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
+        runs.entry(run.to_owned())
+            .or_insert_with(|| broadcast::channel(BACKLOG).0)
+            .subscribe()
     }
 
     /// Tells the viewers. Runs that nobody watches take no room.

@@ -29,7 +29,8 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use entry::{Entry, ResourceChange};
 pub use read::{DeploymentRow, ResourceRow, RunRow, Scoped, StepRow};
-pub(crate) use read::{from_json, from_text, to_json, to_text};
+pub(crate) use read::{from_json, to_json, to_text};
+pub(crate) use writer::now_text;
 
 use crate::{Error, Result};
 use hub::Hub;
@@ -59,7 +60,11 @@ pub async fn open(path: &Path) -> Result<SqlitePool> {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(10));
-    SqlitePoolOptions::new().max_connections(8).connect_with(options).await.map_err(Error::storage("opening it"))
+    SqlitePoolOptions::new()
+        .max_connections(8)
+        .connect_with(options)
+        .await
+        .map_err(Error::storage("opening it"))
 }
 
 impl Journal {
@@ -77,7 +82,12 @@ impl Journal {
     /// Where the database refuses them. A database that is locked or full is waited for instead.
     pub async fn write(&self, run: &str, entries: Vec<Entry>) -> Result<()> {
         let (done, stored) = oneshot::channel();
-        self.queue(Write { run: run.into(), entries, done: Some(done) }).await?;
+        self.queue(Write {
+            run: run.into(),
+            entries,
+            done: Some(done),
+        })
+        .await?;
         stored.await.unwrap_or_else(|_gone| Err(stopped()))
     }
 
@@ -86,7 +96,12 @@ impl Journal {
     /// # Errors
     /// Only where the writer is gone.
     pub async fn tell(&self, run: &str, entries: Vec<Entry>) -> Result<()> {
-        self.queue(Write { run: run.into(), entries, done: None }).await
+        self.queue(Write {
+            run: run.into(),
+            entries,
+            done: None,
+        })
+        .await
     }
 
     async fn queue(&self, write: Write) -> Result<()> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use api::{
-    DeployedResource, Deployment, DeploymentState, Event, EventBody, ResourceState, Run, RunKind, RunState, RunStep, StepState,
+    DeployedResource, Deployment, DeploymentState, Event, EventBody, ResourceState, Run, RunKind,
+    RunState, RunStep, StepState,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -79,25 +80,35 @@ pub enum Scoped<'a> {
 
 const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, layout, parameters, outputs, design, design_version, \
     author, last_run, created, updated FROM deployments";
-const RUN: &str =
-    "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended FROM runs";
+const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended FROM runs";
 
 impl Journal {
     /// The project's deployments, newest first.
     pub async fn deployments(&self, tenant: &Tenant) -> Result<Vec<DeploymentRow>> {
-        let rows = sqlx::query(sql(&[DEPLOYMENT, " WHERE cloud = ? AND project_id = ? ORDER BY created DESC, id DESC"]))
-            .bind(&tenant.cloud)
-            .bind(&tenant.project_id)
-            .fetch_all(self.pool())
-            .await
-            .map_err(Error::storage("listing deployments"))?;
-        rows.iter().map(deployment).collect::<Result<_, _>>().map_err(Error::storage("listing deployments"))
+        let rows = sqlx::query(sql(&[
+            DEPLOYMENT,
+            " WHERE cloud = ? AND project_id = ? ORDER BY created DESC, id DESC",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("listing deployments"))?;
+        rows.iter()
+            .map(deployment)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("listing deployments"))
     }
 
     /// One of them.
     pub async fn deployment(&self, scope: Scoped<'_>, id: &str) -> Result<Option<DeploymentRow>> {
-        let row = sqlx::query(sql(&[DEPLOYMENT, " WHERE id = ?"])).bind(id).fetch_optional(self.pool()).await;
-        let row = row.and_then(|row| row.as_ref().map(deployment).transpose()).map_err(Error::storage("reading a deployment"))?;
+        let row = sqlx::query(sql(&[DEPLOYMENT, " WHERE id = ?"]))
+            .bind(id)
+            .fetch_optional(self.pool())
+            .await;
+        let row = row
+            .and_then(|row| row.as_ref().map(deployment).transpose())
+            .map_err(Error::storage("reading a deployment"))?;
         Ok(row.filter(|row| scope.allows(&row.tenant)))
     }
 
@@ -111,36 +122,60 @@ impl Journal {
         .fetch_all(self.pool())
         .await
         .map_err(Error::storage("reading resources"))?;
-        rows.iter().map(resource).collect::<Result<_, _>>().map_err(Error::storage("reading resources"))
+        rows.iter()
+            .map(resource)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("reading resources"))
     }
 
     /// A deployment's runs, newest first.
     pub async fn runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
-        let rows = sqlx::query(sql(&[RUN, " WHERE deployment = ? AND cloud = ? AND project_id = ? ORDER BY created DESC, id DESC"]))
-            .bind(deployment)
-            .bind(&tenant.cloud)
-            .bind(&tenant.project_id)
-            .fetch_all(self.pool())
-            .await
-            .map_err(Error::storage("listing runs"))?;
-        rows.iter().map(run).collect::<Result<_, _>>().map_err(Error::storage("listing runs"))
+        let rows = sqlx::query(sql(&[
+            RUN,
+            " WHERE deployment = ? AND cloud = ? AND project_id = ? ORDER BY created DESC, id DESC",
+        ]))
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("listing runs"))?;
+        rows.iter()
+            .map(run)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("listing runs"))
     }
 
     /// One of them.
     pub async fn run(&self, scope: Scoped<'_>, id: &str) -> Result<Option<RunRow>> {
-        let row = sqlx::query(sql(&[RUN, " WHERE id = ?"])).bind(id).fetch_optional(self.pool()).await;
-        let row = row.and_then(|row| row.as_ref().map(run).transpose()).map_err(Error::storage("reading a run"))?;
+        let row = sqlx::query(sql(&[RUN, " WHERE id = ?"]))
+            .bind(id)
+            .fetch_optional(self.pool())
+            .await;
+        let row = row
+            .and_then(|row| row.as_ref().map(run).transpose())
+            .map_err(Error::storage("reading a run"))?;
         Ok(row.filter(|row| scope.allows(&row.tenant)))
     }
 
     /// Runs that have not ended, oldest first.
     pub async fn runs_at_work(&self, scope: Scoped<'_>) -> Result<Vec<RunRow>> {
-        let rows = sqlx::query(sql(&[RUN, " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id"]))
-            .fetch_all(self.pool())
-            .await
+        let rows = sqlx::query(sql(&[
+            RUN,
+            " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
+        ]))
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("listing runs"))?;
+        let all: Vec<RunRow> = rows
+            .iter()
+            .map(run)
+            .collect::<Result<_, _>>()
             .map_err(Error::storage("listing runs"))?;
-        let all: Vec<RunRow> = rows.iter().map(run).collect::<Result<_, _>>().map_err(Error::storage("listing runs"))?;
-        Ok(all.into_iter().filter(|row| scope.allows(&row.tenant)).collect())
+        Ok(all
+            .into_iter()
+            .filter(|row| scope.allows(&row.tenant))
+            .collect())
     }
 
     /// A run's steps, in the workflow's order.
@@ -152,19 +187,27 @@ impl Journal {
         .fetch_all(self.pool())
         .await
         .map_err(Error::storage("reading steps"))?;
-        rows.iter().map(step).collect::<Result<_, _>>().map_err(Error::storage("reading steps"))
+        rows.iter()
+            .map(step)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("reading steps"))
     }
 
     /// Events after a number, at most `limit`.
     pub async fn events(&self, run: &str, after: u64, limit: u32) -> Result<Vec<Event>> {
-        let rows = sqlx::query("SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?")
-            .bind(run)
-            .bind(i64::try_from(after).unwrap_or(i64::MAX))
-            .bind(i64::from(limit))
-            .fetch_all(self.pool())
-            .await
-            .map_err(Error::storage("reading events"))?;
-        rows.iter().map(event).collect::<Result<_, _>>().map_err(Error::storage("reading events"))
+        let rows = sqlx::query(
+            "SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?",
+        )
+        .bind(run)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(i64::from(limit))
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("reading events"))?;
+        rows.iter()
+            .map(event)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("reading events"))
     }
 
     /// Whether a run has ended; one that is not there has.
@@ -175,7 +218,9 @@ impl Journal {
             .await
             .map_err(Error::storage("reading a run"))?;
         let Some(state) = state else { return Ok(true) };
-        from_text::<RunState>(&state).map(RunState::is_final).map_err(Error::storage("reading a run"))
+        from_text::<RunState>(&state)
+            .map(RunState::is_final)
+            .map_err(Error::storage("reading a run"))
     }
 }
 
@@ -194,7 +239,10 @@ fn sql(parts: &[&'static str]) -> sqlx::AssertSqlSafe<String> {
 }
 
 fn tenant(row: &SqliteRow) -> Result<Tenant, sqlx::Error> {
-    Ok(Tenant { cloud: row.try_get("cloud")?, project_id: row.try_get("project_id")? })
+    Ok(Tenant {
+        cloud: row.try_get("cloud")?,
+        project_id: row.try_get("project_id")?,
+    })
 }
 
 fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
@@ -228,7 +276,11 @@ fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
         spec: from_json(row.try_get("spec")?)?,
         physical_id: row.try_get("physical_id")?,
         reference: reference.as_deref().map(from_json).transpose()?,
-        attributes: attributes.as_deref().map(from_json).transpose()?.unwrap_or_default(),
+        attributes: attributes
+            .as_deref()
+            .map(from_json)
+            .transpose()?
+            .unwrap_or_default(),
         state: from_text(row.try_get("state")?)?,
     })
 }
@@ -308,5 +360,6 @@ pub(crate) fn to_text(value: &impl Serialize) -> String {
 }
 
 pub(crate) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, sqlx::Error> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    serde_json::from_value(Value::String(text.to_owned()))
+        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -28,7 +28,14 @@ impl Journal {
     pub fn stream(&self, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
         // Watch first, then read: what happens in between is seen twice here and dropped once.
         let live = self.hub.watch(run);
-        let viewer = Viewer { journal: self.clone(), run: run.to_owned(), seen: after, live, behind: true, closed: false };
+        let viewer = Viewer {
+            journal: self.clone(),
+            run: run.to_owned(),
+            seen: after,
+            live,
+            behind: true,
+            closed: false,
+        };
         stream::unfold(viewer, |mut viewer| async move {
             let events = viewer.next().await?;
             Some((events, viewer))
@@ -60,7 +67,9 @@ impl Viewer {
             match self.live.recv().await {
                 Ok(batch) => {
                     let new = batch.partition_point(|event| event.seq <= self.seen);
-                    let Some(first) = batch.get(new) else { continue };
+                    let Some(first) = batch.get(new) else {
+                        continue;
+                    };
                     if first.seq > self.seen + 1 {
                         self.behind = true;
                         continue;

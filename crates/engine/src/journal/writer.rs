@@ -36,14 +36,20 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(pool: SqlitePool, hub: Arc<Hub>) -> Writer {
-        Writer { pool, hub, last: HashMap::new() }
+        Writer {
+            pool,
+            hub,
+            last: HashMap::new(),
+        }
     }
 
     pub async fn work(mut self, mut queue: mpsc::Receiver<Write>) {
         while let Some(first) = queue.recv().await {
             let mut entries = first.entries.len();
             let mut batch = vec![first];
-            while entries < BATCH && let Ok(next) = queue.try_recv() {
+            while entries < BATCH
+                && let Ok(next) = queue.try_recv()
+            {
                 entries += next.entries.len();
                 batch.push(next);
             }
@@ -55,7 +61,9 @@ impl Writer {
     async fn store_all(&mut self, batch: Vec<Write>) {
         match self.store_patiently(&batch).await {
             Ok(()) => batch.into_iter().for_each(|write| answer(write, Ok(()))),
-            Err(error) if batch.len() == 1 => batch.into_iter().for_each(|write| answer(write, Err(refused(&error)))),
+            Err(error) if batch.len() == 1 => batch
+                .into_iter()
+                .for_each(|write| answer(write, Err(refused(&error)))),
             Err(_) => {
                 for write in batch {
                     let stored = self.store_patiently(std::slice::from_ref(&write)).await;
@@ -84,10 +92,17 @@ impl Writer {
         let time = now_text();
         let mut connection = self.pool.acquire().await?;
         // Moves must outlive a power cut, log lines a crash of ours: the difference is a flush of the disk.
-        let durable = batch.iter().any(|write| write.entries.iter().any(Entry::is_move));
-        let level = if durable { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+        let durable = batch
+            .iter()
+            .any(|write| write.entries.iter().any(Entry::is_move));
+        let level = if durable {
+            "PRAGMA synchronous = FULL"
+        } else {
+            "PRAGMA synchronous = NORMAL"
+        };
         sqlx::query(level).execute(&mut *connection).await?;
-        let mut transaction = sqlx::Connection::begin_with(&mut *connection, "BEGIN IMMEDIATE").await?;
+        let mut transaction =
+            sqlx::Connection::begin_with(&mut *connection, "BEGIN IMMEDIATE").await?;
 
         let mut last = HashMap::<&str, u64>::new();
         let mut stored: Vec<(&str, Vec<Event>)> = Vec::new();
@@ -104,7 +119,11 @@ impl Writer {
                 seq += 1;
                 let body = entry.event();
                 rows.push((run, seq, entry.kind(), to_json(&body)));
-                events.push(Event { seq, time: time.clone(), body });
+                events.push(Event {
+                    seq,
+                    time: time.clone(),
+                    body,
+                });
             }
             last.insert(run, seq);
             match stored.iter_mut().find(|(known, _)| *known == run) {
@@ -113,19 +132,30 @@ impl Writer {
             }
         }
         for rows in rows.chunks(ROWS) {
-            let mut insert = QueryBuilder::<Sqlite>::new("INSERT INTO events (run, seq, time, type, body) ");
+            let mut insert =
+                QueryBuilder::<Sqlite>::new("INSERT INTO events (run, seq, time, type, body) ");
             insert.push_values(rows, |mut values, (run, seq, kind, body)| {
-                values.push_bind(*run).push_bind(seq.cast_signed()).push_bind(&time).push_bind(*kind).push_bind(body);
+                values
+                    .push_bind(*run)
+                    .push_bind(seq.cast_signed())
+                    .push_bind(&time)
+                    .push_bind(*kind)
+                    .push_bind(body);
             });
             insert.build().execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         drop(connection);
 
-        let last: Vec<(String, u64)> = last.into_iter().map(|(run, seq)| (run.to_owned(), seq)).collect();
+        let last: Vec<(String, u64)> = last
+            .into_iter()
+            .map(|(run, seq)| (run.to_owned(), seq))
+            .collect();
         self.last.extend(last);
         for (run, events) in stored {
-            if events.iter().any(|event| matches!(event.body, api::EventBody::Run { state, .. } if state.is_final())) {
+            if events.iter().any(
+                |event| matches!(event.body, api::EventBody::Run { state, .. } if state.is_final()),
+            ) {
                 self.last.remove(run);
             }
             self.hub.tell(run, events.into());
@@ -148,7 +178,10 @@ fn answer(write: Write, result: Result<()>) {
 
 fn refused(error: &sqlx::Error) -> Error {
     // The cause is shared by all of a batch, and `sqlx::Error` cannot be cloned.
-    Error::Storage { doing: "writing to the journal", source: sqlx::Error::Protocol(error.to_string()) }
+    Error::Storage {
+        doing: "writing to the journal",
+        source: sqlx::Error::Protocol(error.to_string()),
+    }
 }
 
 /// Whether waiting may help: busy (5), locked (6), I/O error (10), full (13), cannot open (14).
@@ -171,15 +204,28 @@ pub fn now_text() -> String {
 }
 
 async fn last_seq(connection: &mut SqliteConnection, run: &str) -> Result<u64, sqlx::Error> {
-    let last: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM events WHERE run = ?").bind(run).fetch_one(connection).await?;
+    let last: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM events WHERE run = ?")
+        .bind(run)
+        .fetch_one(connection)
+        .await?;
     Ok(last.cast_unsigned())
 }
 
 /// Changes the row that the entry is about.
-async fn apply(connection: &mut SqliteConnection, run: &str, entry: &Entry, time: &str) -> Result<(), sqlx::Error> {
+async fn apply(
+    connection: &mut SqliteConnection,
+    run: &str,
+    entry: &Entry,
+    time: &str,
+) -> Result<(), sqlx::Error> {
     match entry {
         Entry::Log { .. } => Ok(()),
-        Entry::Step { step, state, attempt, error } => {
+        Entry::Step {
+            step,
+            state,
+            attempt,
+            error,
+        } => {
             let started = (*state == StepState::Running).then_some(time);
             let ended = state.is_final().then_some(time);
             sqlx::query(
@@ -197,7 +243,12 @@ async fn apply(connection: &mut SqliteConnection, run: &str, entry: &Entry, time
             .await
             .map(drop)
         }
-        Entry::Run { state, ending, reason, deployment } => {
+        Entry::Run {
+            state,
+            ending,
+            reason,
+            deployment,
+        } => {
             let started = (*state == RunState::Running).then_some(time);
             let ended = state.is_final().then_some(time);
             sqlx::query("UPDATE runs SET state = ?, ending = ?, reason = ?, started = COALESCE(started, ?), ended = ? WHERE id = ?")
@@ -213,9 +264,16 @@ async fn apply(connection: &mut SqliteConnection, run: &str, entry: &Entry, time
                 .bind(to_text(deployment))
                 .bind(time)
                 .bind(run)
-                .execute(connection)
-                .await
-                .map(drop)
+                .execute(&mut *connection)
+                .await?;
+            if state.is_final() {
+                // The token goes in the same moment: no crash can leave one behind.
+                sqlx::query("DELETE FROM sealed WHERE kind = 'run' AND name = ?")
+                    .bind(run)
+                    .execute(connection)
+                    .await?;
+            }
+            Ok(())
         }
         Entry::Resource { name, change } => apply_resource(connection, run, name, change).await,
     }
@@ -230,15 +288,16 @@ async fn apply_resource(
     const WHICH: &str = "deployment = (SELECT deployment FROM runs WHERE id = ?) AND name = ?";
     let query = match change {
         // What exists under the name keeps its id: it is looked at, or removed, before another is made.
-        ResourceChange::Begin(spec) => {
+        ResourceChange::Begin { spec, state } => {
             return sqlx::query(
                 "INSERT INTO resources (deployment, name, type, spec, state) \
-                 SELECT deployment, ?, ?, ?, 'creating' FROM runs WHERE id = ? \
-                 ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, state = 'creating'",
+                 SELECT deployment, ?, ?, ?, ? FROM runs WHERE id = ? \
+                 ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, state = excluded.state",
             )
             .bind(name)
             .bind(&spec.resource_type)
             .bind(to_json(spec))
+            .bind(to_text(state))
             .bind(run)
             .execute(connection)
             .await
@@ -264,7 +323,12 @@ async fn apply_resource(
             WHICH,
         ])),
     };
-    query.bind(run).bind(name).execute(connection).await.map(drop)
+    query
+        .bind(run)
+        .bind(name)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// Statements are made of our own constants only.

@@ -62,14 +62,22 @@ impl Retries {
                     .retry_after
                     .map_or(retry_pause, |asked| asked.min(RETRY_AFTER_LONGEST)),
             ),
-            FailureClass::Infrastructure => (&mut used.infrastructure, 1, failure.retry_after.unwrap_or_default().min(RETRY_AFTER_LONGEST)),
+            FailureClass::Infrastructure => (
+                &mut used.infrastructure,
+                1,
+                failure
+                    .retry_after
+                    .unwrap_or_default()
+                    .min(RETRY_AFTER_LONGEST),
+            ),
             FailureClass::HostUnreachable => (&mut used.unreachable, 1, Duration::ZERO),
             FailureClass::SshTimeout | FailureClass::Lasting => return None,
         };
-        (*count < limit).then(|| {
-            *count += 1;
-            (pause, used)
-        })
+        if *count >= limit {
+            return None;
+        }
+        *count += 1;
+        Some((pause, used))
     }
 }
 

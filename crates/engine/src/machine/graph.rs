@@ -67,13 +67,12 @@ impl Graph {
                     after: id.clone(),
                 })?);
             }
-            let mut opens: Vec<StepIndex> = after
-                .iter()
-                .flat_map(|&before| {
-                    let own = (nodes[before].kind == StepKind::OpenBastion).then_some(before);
-                    opens_before[before].iter().copied().chain(own)
-                })
-                .collect();
+            let mut opens: Vec<StepIndex> = Vec::new();
+            for &before in &after {
+                let before: StepIndex = before;
+                opens.extend(&opens_before[before]);
+                opens.extend((nodes[before].kind == StepKind::OpenBastion).then_some(before));
+            }
             opens.sort_unstable();
             opens.dedup();
             after.extend(&opens);

@@ -234,6 +234,39 @@ impl Run {
         }
     }
 
+    /// A run as the journal has it; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and
+    /// used up tries are not kept: after a crash both begin anew.
+    pub fn restore(
+        graph: Arc<Graph>,
+        settings: Settings,
+        state: RunState,
+        ending: Option<Ending>,
+        reason: Option<String>,
+        steps: impl IntoIterator<Item = (StepState, u32, Option<String>)>,
+    ) -> Run {
+        let stored = steps
+            .into_iter()
+            .map(|(state, attempts, error)| StepStatus {
+                state,
+                attempts,
+                error,
+                ..StepStatus::default()
+            });
+        let steps = stored
+            .chain(std::iter::repeat_with(StepStatus::default))
+            .take(graph.nodes().len())
+            .collect();
+        Run {
+            graph,
+            settings,
+            state,
+            ending,
+            reason,
+            give_up_at: None,
+            steps,
+        }
+    }
+
     /// When [`Event::Tick`] is due next.
     pub fn wake_at(&self) -> Option<Timestamp> {
         if self.state.is_final() {

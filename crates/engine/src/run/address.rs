@@ -27,9 +27,14 @@ impl Addresses {
     /// Of a server that is there.
     pub fn of(known: &Known, scope: &dyn Scope, server: &str) -> Addresses {
         let things = known.all();
-        let Some(thing) = things.get(server) else { return Addresses::default() };
+        let Some(thing) = things.get(server) else {
+            return Addresses::default();
+        };
         let ports = ports_of(thing, scope);
-        Addresses { private: private(thing, &things, &ports), public: public(&things, scope, thing, &ports) }
+        Addresses {
+            private: private(thing, &things, &ports),
+            public: public(&things, scope, thing, &ports),
+        }
     }
 
     /// The public one, else the private one.
@@ -40,9 +45,20 @@ impl Addresses {
 
 /// Physical ids of the ports that a server was given.
 fn ports_of(server: &Thing, scope: &dyn Scope) -> Vec<Value> {
-    let networks = server.spec.properties.get("networks").and_then(|networks| networks.resolve(scope).ok());
-    let Some(Value::Array(networks)) = networks else { return Vec::new() };
-    networks.iter().filter_map(|network| network.get("port")).filter(|port| !port.is_null()).cloned().collect()
+    let networks = server
+        .spec
+        .properties
+        .get("networks")
+        .and_then(|networks| networks.resolve(scope).ok());
+    let Some(Value::Array(networks)) = networks else {
+        return Vec::new();
+    };
+    networks
+        .iter()
+        .filter_map(|network| network.get("port"))
+        .filter(|port| !port.is_null())
+        .cloned()
+        .collect()
 }
 
 fn is_address(value: &Value) -> Option<String> {
@@ -52,8 +68,14 @@ fn is_address(value: &Value) -> Option<String> {
 
 fn private(server: &Thing, things: &BTreeMap<String, Thing>, ports: &[Value]) -> Option<String> {
     let of_port = ports.iter().find_map(|id| {
-        let port = things.values().find(|thing| thing.reference.as_ref() == Some(id))?;
-        port.attributes.get("fixed_ips")?.as_array()?.iter().find_map(|fixed| is_address(fixed.get("ip_address")?))
+        let port = things
+            .values()
+            .find(|thing| thing.reference.as_ref() == Some(id))?;
+        port.attributes
+            .get("fixed_ips")?
+            .as_array()?
+            .iter()
+            .find_map(|fixed| is_address(fixed.get("ip_address")?))
     });
     of_port
         .or_else(|| server.attributes.get("first_address").and_then(is_address))
@@ -63,28 +85,64 @@ fn private(server: &Thing, things: &BTreeMap<String, Thing>, ports: &[Value]) ->
 
 /// In a map of network name to addresses, which are texts or maps with `addr`.
 fn first_address_in(networks: &Value) -> Option<String> {
-    let addresses = networks.as_object()?.values().filter_map(Value::as_array).flatten();
-    let mut fixed = addresses.filter(|address| address.get("OS-EXT-IPS:type").is_none_or(|kind| kind == "fixed"));
+    let addresses = networks
+        .as_object()?
+        .values()
+        .filter_map(Value::as_array)
+        .flatten();
+    let mut fixed = addresses.filter(|address| {
+        address
+            .get("OS-EXT-IPS:type")
+            .is_none_or(|kind| kind == "fixed")
+    });
     fixed.find_map(|address| is_address(address.get("addr").unwrap_or(address)))
 }
 
-fn public(things: &BTreeMap<String, Thing>, scope: &dyn Scope, server: &Thing, ports: &[Value]) -> Option<String> {
-    let resolved = |thing: &Thing, property: &str| thing.spec.properties.get(property)?.resolve(scope).ok();
-    let is_ours = |thing: &Thing| resolved(thing, "port_id").is_some_and(|port| ports.contains(&port));
-    let address = |thing: &Thing| thing.attributes.get("floating_ip_address").and_then(is_address);
+fn public(
+    things: &BTreeMap<String, Thing>,
+    scope: &dyn Scope,
+    server: &Thing,
+    ports: &[Value],
+) -> Option<String> {
+    let resolved =
+        |thing: &Thing, property: &str| thing.spec.properties.get(property)?.resolve(scope).ok();
+    let is_ours =
+        |thing: &Thing| resolved(thing, "port_id").is_some_and(|port| ports.contains(&port));
+    let address = |thing: &Thing| {
+        thing
+            .attributes
+            .get("floating_ip_address")
+            .and_then(is_address)
+    };
     things
         .values()
         .filter(|thing| thing.spec.resource_type == "OS::Neutron::FloatingIP")
         .filter(|thing| is_ours(thing))
         .find_map(address)
         .or_else(|| {
-            let bound = |thing: &&Thing| thing.spec.resource_type == "OS::Neutron::FloatingIPAssociation" && is_ours(thing);
+            let bound = |thing: &&Thing| {
+                thing.spec.resource_type == "OS::Neutron::FloatingIPAssociation" && is_ours(thing)
+            };
             let id = resolved(things.values().find(bound)?, "floatingip_id")?;
-            address(things.values().find(|thing| thing.reference.as_ref() == Some(&id))?)
+            address(
+                things
+                    .values()
+                    .find(|thing| thing.reference.as_ref() == Some(&id))?,
+            )
         })
         .or_else(|| {
-            let addresses = server.attributes.get("addresses")?.as_object()?.values().filter_map(Value::as_array).flatten();
-            let mut floating = addresses.filter(|address| address.get("OS-EXT-IPS:type").is_some_and(|kind| kind == "floating"));
+            let addresses = server
+                .attributes
+                .get("addresses")?
+                .as_object()?
+                .values()
+                .filter_map(Value::as_array)
+                .flatten();
+            let mut floating = addresses.filter(|address| {
+                address
+                    .get("OS-EXT-IPS:type")
+                    .is_some_and(|kind| kind == "floating")
+            });
             floating.find_map(|address| is_address(address.get("addr")?))
         })
 }
@@ -112,23 +170,49 @@ pub fn targets(value: &Expr) -> Vec<&str> {
 
 /// A component's inputs: what was given, else the item's defaults.
 pub fn inputs(item: &CatalogItem, given: &Map<String, Value>) -> Map<String, Value> {
-    let value = |name: &str, default: &Option<Value>| given.get(name).filter(|value| !value.is_null()).cloned().or_else(|| default.clone());
-    item.inputs.iter().filter_map(|input| Some((input.name.clone(), value(&input.name, &input.default)?))).collect()
+    let value = |name: &str, default: &Option<Value>| {
+        given
+            .get(name)
+            .filter(|value| !value.is_null())
+            .cloned()
+            .or_else(|| default.clone())
+    };
+    item.inputs
+        .iter()
+        .filter_map(|input| Some((input.name.clone(), value(&input.name, &input.default)?)))
+        .collect()
 }
 
 /// `{name, address, port}` of a component, for those that are connected to it.
-pub fn endpoint(name: &str, item: Option<&CatalogItem>, capability: &str, given: &Map<String, Value>, address: &str) -> Value {
+pub fn endpoint(
+    name: &str,
+    item: Option<&CatalogItem>,
+    capability: &str,
+    given: &Map<String, Value>,
+    address: &str,
+) -> Value {
     let port = item.and_then(|item| {
-        let offered = item.provides.iter().find(|offered| offered.name == capability)?;
+        let offered = item
+            .provides
+            .iter()
+            .find(|offered| offered.name == capability)?;
         inputs(item, given).remove(&offered.port)
     });
     json!({"name": name, "address": address, "port": port})
 }
 
 /// What an item's outputs say, with addresses and inputs put in.
-pub fn outputs(item: &CatalogItem, given: &Map<String, Value>, addresses: &Addresses) -> Map<String, Value> {
+pub fn outputs(
+    item: &CatalogItem,
+    given: &Map<String, Value>,
+    addresses: &Addresses,
+) -> Map<String, Value> {
     let inputs = inputs(item, given);
-    let secret = |name: &str| item.inputs.iter().any(|input| input.name == name && input.secret);
+    let secret = |name: &str| {
+        item.inputs
+            .iter()
+            .any(|input| input.name == name && input.secret)
+    };
     let render = |text: &str| {
         let mut text = text.to_owned();
         if let Some(address) = addresses.best() {
@@ -139,17 +223,26 @@ pub fn outputs(item: &CatalogItem, given: &Map<String, Value>, addresses: &Addre
         }
         // Attributes are stored in clear, so a secret stays out of them.
         for (name, value) in inputs.iter().filter(|(name, _)| !secret(name)) {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
             text = text.replace(&format!("{{{name}}}"), &value);
         }
         text
     };
-    item.outputs.iter().map(|output| (output.name.clone(), Value::String(render(&output.value)))).collect()
+    item.outputs
+        .iter()
+        .map(|output| (output.name.clone(), Value::String(render(&output.value))))
+        .collect()
 }
 
 /// An IPv6 address stands in brackets, as in a URL.
 fn in_url(address: &str) -> String {
-    if address.contains(':') { format!("[{address}]") } else { address.to_owned() }
+    if address.contains(':') {
+        format!("[{address}]")
+    } else {
+        address.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -172,13 +265,27 @@ mod tests {
     }
 
     fn web() -> Known {
-        let networks = Expr::List(vec![Expr::Map(vec![("port".into(), Expr::GetResource("web_port".into()))])]);
+        let networks = Expr::List(vec![Expr::Map(vec![(
+            "port".into(),
+            Expr::GetResource("web_port".into()),
+        )])]);
         Known::of(vec![
-            row("web", resource("OS::Nova::Server", [("networks", networks)]), json!({"first_address": "10.0.0.9"})),
-            row("web_port", resource("OS::Neutron::Port", []), json!({"fixed_ips": [{"ip_address": "10.0.0.5"}]})),
+            row(
+                "web",
+                resource("OS::Nova::Server", [("networks", networks)]),
+                json!({"first_address": "10.0.0.9"}),
+            ),
+            row(
+                "web_port",
+                resource("OS::Neutron::Port", []),
+                json!({"fixed_ips": [{"ip_address": "10.0.0.5"}]}),
+            ),
             row(
                 "web_floating_ip",
-                resource("OS::Neutron::FloatingIP", [("port_id", Expr::GetResource("web_port".into()))]),
+                resource(
+                    "OS::Neutron::FloatingIP",
+                    [("port_id", Expr::GetResource("web_port".into()))],
+                ),
                 json!({"floating_ip_address": "172.30.0.7"}),
             ),
         ])
@@ -188,8 +295,17 @@ mod tests {
     fn a_server_is_reached_by_its_port_and_by_the_floating_ip_of_its_port() {
         let (known, none) = (web(), BTreeMap::new());
         let addresses = Addresses::of(&known, &known.scope(&none), "web");
-        assert_eq!(addresses, Addresses { private: Some("10.0.0.5".into()), public: Some("172.30.0.7".into()) });
-        assert_eq!(Addresses::of(&known, &known.scope(&none), "nothing"), Addresses::default());
+        assert_eq!(
+            addresses,
+            Addresses {
+                private: Some("10.0.0.5".into()),
+                public: Some("172.30.0.7".into())
+            }
+        );
+        assert_eq!(
+            Addresses::of(&known, &known.scope(&none), "nothing"),
+            Addresses::default()
+        );
     }
 
     #[test]
@@ -197,32 +313,57 @@ mod tests {
         let addresses = json!({"front": [
             {"addr": "172.30.0.8", "OS-EXT-IPS:type": "floating"}, {"addr": "10.0.0.6", "OS-EXT-IPS:type": "fixed"},
         ]});
-        let known = Known::of(vec![row("db", resource("OS::Nova::Server", []), json!({"addresses": addresses}))]);
+        let known = Known::of(vec![row(
+            "db",
+            resource("OS::Nova::Server", []),
+            json!({"addresses": addresses}),
+        )]);
         let none = BTreeMap::new();
         let found = Addresses::of(&known, &known.scope(&none), "db");
-        assert_eq!(found, Addresses { private: Some("10.0.0.6".into()), public: Some("172.30.0.8".into()) });
+        assert_eq!(
+            found,
+            Addresses {
+                private: Some("10.0.0.6".into()),
+                public: Some("172.30.0.8".into())
+            }
+        );
     }
 
     #[test]
     fn outputs_take_addresses_and_inputs() {
         let item = CatalogItem {
-            outputs: vec![Output { name: "url".into(), value: "http://{address}:{listen_port}/ via {private_address}".into() }],
+            outputs: vec![Output {
+                name: "url".into(),
+                value: "http://{address}:{listen_port}/ via {private_address}".into(),
+            }],
             inputs: Vec::new(),
             ..empty()
         };
-        let addresses = Addresses { private: Some("10.0.0.5".into()), public: Some("fd00::1".into()) };
+        let addresses = Addresses {
+            private: Some("10.0.0.5".into()),
+            public: Some("fd00::1".into()),
+        };
         let told = outputs(&item, &Map::new(), &addresses);
         assert_eq!(told["url"], "http://[fd00::1]:{listen_port}/ via 10.0.0.5");
     }
 
     fn empty() -> CatalogItem {
-        serde_json::from_value(json!({"name": "x", "title": "X", "version": "1.0.0", "summary": "", "category": ""})).unwrap()
+        serde_json::from_value(
+            json!({"name": "x", "title": "X", "version": "1.0.0", "summary": "", "category": ""}),
+        )
+        .unwrap()
     }
 
     #[test]
     fn targets_are_one_or_many() {
         assert_eq!(targets(&Expr::GetResource("a".into())), ["a"]);
-        assert_eq!(targets(&Expr::List(vec![Expr::GetResource("a".into()), Expr::GetResource("b".into())])), ["a", "b"]);
+        assert_eq!(
+            targets(&Expr::List(vec![
+                Expr::GetResource("a".into()),
+                Expr::GetResource("b".into())
+            ])),
+            ["a", "b"]
+        );
         assert!(targets(&Expr::List(vec![])).is_empty());
     }
 }

@@ -37,13 +37,24 @@ impl Way {
             self.user
         );
         let mut known = String::new();
-        let jump = self.bastion.as_ref().map(|bastion| format!("{}.bastion", bastion.name));
-        for (alias, host, jump) in
-            self.bastion.iter().map(|bastion| (jump.clone().unwrap_or_default(), bastion, None)).chain([(self.host.name.clone(), &self.host, jump.clone())])
+        let jump = self
+            .bastion
+            .as_ref()
+            .map(|bastion| format!("{}.bastion", bastion.name));
+        for (alias, host, jump) in self
+            .bastion
+            .iter()
+            .map(|bastion| (jump.clone().unwrap_or_default(), bastion, None))
+            .chain([(self.host.name.clone(), &self.host, jump.clone())])
         {
             // `Host` takes patterns, and the first value wins: what is specific goes before `Host *`.
-            let through = jump.map(|jump| format!("  ProxyJump {jump}\n")).unwrap_or_default();
-            config = format!("Host {alias}\n  HostName {}\n  HostKeyAlias {alias}\n{through}{config}", host.address);
+            let through = jump
+                .map(|jump| format!("  ProxyJump {jump}\n"))
+                .unwrap_or_default();
+            config = format!(
+                "Host {alias}\n  HostName {}\n  HostKeyAlias {alias}\n{through}{config}",
+                host.address
+            );
             known.push_str(&format!("{alias} {}\n", host.host_key));
         }
         let mut key = private_key.trim_end().as_bytes().to_vec();
@@ -57,20 +68,40 @@ impl Way {
 }
 
 /// Inventory, play and variables that run one role on one host.
-pub fn play(role: &str, component: &str, host: &str, variables: &Map<String, Value>) -> BTreeMap<String, Vec<u8>> {
+pub fn play(
+    role: &str,
+    component: &str,
+    host: &str,
+    variables: &Map<String, Value>,
+) -> BTreeMap<String, Vec<u8>> {
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
     let play = json!([{"name": format!("{component} on {host}"), "hosts": "all", "become": true, "roles": [role]}]);
     BTreeMap::from([
-        ("inventory.json".to_owned(), inventory.to_string().into_bytes()),
+        (
+            "inventory.json".to_owned(),
+            inventory.to_string().into_bytes(),
+        ),
         ("play.json".to_owned(), play.to_string().into_bytes()),
-        ("variables.json".to_owned(), Value::Object(variables.clone()).to_string().into_bytes()),
+        (
+            "variables.json".to_owned(),
+            Value::Object(variables.clone()).to_string().into_bytes(),
+        ),
     ])
 }
 
 /// Arguments for [`play`]'s files.
 pub fn playbook_command() -> Vec<String> {
-    ["ansible-playbook", "-i", "inventory.json", "-e", "@variables.json", "play.json"].map(str::to_owned).to_vec()
+    [
+        "ansible-playbook",
+        "-i",
+        "inventory.json",
+        "-e",
+        "@variables.json",
+        "play.json",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 /// A line of the callback plugin or of `wait_ssh.py`, for people. Other lines are shown as they are.
@@ -84,7 +115,10 @@ pub struct Shown {
 
 /// What a line means.
 pub fn show(line: &str) -> Shown {
-    let event: Option<Map<String, Value>> = line.starts_with('{').then(|| serde_json::from_str(line).ok()).flatten();
+    let event: Option<Map<String, Value>> = line
+        .starts_with('{')
+        .then(|| serde_json::from_str(line).ok())
+        .flatten();
     let Some(event) = event.filter(|event| event.get("event").is_some_and(Value::is_string)) else {
         let level = if line.contains("[WARNING]") {
             LogLevel::Warning
@@ -94,25 +128,63 @@ pub fn show(line: &str) -> Shown {
             LogLevel::Info
         };
         let failure = line.strip_prefix("ERROR! ").map(str::to_owned);
-        return Shown { lines: if line.trim().is_empty() { Vec::new() } else { vec![(level, line.to_owned())] }, failure };
+        return Shown {
+            lines: if line.trim().is_empty() {
+                Vec::new()
+            } else {
+                vec![(level, line.to_owned())]
+            },
+            failure,
+        };
     };
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().trim_end();
+    let text = |key: &str| {
+        event
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .trim_end()
+    };
     match text("event") {
-        "play" => Shown { lines: vec![(LogLevel::Info, format!("PLAY [{}]", text("name")))], failure: None },
-        "task" => Shown { lines: vec![(LogLevel::Info, format!("TASK [{}]", text("name")))], failure: None },
+        "play" => Shown {
+            lines: vec![(LogLevel::Info, format!("PLAY [{}]", text("name")))],
+            failure: None,
+        },
+        "task" => Shown {
+            lines: vec![(LogLevel::Info, format!("TASK [{}]", text("name")))],
+            failure: None,
+        },
         "result" => show_result(&event),
         "ssh" => {
-            let level = if text("level") == "error" { LogLevel::Error } else { LogLevel::Info };
+            let level = if text("level") == "error" {
+                LogLevel::Error
+            } else {
+                LogLevel::Info
+            };
             let failure = (level == LogLevel::Error).then(|| text("text").to_owned());
-            Shown { lines: vec![(level, format!("ssh: {}", text("text")))], failure }
+            Shown {
+                lines: vec![(level, format!("ssh: {}", text("text")))],
+                failure,
+            }
         }
-        "stats" => Shown { lines: stats(&event), failure: None },
-        _ => Shown { lines: vec![(LogLevel::Warning, text("msg").to_owned())], failure: None },
+        "stats" => Shown {
+            lines: stats(&event),
+            failure: None,
+        },
+        _ => Shown {
+            lines: vec![(LogLevel::Warning, text("msg").to_owned())],
+            failure: None,
+        },
     }
 }
 
 fn show_result(event: &Map<String, Value>) -> Shown {
-    let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().trim_end();
+    let text = |key: &str| {
+        event
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .trim_end()
+    };
     let status = text("status");
     let ignored = event.contains_key("ignored");
     let bad = matches!(status, "failed" | "unreachable");
@@ -123,9 +195,16 @@ fn show_result(event: &Map<String, Value>) -> Shown {
         "changed" => LogLevel::Info,
         _ => LogLevel::Debug,
     };
-    let item = if text("item").is_empty() { String::new() } else { format!(" => (item={})", text("item")) };
+    let item = if text("item").is_empty() {
+        String::new()
+    } else {
+        format!(" => (item={})", text("item"))
+    };
     let ignored_text = if ignored { " ...ignoring" } else { "" };
-    let mut lines = vec![(level, format!("{status}: [{}]{item}{ignored_text}", text("host")))];
+    let mut lines = vec![(
+        level,
+        format!("{status}: [{}]{item}{ignored_text}", text("host")),
+    )];
     for key in ["msg", "stdout", "stderr", "module_stdout", "module_stderr"] {
         // Ansible says the same twice in places; once is enough.
         if !text(key).is_empty() && !(key == "stderr" && text("stderr") == text("msg")) {
@@ -133,8 +212,16 @@ fn show_result(event: &Map<String, Value>) -> Shown {
         }
     }
     let failure = (bad && !ignored).then(|| {
-        let why = ["msg", "module_stderr", "stderr", "stdout"].into_iter().map(text).find(|why| !why.is_empty());
-        format!("task `{}` {status} on {}: {}", text("task"), text("host"), why.unwrap_or("it gave no reason"))
+        let why = ["msg", "module_stderr", "stderr", "stdout"]
+            .into_iter()
+            .map(text)
+            .find(|why| !why.is_empty());
+        format!(
+            "task `{}` {status} on {}: {}",
+            text("task"),
+            text("host"),
+            why.unwrap_or("it gave no reason")
+        )
     });
     Shown { lines, failure }
 }
@@ -142,17 +229,30 @@ fn show_result(event: &Map<String, Value>) -> Shown {
 fn stats(event: &Map<String, Value>) -> Vec<(LogLevel, String)> {
     let hosts = event.get("hosts").and_then(Value::as_object);
     let line = |(host, counts): (&String, &Value)| {
-        let counts = counts.as_object().map(|counts| counts.iter().map(|(what, count)| format!("{what}={count}")).collect::<Vec<_>>().join(" "));
-        (LogLevel::Info, format!("RECAP {host}: {}", counts.unwrap_or_default()))
+        let counts = counts.as_object().map(|counts| {
+            counts
+                .iter()
+                .map(|(what, count)| format!("{what}={count}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        (
+            LogLevel::Info,
+            format!("RECAP {host}: {}", counts.unwrap_or_default()),
+        )
     };
     hosts.into_iter().flatten().map(line).collect()
 }
 
 /// Whether ssh refused because the server showed another key than ours.
 pub fn is_changed_host_key(text: &str) -> bool {
-    ["REMOTE HOST IDENTIFICATION HAS CHANGED", "Host key verification failed", "No ED25519 host key is known"]
-        .iter()
-        .any(|mark| text.contains(mark))
+    [
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "Host key verification failed",
+        "No ED25519 host key is known",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 #[cfg(test)]
@@ -160,35 +260,62 @@ mod tests {
     use super::*;
 
     fn host(name: &str, address: &str) -> Host {
-        Host { name: name.into(), address: address.into(), host_key: format!("ssh-ed25519 {name}") }
+        Host {
+            name: name.into(),
+            address: address.into(),
+            host_key: format!("ssh-ed25519 {name}"),
+        }
     }
 
     #[test]
     fn the_way_leads_through_the_bastion_with_both_keys_pinned() {
-        let way = Way { host: host("web", "10.0.0.5"), bastion: Some(host("gate", "172.30.0.7")), user: "stackloom".into() };
+        let way = Way {
+            host: host("web", "10.0.0.5"),
+            bastion: Some(host("gate", "172.30.0.7")),
+            user: "stackloom".into(),
+        };
         let files = way.files("KEY\n\n");
         let config = String::from_utf8(files["ssh_config"].clone()).unwrap();
         assert!(config.starts_with("Host web\n  HostName 10.0.0.5\n  HostKeyAlias web\n  ProxyJump gate.bastion\nHost gate.bastion\n"), "{config}");
         assert!(config.contains("StrictHostKeyChecking yes"));
-        assert_eq!(files["known_hosts"], b"gate.bastion ssh-ed25519 gate\nweb ssh-ed25519 web\n");
+        assert_eq!(
+            files["known_hosts"],
+            b"gate.bastion ssh-ed25519 gate\nweb ssh-ed25519 web\n"
+        );
         assert_eq!(files["key"], b"KEY\n");
     }
 
     #[test]
     fn the_bastion_itself_is_reached_directly() {
-        let way = Way { host: host("gate", "172.30.0.7"), bastion: None, user: "stackloom".into() };
+        let way = Way {
+            host: host("gate", "172.30.0.7"),
+            bastion: None,
+            user: "stackloom".into(),
+        };
         let config = String::from_utf8(way.files("KEY")["ssh_config"].clone()).unwrap();
         assert!(!config.contains("ProxyJump"));
     }
 
     #[test]
     fn results_read_like_ansible() {
-        let shown = show(r#"{"event": "result", "host": "web", "status": "changed", "task": "install", "item": "curl"}"#);
-        assert_eq!(shown.lines, [(LogLevel::Info, "changed: [web] => (item=curl)".to_owned())]);
-        let shown = show(r#"{"event": "result", "host": "web", "status": "failed", "task": "install", "msg": "no such package\nreally"}"#);
+        let shown = show(
+            r#"{"event": "result", "host": "web", "status": "changed", "task": "install", "item": "curl"}"#,
+        );
+        assert_eq!(
+            shown.lines,
+            [(LogLevel::Info, "changed: [web] => (item=curl)".to_owned())]
+        );
+        let shown = show(
+            r#"{"event": "result", "host": "web", "status": "failed", "task": "install", "msg": "no such package\nreally"}"#,
+        );
         assert_eq!(shown.lines.len(), 3);
-        assert_eq!(shown.failure.as_deref(), Some("task `install` failed on web: no such package\nreally"));
-        let shown = show(r#"{"event": "result", "host": "web", "status": "failed", "task": "t", "msg": "no", "ignored": true}"#);
+        assert_eq!(
+            shown.failure.as_deref(),
+            Some("task `install` failed on web: no such package\nreally")
+        );
+        let shown = show(
+            r#"{"event": "result", "host": "web", "status": "failed", "task": "t", "msg": "no", "ignored": true}"#,
+        );
         assert_eq!((shown.lines[0].0, shown.failure), (LogLevel::Warning, None));
     }
 
@@ -198,7 +325,15 @@ mod tests {
         assert_eq!(show("{not json").lines.len(), 1);
         assert_eq!(show("  ").lines.len(), 0);
         assert_eq!(show("[WARNING]: beware").lines[0].0, LogLevel::Warning);
-        assert_eq!(show("ERROR! the role was not found").failure.as_deref(), Some("the role was not found"));
-        assert_eq!(show(r#"{"event": "ssh", "level": "error", "text": "refused"}"#).failure.as_deref(), Some("refused"));
+        assert_eq!(
+            show("ERROR! the role was not found").failure.as_deref(),
+            Some("the role was not found")
+        );
+        assert_eq!(
+            show(r#"{"event": "ssh", "level": "error", "text": "refused"}"#)
+                .failure
+                .as_deref(),
+            Some("refused")
+        );
     }
 }

@@ -61,7 +61,13 @@ impl Known {
     pub fn begin(&self, name: &str, spec: &ResourceSpec) {
         let mut things = self.lock();
         let physical_id = things.get(name).and_then(|thing| thing.physical_id.clone());
-        let thing = Thing { spec: spec.clone(), physical_id, reference: None, attributes: Map::new(), state: ResourceState::Creating };
+        let thing = Thing {
+            spec: spec.clone(),
+            physical_id,
+            reference: None,
+            attributes: Map::new(),
+            state: ResourceState::Creating,
+        };
         things.insert(name.to_owned(), thing);
     }
 
@@ -79,7 +85,10 @@ impl Known {
 
     /// To resolve expressions with.
     pub fn scope<'a>(&'a self, parameters: &'a BTreeMap<String, Value>) -> RunScope<'a> {
-        RunScope { known: self, parameters }
+        RunScope {
+            known: self,
+            parameters,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Thing>> {

@@ -29,20 +29,33 @@ impl StepLog {
 
     /// A person should know.
     pub async fn warn(&self, text: impl AsRef<str>) {
-        self.say(LogStream::Engine, [(LogLevel::Warning, text)]).await;
+        self.say(LogStream::Engine, [(LogLevel::Warning, text)])
+            .await;
     }
 
     /// Lines from somewhere, stored together.
-    pub async fn say<T: AsRef<str>>(&self, stream: LogStream, lines: impl IntoIterator<Item = (LogLevel, T)>) {
+    pub async fn say<T: AsRef<str>>(
+        &self,
+        stream: LogStream,
+        lines: impl IntoIterator<Item = (LogLevel, T)>,
+    ) {
         let mut entries = Vec::new();
         for (level, text) in lines {
             for text in lines_of(&self.mask.apply(text.as_ref())) {
-                entries.push(Entry::Log { step: self.step.clone(), stream, level, text });
+                entries.push(Entry::Log {
+                    step: self.step.clone(),
+                    stream,
+                    level,
+                    text,
+                });
             }
         }
         // The journal stops only with the engine; then nobody listens.
         if !entries.is_empty() && self.journal.tell(&self.run, entries).await.is_err() {
-            tracing::debug!(run.id = self.run, "log lines came after the journal had stopped");
+            tracing::debug!(
+                run.id = self.run,
+                "log lines came after the journal had stopped"
+            );
         }
     }
 
@@ -77,7 +90,11 @@ fn plain(text: &str) -> String {
     }
     let mut plain = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if c.is_control() && c != '\t' { plain.extend(c.escape_default()) } else { plain.push(c) }
+        if c.is_control() && c != '\t' {
+            plain.extend(c.escape_default())
+        } else {
+            plain.push(c)
+        }
     }
     plain.truncate(plain.floor_char_boundary(LINE_BYTES_MAX));
     plain

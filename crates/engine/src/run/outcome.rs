@@ -41,15 +41,21 @@ impl From<DriverError> for Ended {
         let message = error.to_string();
         match error {
             DriverError::Cloud(error) if error.is_unauthorized() => Ended::TokenEnded,
-            DriverError::Cloud(error) if error.is_transient() => {
-                Ended::Failed(Failure { class: FailureClass::Transient, message, retry_after: error.retry_after() })
-            }
-            DriverError::Cloud(error) if error.is_conflict() => {
-                Ended::Failed(Failure { class: FailureClass::Infrastructure, message, retry_after: Some(CONFLICT_PAUSE) })
-            }
-            DriverError::Cloud(openstack::Error::Unknown { .. } | openstack::Error::Ambiguous { .. } | openstack::Error::NoService { .. }) => {
-                Ended::lasting(message)
-            }
+            DriverError::Cloud(error) if error.is_transient() => Ended::Failed(Failure {
+                class: FailureClass::Transient,
+                message,
+                retry_after: error.retry_after(),
+            }),
+            DriverError::Cloud(error) if error.is_conflict() => Ended::Failed(Failure {
+                class: FailureClass::Infrastructure,
+                message,
+                retry_after: Some(CONFLICT_PAUSE),
+            }),
+            DriverError::Cloud(
+                openstack::Error::Unknown { .. }
+                | openstack::Error::Ambiguous { .. }
+                | openstack::Error::NoService { .. },
+            ) => Ended::lasting(message),
             DriverError::Cloud(_) => Ended::infrastructure(message),
             DriverError::Property { .. } => Ended::lasting(message),
             DriverError::Other(_) => Ended::infrastructure(message),
@@ -68,7 +74,9 @@ impl From<SandboxError> for Ended {
         match error {
             SandboxError::Stopped => Ended::Stopped,
             SandboxError::NoImage(_) => Ended::lasting(error.to_string()),
-            SandboxError::Docker(_) => Ended::Failed(Failure::new(FailureClass::Transient, error.to_string())),
+            SandboxError::Docker(_) => {
+                Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
+            }
         }
     }
 }

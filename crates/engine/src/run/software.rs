@@ -39,8 +39,20 @@ impl Attempt {
         let server = self.name()?.to_owned();
         let way = self.way(&server)?;
         let seconds = self.site.core.config.ssh_timeout.as_secs().max(1);
-        self.log.info(format!("waiting until `{server}` ({}) answers over SSH", way.host.address)).await;
-        let argv = ["python3", "/opt/stackloom/wait_ssh.py", &server, &seconds.to_string()].map(str::to_owned).to_vec();
+        self.log
+            .info(format!(
+                "waiting until `{server}` ({}) answers over SSH",
+                way.host.address
+            ))
+            .await;
+        let argv = [
+            "python3",
+            "/opt/stackloom/wait_ssh.py",
+            &server,
+            &seconds.to_string(),
+        ]
+        .map(str::to_owned)
+        .to_vec();
         let mut files = way.files(&self.private_key().await?);
         let (code, last) = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
         match code {
@@ -51,27 +63,57 @@ impl Attempt {
             EXIT_HOST_KEY => Err(Ended::lasting(format!("`{server}` {HOST_KEY_CHANGED}"))),
             EXIT_TIME_IS_UP => {
                 self.show_console(&server).await;
-                let last = last.map(|last| format!(" (last: {last})")).unwrap_or_default();
+                let last = last
+                    .map(|last| format!(" (last: {last})"))
+                    .unwrap_or_default();
                 let message = format!(
                     "`{server}` is active but could not be reached over SSH within {seconds} s{last}. Log in to the VM, by the cloud's console \
                      for instance, and see why cloud-init failed: `cloud-init status --long`, `/var/log/cloud-init-output.log`. The end \
                      of its console log is in this step's log"
                 );
-                Err(Ended::Failed(Failure::new(FailureClass::SshTimeout, message)))
+                Err(Ended::Failed(Failure::new(
+                    FailureClass::SshTimeout,
+                    message,
+                )))
             }
-            code => Err(Ended::lasting(format!("the check over SSH ended with exit code {code}: {}", last.unwrap_or_default()))),
+            code => Err(Ended::lasting(format!(
+                "the check over SSH ended with exit code {code}: {}",
+                last.unwrap_or_default()
+            ))),
         }
     }
 
     async fn show_console(&self, server: &str) {
-        let Some(id) = self.site.known.get(server).and_then(|thing| thing.physical_id) else { return };
-        match self.site.session.compute().server_console(&id, CONSOLE_LINES).await {
+        let Some(id) = self
+            .site
+            .known
+            .get(server)
+            .and_then(|thing| thing.physical_id)
+        else {
+            return;
+        };
+        match self
+            .site
+            .session
+            .compute()
+            .server_console(&id, CONSOLE_LINES)
+            .await
+        {
             Ok(text) => {
                 let lines: Vec<&str> = text.lines().collect();
                 let end = lines.len().saturating_sub(CONSOLE_LINES as usize);
-                self.log.say(LogStream::Console, lines[end..].iter().map(|line| (LogLevel::Info, *line))).await;
+                self.log
+                    .say(
+                        LogStream::Console,
+                        lines[end..].iter().map(|line| (LogLevel::Info, *line)),
+                    )
+                    .await;
             }
-            Err(error) => self.log.warn(format!("the console log cannot be read: {error}")).await,
+            Err(error) => {
+                self.log
+                    .warn(format!("the console log cannot be read: {error}"))
+                    .await
+            }
         }
     }
 
@@ -79,18 +121,27 @@ impl Attempt {
     pub(super) async fn configure(&self) -> StepResult {
         let name = self.name()?.to_owned();
         let spec = self.site.workflow.resources.get(&name).cloned();
-        let spec = spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))?;
+        let spec =
+            spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))?;
         let item = self.site.core.catalog.of_type(&spec.resource_type).cloned();
         let item = item.ok_or_else(|| {
-            Ended::lasting(format!("the catalogue has no item for `{}`; add it again, or take `{name}` out", spec.resource_type))
+            Ended::lasting(format!(
+                "the catalogue has no item for `{}`; add it again, or take `{name}` out",
+                spec.resource_type
+            ))
         })?;
         let host = self.host(&spec)?;
         let given = self.given(&spec, &item.described)?;
         let mut variables = given.clone();
         for requirement in &item.described.requires {
             if let Some(value) = spec.properties.get(&requirement.name) {
-                let endpoints = address::targets(value).into_iter().map(|target| self.endpoint(target, &requirement.capability));
-                variables.insert(requirement.name.clone(), Value::Array(endpoints.collect::<StepResult<_>>()?));
+                let endpoints = address::targets(value)
+                    .into_iter()
+                    .map(|target| self.endpoint(target, &requirement.capability));
+                variables.insert(
+                    requirement.name.clone(),
+                    Value::Array(endpoints.collect::<StepResult<_>>()?),
+                );
             }
         }
 
@@ -98,27 +149,54 @@ impl Attempt {
         let role = item.described.name.clone();
         let mut files = way.files(&self.private_key().await?);
         files.extend(ansible::play(&role, &name, &host, &variables));
-        files.extend(item.files.iter().map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes.clone())));
-        self.log.info(format!("running role `{role}` on `{host}`")).await;
-        let (code, failure) = self.in_sandbox(&mut files, ansible::playbook_command(), LogStream::Ansible).await?;
+        files.extend(
+            item.files
+                .iter()
+                .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes.clone())),
+        );
+        self.log
+            .info(format!("running role `{role}` on `{host}`"))
+            .await;
+        let (code, failure) = self
+            .in_sandbox(&mut files, ansible::playbook_command(), LogStream::Ansible)
+            .await?;
         let why = failure.unwrap_or_else(|| "see the log".into());
         if code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
         }
         match code {
             0 => self.configured(&name, &host, &item.described, &given).await,
-            _ if ansible::is_changed_host_key(&why) => Err(Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}"))),
+            _ if ansible::is_changed_host_key(&why) => {
+                Err(Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}")))
+            }
             EXIT_UNREACHABLE => {
                 let message = format!("Ansible could not reach `{host}` (exit code 4): {why}");
-                Err(Ended::Failed(Failure::new(FailureClass::HostUnreachable, message)))
+                Err(Ended::Failed(Failure::new(
+                    FailureClass::HostUnreachable,
+                    message,
+                )))
             }
-            137 => Err(Ended::lasting(format!("Ansible was killed on `{host}`: the sandbox had too little memory"))),
-            code => Err(Ended::lasting(format!("Ansible ended with exit code {code}: {why}"))),
+            137 => Err(Ended::lasting(format!(
+                "Ansible was killed on `{host}`: the sandbox had too little memory"
+            ))),
+            code => Err(Ended::lasting(format!(
+                "Ansible ended with exit code {code}: {why}"
+            ))),
         }
     }
 
-    async fn configured(&self, name: &str, host: &str, item: &CatalogItem, given: &Map<String, Value>) -> StepResult {
-        let addresses = Addresses::of(&self.site.known, &self.site.known.scope(&self.site.parameters), host);
+    async fn configured(
+        &self,
+        name: &str,
+        host: &str,
+        item: &CatalogItem,
+        given: &Map<String, Value>,
+    ) -> StepResult {
+        let addresses = Addresses::of(
+            &self.site.known,
+            &self.site.known.scope(&self.site.parameters),
+            host,
+        );
         let attributes = address::outputs(item, given, &addresses);
         let reference = Value::String(name.to_owned());
         self.site.known.change(name, |thing| {
@@ -126,7 +204,15 @@ impl Attempt {
             thing.attributes.clone_from(&attributes);
             thing.state = ResourceState::Ready;
         });
-        self.note(name, ResourceChange::Ready { reference, attributes, physical_id: None }).await?;
+        self.note(
+            name,
+            ResourceChange::Ready {
+                reference,
+                attributes,
+                physical_id: None,
+            },
+        )
+        .await?;
         self.log.info(format!("`{name}` runs on `{host}`")).await;
         Ok(())
     }
@@ -136,47 +222,114 @@ impl Attempt {
         let is_input = |name: &str| item.inputs.iter().any(|input| input.name == name);
         let mut inputs = spec.clone();
         inputs.properties.retain(|name, _| is_input(name));
-        self.resolve(&inputs)
+        let given = self.resolve(&inputs)?;
+        for input in item.inputs.iter().filter(|input| input.secret) {
+            if let Some(value) = given.get(&input.name) {
+                self.site.mask.add_value(value);
+            }
+        }
+        Ok(given)
     }
 
     fn host(&self, spec: &ResourceSpec) -> StepResult<String> {
-        let host = spec.properties.get("host").map(address::targets).unwrap_or_default();
-        host.first().map(|host| (*host).to_owned()).ok_or_else(|| Ended::lasting("it has no `host`; drop it on a server"))
+        let host = spec
+            .properties
+            .get("host")
+            .map(address::targets)
+            .unwrap_or_default();
+        host.first()
+            .map(|host| (*host).to_owned())
+            .ok_or_else(|| Ended::lasting("it has no `host`; drop it on a server"))
     }
 
     /// `{name, address, port}` of what this component is connected to.
     fn endpoint(&self, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not there yet"));
         let planned = self.site.workflow.resources.get(target).cloned();
-        let spec = self.site.known.get(target).map(|thing| thing.spec).or(planned).ok_or_else(missing)?;
-        let item = self.site.core.catalog.of_type(&spec.resource_type).map(|item| &item.described);
-        let server = if item.is_some() { self.host(&spec)? } else { target.to_owned() };
-        let given = item.map(|item| self.given(&spec, item)).transpose()?.unwrap_or_default();
-        let addresses = Addresses::of(&self.site.known, &self.site.known.scope(&self.site.parameters), &server);
+        let spec = self
+            .site
+            .known
+            .get(target)
+            .map(|thing| thing.spec)
+            .or(planned)
+            .ok_or_else(missing)?;
+        let item = self
+            .site
+            .core
+            .catalog
+            .of_type(&spec.resource_type)
+            .map(|item| &item.described);
+        let server = if item.is_some() {
+            self.host(&spec)?
+        } else {
+            target.to_owned()
+        };
+        let given = item
+            .map(|item| self.given(&spec, item))
+            .transpose()?
+            .unwrap_or_default();
+        let addresses = Addresses::of(
+            &self.site.known,
+            &self.site.known.scope(&self.site.parameters),
+            &server,
+        );
         let address = addresses.private.or(addresses.public).ok_or_else(missing)?;
-        Ok(address::endpoint(target, item, capability, &given, &address))
+        Ok(address::endpoint(
+            target, item, capability, &given, &address,
+        ))
     }
 
     /// How a server is logged in to.
     fn way(&self, server: &str) -> StepResult<Way> {
         let scope = self.site.known.scope(&self.site.parameters);
-        let bastion = self.bastion().ok_or_else(|| Ended::lasting("no server of this deployment is the bastion; mark one as public"))?;
-        let public = bastion.address.clone().ok_or_else(|| Ended::lasting(format!("the bastion `{}` has no public address", bastion.server)))?;
+        let bastion = self.bastion().ok_or_else(|| {
+            Ended::lasting("no server of this deployment is the bastion; mark one as public")
+        })?;
+        let public = bastion.address.clone().ok_or_else(|| {
+            Ended::lasting(format!(
+                "the bastion `{}` has no public address",
+                bastion.server
+            ))
+        })?;
         let key = |server: &str| {
             let thing = self.site.known.get(server);
-            let key = thing.and_then(|thing| thing.attributes.get("host_key").and_then(Value::as_str).map(str::to_owned));
+            let key = thing.and_then(|thing| {
+                thing
+                    .attributes
+                    .get("host_key")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            });
             key.ok_or_else(|| {
                 Ended::lasting(format!("the SSH host key of `{server}` is not known: it was not made with a login of ours. Deploy it anew"))
             })
         };
-        let gate = Host { name: bastion.server.clone(), address: public, host_key: key(&bastion.server)? };
+        let gate = Host {
+            name: bastion.server.clone(),
+            address: public,
+            host_key: key(&bastion.server)?,
+        };
         if server == bastion.server {
-            return Ok(Way { host: gate, bastion: None, user: LOGIN_USER.into() });
+            return Ok(Way {
+                host: gate,
+                bastion: None,
+                user: LOGIN_USER.into(),
+            });
         }
         let addresses = Addresses::of(&self.site.known, &scope, server);
-        let address = addresses.private.ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
-        let host = Host { name: server.to_owned(), address, host_key: key(server)? };
-        Ok(Way { host, bastion: Some(gate), user: LOGIN_USER.into() })
+        let address = addresses
+            .private
+            .ok_or_else(|| Ended::lasting(format!("`{server}` has no address in a network")))?;
+        let host = Host {
+            name: server.to_owned(),
+            address,
+            host_key: key(server)?,
+        };
+        Ok(Way {
+            host,
+            bastion: Some(gate),
+            user: LOGIN_USER.into(),
+        })
     }
 
     /// Exit code, and the last failure that was told.
@@ -186,9 +339,23 @@ impl Attempt {
         argv: Vec<String>,
         stream: LogStream,
     ) -> StepResult<(i64, Option<String>)> {
-        let job = Job { run: self.site.run.clone(), step: self.step.id.clone(), files: std::mem::take(files), argv };
-        let mut told = ToLog { log: &self.log, stream, failure: None };
-        let code = self.site.core.sandboxes.execute(&job, &self.stop, &mut told).await?;
+        let job = Job {
+            run: self.site.run.clone(),
+            step: self.step.id.clone(),
+            files: std::mem::take(files),
+            argv,
+        };
+        let mut told = ToLog {
+            log: &self.log,
+            stream,
+            failure: None,
+        };
+        let code = self
+            .site
+            .core
+            .sandboxes
+            .execute(&job, &self.stop, &mut told)
+            .await?;
         let failure = told.failure.map(|failure| self.log.masked(&failure));
         Ok((code, failure))
     }

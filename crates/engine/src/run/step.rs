@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use api::{ResourceState, RunKind};
+use api::ResourceState;
 use openstack::Session;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -17,11 +17,11 @@ use topology::{
 use super::{address, known::Known, log::StepLog, outcome::Ended};
 use crate::{
     bastion::{Bastion, address_towards},
-    core::Core,
     driver::{Context, Driver, Login, Marker, Progress, Vault},
     drivers,
     journal::{Entry, ResourceChange},
     secrets::{Mask, RunVault},
+    shared::Core,
 };
 
 /// The user that cloud-init makes on every server that we log in to.
@@ -32,7 +32,6 @@ const SSH_KEY: &str = "Stackloom::SSHKey";
 pub struct Site {
     pub core: Arc<Core>,
     pub run: String,
-    pub kind: RunKind,
     pub deployment: String,
     pub deployment_name: String,
     pub workflow: Arc<Workflow>,
@@ -73,7 +72,10 @@ impl Attempt {
 
     /// Name of the step's resource.
     pub(super) fn name(&self) -> StepResult<&str> {
-        self.step.resource.as_deref().ok_or_else(|| Ended::lasting("the step names no resource"))
+        self.step
+            .resource
+            .as_deref()
+            .ok_or_else(|| Ended::lasting("the step names no resource"))
     }
 
     fn spec(&self) -> StepResult<ResourceSpec> {
@@ -81,19 +83,30 @@ impl Attempt {
         let planned = self.site.workflow.resources.get(name).cloned();
         // A deletion works on what is there, not on what is planned in its place.
         let there = self.site.known.get(name).map(|thing| thing.spec);
-        let spec = if self.step.kind == StepKind::Delete { there.or(planned) } else { planned.or(there) };
+        let spec = if self.step.kind == StepKind::Delete {
+            there.or(planned)
+        } else {
+            planned.or(there)
+        };
         spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))
     }
 
     fn item(&self) -> StepResult<Option<&CatalogItem>> {
-        Ok(self.site.core.catalog.of_type(&self.spec()?.resource_type).map(|item| &item.described))
+        Ok(self
+            .site
+            .core
+            .catalog
+            .of_type(&self.spec()?.resource_type)
+            .map(|item| &item.described))
     }
 
     pub(super) fn resolve(&self, spec: &ResourceSpec) -> StepResult<Map<String, Value>> {
         let scope = self.site.known.scope(&self.site.parameters);
         let mut properties = Map::new();
         for (name, value) in &spec.properties {
-            let value = value.resolve(&scope).map_err(|error| Ended::lasting(format!("property `{name}`: {error}")))?;
+            let value = value
+                .resolve(&scope)
+                .map_err(|error| Ended::lasting(format!("property `{name}`: {error}")))?;
             if !value.is_null() {
                 properties.insert(name.clone(), value);
             }
@@ -102,8 +115,12 @@ impl Attempt {
     }
 
     fn driver(&self, spec: &ResourceSpec) -> StepResult<&'static dyn Driver> {
-        drivers::driver_for(&spec.resource_type)
-            .ok_or_else(|| Ended::lasting(format!("resources of type `{}` cannot be deployed yet; take it out of the template", spec.resource_type)))
+        drivers::driver_for(&spec.resource_type).ok_or_else(|| {
+            Ended::lasting(format!(
+                "resources of type `{}` cannot be deployed yet; take it out of the template",
+                spec.resource_type
+            ))
+        })
     }
 
     pub(super) fn marker(&self, resource: &str) -> Marker {
@@ -116,26 +133,48 @@ impl Attempt {
 
     /// What a server needs so that we can log in to it; only where a later step will.
     fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
-        let checked = |step: &Step| step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name);
+        let checked = |step: &Step| {
+            step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
+        };
         if !(spec.marks.bastion || self.site.workflow.steps.iter().any(checked)) {
             return Ok(None);
         }
-        let key = self.key_resource().and_then(|key| self.site.known.get(&key));
+        let key = self
+            .key_resource()
+            .and_then(|key| self.site.known.get(&key));
         let Some(key) = key else { return Ok(None) };
         let public_key = key.attributes.get("public_key").and_then(Value::as_str);
-        let public_key = public_key.ok_or_else(|| Ended::lasting("the deployment's key pair is not there yet"))?;
-        Ok(Some(Login { user: LOGIN_USER.into(), public_key: public_key.to_owned() }))
+        let public_key = public_key
+            .ok_or_else(|| Ended::lasting("the deployment's key pair is not there yet"))?;
+        Ok(Some(Login {
+            user: LOGIN_USER.into(),
+            public_key: public_key.to_owned(),
+        }))
     }
 
     /// Name of the deployment's key pair.
     fn key_resource(&self) -> Option<String> {
-        self.site.known.all().into_iter().find(|(_, thing)| thing.spec.resource_type == SSH_KEY).map(|(name, _)| name)
+        self.site
+            .known
+            .all()
+            .into_iter()
+            .find(|(_, thing)| thing.spec.resource_type == SSH_KEY)
+            .map(|(name, _)| name)
     }
 
     /// The private half of the deployment's key pair.
     pub(super) async fn private_key(&self) -> StepResult<zeroize::Zeroizing<String>> {
-        let name = self.key_resource().ok_or_else(|| Ended::lasting("the deployment has no key pair to log in with"))?;
-        let stored = self.site.vault.get(&drivers::mark::store_name(&self.marker(&name))).await?;
+        let name = self
+            .key_resource()
+            .ok_or_else(|| Ended::lasting("the deployment has no key pair to log in with"))?;
+        let stored = self
+            .site
+            .vault
+            .get(&drivers::mark::store_name(&self.marker(&name)))
+            .await?;
+        if let Some(key) = &stored {
+            self.site.mask.add(key);
+        }
         stored.map(zeroize::Zeroizing::new).ok_or_else(|| {
             Ended::lasting("the deployment's private key is gone from the key manager; undeploy and deploy again to get a new one")
         })
@@ -144,14 +183,27 @@ impl Attempt {
     // ---- journal ----
 
     pub(super) async fn note(&self, name: &str, change: ResourceChange) -> StepResult {
-        let entry = Entry::Resource { name: name.to_owned(), change };
-        self.site.core.journal.write(&self.site.run, vec![entry]).await.map_err(|error| Ended::lasting(error.to_string()))
+        let entry = Entry::Resource {
+            name: name.to_owned(),
+            change,
+        };
+        self.site
+            .core
+            .journal
+            .write(&self.site.run, vec![entry])
+            .await
+            .map_err(|error| Ended::lasting(error.to_string()))
     }
 
     pub(super) async fn note_state(&self, name: &str, state: ResourceState) -> StepResult {
-        let physical_id = self.site.known.get(name).and_then(|thing| thing.physical_id);
+        let physical_id = self
+            .site
+            .known
+            .get(name)
+            .and_then(|thing| thing.physical_id);
         self.site.known.change(name, |thing| thing.state = state);
-        self.note(name, ResourceChange::To { state, physical_id }).await
+        self.note(name, ResourceChange::To { state, physical_id })
+            .await
     }
 
     // ---- waiting ----
@@ -167,7 +219,9 @@ impl Attempt {
     fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         let longest = self.site.core.config.poll_longest;
         let first = self.site.core.config.poll_first;
-        std::iter::successors(Some(first), move |pause| Some(pause.mul_f32(1.4).min(longest)))
+        std::iter::successors(Some(first), move |pause| {
+            Some(pause.mul_f32(1.4).min(longest))
+        })
     }
 
     // ---- making ----
@@ -188,25 +242,46 @@ impl Attempt {
             login: login.as_ref(),
         };
 
-        let thing = self.site.known.get(name);
-        let failed = thing.as_ref().is_some_and(|thing| thing.state == ResourceState::Failed);
-        let mut physical_id = thing.and_then(|thing| thing.physical_id);
-        if let (true, Some(id)) = (failed, &physical_id) {
-            self.log.info(format!("`{name}` failed before; {id} is removed first")).await;
+        let mut physical_id = self
+            .site
+            .known
+            .get(name)
+            .and_then(|thing| thing.physical_id);
+        if let Some(id) = &physical_id
+            && let Progress::Failed(why) = driver.progress(&context, id).await?
+        {
+            // An earlier attempt ended so. What is left of it goes before another is made.
+            self.log
+                .info(format!(
+                    "{id} is of no use ({}): it is removed",
+                    self.log.masked(&why)
+                ))
+                .await;
             driver.delete(&context, Some(id)).await?;
             self.until_gone(driver, &context, id).await?;
-            self.site.known.change(name, |thing| thing.physical_id = None);
+            self.site
+                .known
+                .change(name, |thing| thing.physical_id = None);
             self.note(name, ResourceChange::Forgotten).await?;
             physical_id = None;
         }
-        self.site.known.change(name, |thing| thing.state = ResourceState::Creating);
         let id = match physical_id {
             Some(id) => id,
             None => {
-                self.log.info(format!("creating {} `{name}`", spec.resource_type)).await;
+                self.log
+                    .info(format!("creating {} `{name}`", spec.resource_type))
+                    .await;
                 let id = driver.create(&context).await?;
-                self.site.known.change(name, |thing| thing.physical_id = Some(id.clone()));
-                self.note(name, ResourceChange::Known { physical_id: id.clone() }).await?;
+                self.site
+                    .known
+                    .change(name, |thing| thing.physical_id = Some(id.clone()));
+                self.note(
+                    name,
+                    ResourceChange::Known {
+                        physical_id: id.clone(),
+                    },
+                )
+                .await?;
                 id
             }
         };
@@ -228,14 +303,36 @@ impl Attempt {
             vault: &self.site.vault,
             login: login.as_ref(),
         };
-        let id = self.site.known.get(name).and_then(|thing| thing.physical_id);
-        let id = id.ok_or_else(|| Ended::lasting(format!("`{name}` is not there, so it cannot be changed")))?;
-        self.log.info(format!("changing {} `{name}` ({id})", spec.resource_type)).await;
+        let id = self
+            .site
+            .known
+            .get(name)
+            .and_then(|thing| thing.physical_id);
+        let id = id.ok_or_else(|| {
+            Ended::lasting(format!("`{name}` is not there, so it cannot be changed"))
+        })?;
+        self.log
+            .info(format!("changing {} `{name}` ({id})", spec.resource_type))
+            .await;
         driver.update(&context, &id).await?;
+        self.site.known.begin(name, &spec);
+        self.note(
+            name,
+            ResourceChange::Begin {
+                spec: Box::new(spec.clone()),
+                state: ResourceState::Updating,
+            },
+        )
+        .await?;
         self.until_ready(driver, &context, &id).await
     }
 
-    async fn until_ready(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
+    async fn until_ready(
+        &self,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+        id: &str,
+    ) -> StepResult {
         let name = self.name()?;
         let mut told = String::new();
         for pause in self.pauses() {
@@ -246,15 +343,21 @@ impl Attempt {
                         thing.attributes.clone_from(&ready.attributes);
                         thing.state = ResourceState::Ready;
                     });
-                    let change =
-                        ResourceChange::Ready { reference: ready.reference, attributes: ready.attributes, physical_id: Some(id.to_owned()) };
+                    let change = ResourceChange::Ready {
+                        reference: ready.reference,
+                        attributes: ready.attributes,
+                        physical_id: Some(id.to_owned()),
+                    };
                     self.note(name, change).await?;
                     self.log.info(format!("`{name}` is there: {id}")).await;
                     return Ok(());
                 }
                 Progress::Failed(why) => {
                     self.note_state(name, ResourceState::Failed).await?;
-                    return Err(Ended::infrastructure(format!("the cloud gave up on `{name}` ({id}): {}", self.log.masked(&why))));
+                    return Err(Ended::infrastructure(format!(
+                        "the cloud gave up on `{name}` ({id}): {}",
+                        self.log.masked(&why)
+                    )));
                 }
                 Progress::Pending(what) => {
                     if what != told {
@@ -274,14 +377,21 @@ impl Attempt {
         let name = self.name()?;
         let spec = self.spec()?;
         if crate::catalog::item_name(&spec.resource_type).is_some() {
-            self.log.warn(format!("`{name}` stays installed on its server; only its server's end removes it")).await;
+            self.log
+                .warn(format!(
+                    "`{name}` stays installed on its server; only its server's end removes it"
+                ))
+                .await;
             return self.gone(name).await;
         }
         let driver = self.driver(&spec)?;
         let marker = self.marker(name);
         // What it was made with may be gone already: deletion needs the id, or the mark.
         let scope = self.site.known.scope(&self.site.parameters);
-        let resolved = spec.properties.iter().filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
+        let resolved = spec
+            .properties
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
         let properties: Map<String, Value> = resolved.collect();
         let context = Context {
             session: &self.site.session,
@@ -291,16 +401,34 @@ impl Attempt {
             vault: &self.site.vault,
             login: None,
         };
-        let id = self.site.known.get(name).and_then(|thing| thing.physical_id);
-        self.log.info(format!("deleting {} `{name}`{}", spec.resource_type, id.as_deref().map(|id| format!(" ({id})")).unwrap_or_default())).await;
+        let id = self
+            .site
+            .known
+            .get(name)
+            .and_then(|thing| thing.physical_id);
+        self.log
+            .info(format!(
+                "deleting {} `{name}`{}",
+                spec.resource_type,
+                id.as_deref()
+                    .map(|id| format!(" ({id})"))
+                    .unwrap_or_default()
+            ))
+            .await;
         driver.delete(&context, id.as_deref()).await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software goes with its server.
-        let with_it: Vec<String> =
-            self.site.known.all().iter().filter(|(_, thing)| address::host_of(thing) == Some(name)).map(|(name, _)| name.clone()).collect();
+        let with_it: Vec<String> = self
+            .site
+            .known
+            .all()
+            .iter()
+            .filter(|(_, thing)| address::host_of(thing) == Some(name))
+            .map(|(name, _)| name.clone())
+            .collect();
         for component in with_it {
             self.gone(&component).await?;
         }
@@ -308,7 +436,14 @@ impl Attempt {
     }
 
     async fn gone(&self, name: &str) -> StepResult {
-        self.note(name, ResourceChange::To { state: ResourceState::Deleted, physical_id: None }).await?;
+        self.note(
+            name,
+            ResourceChange::To {
+                state: ResourceState::Deleted,
+                physical_id: None,
+            },
+        )
+        .await?;
         self.site.known.remove(name);
         Ok(())
     }
@@ -326,16 +461,33 @@ impl Attempt {
     // ---- the bastion ----
 
     pub(super) fn bastion(&self) -> Option<Bastion> {
-        let opens = self.site.workflow.steps.iter().find(|step| step.kind == StepKind::OpenBastion);
+        let opens = self
+            .site
+            .workflow
+            .steps
+            .iter()
+            .find(|step| step.kind == StepKind::OpenBastion);
         let named = opens.and_then(|step| step.resource.as_deref());
-        Bastion::of(&self.site.known, &self.site.known.scope(&self.site.parameters), named)
+        Bastion::of(
+            &self.site.known,
+            &self.site.known.scope(&self.site.parameters),
+            named,
+        )
     }
 
     async fn open_bastion(&self) -> StepResult {
-        let bastion = self.bastion().ok_or_else(|| Ended::lasting("no server of this deployment is the bastion; mark one as public"))?;
+        let bastion = self.bastion().ok_or_else(|| {
+            Ended::lasting("no server of this deployment is the bastion; mark one as public")
+        })?;
         let server = &bastion.server;
-        let group = bastion.group.as_deref().ok_or_else(|| Ended::lasting(format!("the bastion `{server}` has no security group to open")))?;
-        let to = bastion.address.as_deref().ok_or_else(|| Ended::lasting(format!("the bastion `{server}` has no public address")))?;
+        let group = bastion.group.as_deref().ok_or_else(|| {
+            Ended::lasting(format!(
+                "the bastion `{server}` has no security group to open"
+            ))
+        })?;
+        let to = bastion.address.as_deref().ok_or_else(|| {
+            Ended::lasting(format!("the bastion `{server}` has no public address"))
+        })?;
         let from = match self.site.core.config.orchestrator_address {
             Some(address) => address,
             None => address_towards(to).map_err(|error| {
@@ -343,18 +495,27 @@ impl Attempt {
             })?,
         };
         drivers::bastion::open(&self.site.session, group, &self.marker(server), from).await?;
-        self.log.info(format!("`{server}` ({to}) lets {from} in to port 22")).await;
+        self.log
+            .info(format!("`{server}` ({to}) lets {from} in to port 22"))
+            .await;
         Ok(())
     }
 
     async fn close_bastion(&self) -> StepResult {
         // Never made, or gone: then no rule is left either.
-        let Some(Bastion { server, group: Some(group), .. }) = self.bastion() else {
+        let Some(Bastion {
+            server,
+            group: Some(group),
+            ..
+        }) = self.bastion()
+        else {
             self.log.info("there is no bastion to close").await;
             return Ok(());
         };
         drivers::bastion::close(&self.site.session, &group, &self.marker(&server)).await?;
-        self.log.info(format!("port 22 of `{server}` is closed again")).await;
+        self.log
+            .info(format!("port 22 of `{server}` is closed again"))
+            .await;
         Ok(())
     }
 }

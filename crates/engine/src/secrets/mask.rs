@@ -4,17 +4,20 @@
 //! alone, since logs come in lines. Very short values are left: masking every `a` would hide the
 //! log and betray the secret by the gaps.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{PoisonError, RwLock},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// The secrets of one run.
-#[derive(Clone, Default)]
+/// The secrets of one run. Steps add what they learn, a private key for instance.
+#[derive(Default)]
 pub struct Mask {
     /// Longest first, so that a secret inside another leaves nothing behind.
-    words: Vec<Zeroizing<String>>,
+    words: RwLock<Vec<Zeroizing<String>>>,
 }
 
 /// What stands in a secret's place.
@@ -24,23 +27,31 @@ const SHORTEST: usize = 4;
 
 impl Mask {
     /// Masks one more text.
-    pub fn add(&mut self, secret: &str) {
+    pub fn add(&self, secret: &str) {
+        let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
         let whole = secret.trim();
-        let mut words = vec![whole.to_owned(), STANDARD.encode(whole), STANDARD.encode(secret)];
+        let mut words = vec![
+            whole.to_owned(),
+            STANDARD.encode(whole),
+            STANDARD.encode(secret),
+        ];
         words.extend(whole.lines().map(|line| line.trim().to_owned()));
         let escaped = Value::String(whole.to_owned()).to_string();
         words.push(escaped.trim_matches('"').to_owned());
         for word in words {
             let boundary = word.starts_with("-----");
-            if word.chars().count() >= SHORTEST && !boundary && !self.words.iter().any(|known| known.as_str() == word) {
-                self.words.push(Zeroizing::new(word));
+            if word.chars().count() >= SHORTEST
+                && !boundary
+                && !known.iter().any(|known| known.as_str() == word)
+            {
+                known.push(Zeroizing::new(word));
             }
         }
-        self.words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        known.sort_by_key(|word| std::cmp::Reverse(word.len()));
     }
 
     /// Masks every text and number inside a value.
-    pub fn add_value(&mut self, secret: &Value) {
+    pub fn add_value(&self, secret: &Value) {
         match secret {
             Value::String(text) => self.add(text),
             Value::Number(number) => self.add(&number.to_string()),
@@ -53,7 +64,12 @@ impl Mask {
     /// The text without secrets.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(text);
-        for word in &self.words {
+        for word in self
+            .words
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+        {
             if masked.contains(word.as_str()) {
                 masked = Cow::Owned(masked.replace(word.as_str(), HIDDEN));
             }
@@ -64,7 +80,7 @@ impl Mask {
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mask({} words)", self.words.len())
+        f.write_str("Mask(***)")
     }
 }
 
@@ -75,15 +91,21 @@ mod tests {
     use super::*;
 
     fn masked(secrets: &[&str], text: &str) -> String {
-        let mut mask = Mask::default();
+        let mask = Mask::default();
         secrets.iter().for_each(|secret| mask.add(secret));
         mask.apply(text).into_owned()
     }
 
     #[test]
     fn exact_json_and_base64() {
-        assert_eq!(masked(&["hunter2"], "password=hunter2;hunter2"), "password=***;***");
-        assert_eq!(masked(&["say \"hi\""], r#"{"p": "say \"hi\""}"#), r#"{"p": "***"}"#);
+        assert_eq!(
+            masked(&["hunter2"], "password=hunter2;hunter2"),
+            "password=***;***"
+        );
+        assert_eq!(
+            masked(&["say \"hi\""], r#"{"p": "say \"hi\""}"#),
+            r#"{"p": "***"}"#
+        );
         assert_eq!(masked(&["hunter2"], "aHVudGVyMg=="), "***");
         assert_eq!(masked(&["hunter2"], "nothing here"), "nothing here");
     }
@@ -91,13 +113,19 @@ mod tests {
     #[test]
     fn each_line_of_a_key() {
         let key = "-----BEGIN KEY-----\nb3BlbnNzaC1rZXk\nAAAAC3NzaC1lZDI\n-----END KEY-----\n";
-        assert_eq!(masked(&[key], "found AAAAC3NzaC1lZDI there"), "found *** there");
+        assert_eq!(
+            masked(&[key], "found AAAAC3NzaC1lZDI there"),
+            "found *** there"
+        );
         assert_eq!(masked(&[key], "-----BEGIN KEY-----"), "-----BEGIN KEY-----");
     }
 
     #[test]
     fn the_longer_of_two_goes_first() {
-        assert_eq!(masked(&["pass", "passphrase"], "my passphrase, my pass"), "my ***, my ***");
+        assert_eq!(
+            masked(&["pass", "passphrase"], "my passphrase, my pass"),
+            "my ***, my ***"
+        );
     }
 
     #[test]
@@ -107,7 +135,7 @@ mod tests {
 
     #[test]
     fn values_inside_values() {
-        let mut mask = Mask::default();
+        let mask = Mask::default();
         mask.add_value(&json!({"users": [{"password": "s3cret"}], "pin": 123456}));
         assert_eq!(mask.apply("s3cret 123456"), "*** ***");
     }

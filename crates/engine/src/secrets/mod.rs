@@ -12,6 +12,6 @@ mod vault;
 
 pub use mask::Mask;
 pub use run::RunSecrets;
+pub(crate) use run::{load_run, store_run};
 pub use seal::{SealingKey, Unsealable};
 pub use vault::RunVault;
-pub(crate) use run::{forget_run, load_run, store_run};

@@ -24,8 +24,16 @@ pub struct RunSecrets {
 
 impl RunSecrets {
     /// All of it.
-    pub fn new(token: &str, parameters: BTreeMap<String, Value>, vault_key: Option<&VaultKey>) -> RunSecrets {
-        RunSecrets { token: token.to_owned(), parameters, vault_key: vault_key.map(|key| STANDARD.encode(key.0.as_ref())) }
+    pub fn new(
+        token: &str,
+        parameters: BTreeMap<String, Value>,
+        vault_key: Option<&VaultKey>,
+    ) -> RunSecrets {
+        RunSecrets {
+            token: token.to_owned(),
+            parameters,
+            vault_key: vault_key.map(|key| STANDARD.encode(key.0.as_ref())),
+        }
     }
 
     /// The key to the sealed vault.
@@ -76,26 +84,22 @@ pub(crate) async fn store_run(
 }
 
 /// Opens them. `None` where they are gone, or sealed with a key that is.
-pub(crate) async fn load_run(pool: &SqlitePool, key: &SealingKey, tenant: &Tenant, run: &str) -> Result<Option<RunSecrets>> {
-    let sealed: Option<String> =
-        sqlx::query_scalar("SELECT box FROM sealed WHERE kind = 'run' AND cloud = ? AND project_id = ? AND name = ?")
-            .bind(&tenant.cloud)
-            .bind(&tenant.project_id)
-            .bind(run)
-            .fetch_optional(pool)
-            .await
-            .map_err(Error::storage("reading a run's token"))?;
-    Ok(sealed.and_then(|sealed| key.open(&purpose(run), &sealed).ok()).and_then(|text| serde_json::from_str(&text).ok()))
-}
-
-/// They are gone.
-pub(crate) async fn forget_run(pool: &SqlitePool, tenant: &Tenant, run: &str) -> Result<()> {
-    sqlx::query("DELETE FROM sealed WHERE kind = 'run' AND cloud = ? AND project_id = ? AND name = ?")
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(run)
-        .execute(pool)
-        .await
-        .map(drop)
-        .map_err(Error::storage("deleting a run's token"))
+pub(crate) async fn load_run(
+    pool: &SqlitePool,
+    key: &SealingKey,
+    tenant: &Tenant,
+    run: &str,
+) -> Result<Option<RunSecrets>> {
+    let sealed: Option<String> = sqlx::query_scalar(
+        "SELECT box FROM sealed WHERE kind = 'run' AND cloud = ? AND project_id = ? AND name = ?",
+    )
+    .bind(&tenant.cloud)
+    .bind(&tenant.project_id)
+    .bind(run)
+    .fetch_optional(pool)
+    .await
+    .map_err(Error::storage("reading a run's token"))?;
+    Ok(sealed
+        .and_then(|sealed| key.open(&purpose(run), &sealed).ok())
+        .and_then(|text| serde_json::from_str(&text).ok()))
 }

@@ -36,14 +36,23 @@ impl SealingKey {
             Ok(bytes) => {
                 let bytes = Zeroizing::new(bytes);
                 let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_length| {
-                    io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a key of 32 bytes", path.display()))
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("{} is not a key of 32 bytes", path.display()),
+                    )
                 })?;
                 Ok(SealingKey(Zeroizing::new(key)))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut key = Zeroizing::new([0u8; 32]);
-                rand::rngs::OsRng.try_fill_bytes(key.as_mut()).map_err(io::Error::other)?;
-                let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+                rand::rngs::OsRng
+                    .try_fill_bytes(key.as_mut())
+                    .map_err(io::Error::other)?;
+                let mut file = fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(path)?;
                 file.write_all(key.as_ref())?;
                 file.sync_all()?;
                 Ok(SealingKey(key))
@@ -55,8 +64,14 @@ impl SealingKey {
     /// Seals a text for a purpose; only with the same purpose it opens again.
     pub fn seal(&self, purpose: &str, secret: &str) -> String {
         let nonce: [u8; NONCE] = rand::random();
-        let payload = Payload { msg: secret.as_bytes(), aad: purpose.as_bytes() };
-        let sealed = self.cipher().encrypt(XNonce::from_slice(&nonce), payload).expect("a text in memory is never too long to seal");
+        let payload = Payload {
+            msg: secret.as_bytes(),
+            aad: purpose.as_bytes(),
+        };
+        let sealed = self
+            .cipher()
+            .encrypt(XNonce::from_slice(&nonce), payload)
+            .expect("a text in memory is never too long to seal");
         STANDARD.encode([&nonce[..], &sealed].concat())
     }
 
@@ -67,9 +82,17 @@ impl SealingKey {
     pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<String>, Unsealable> {
         let bytes = STANDARD.decode(sealed).map_err(|_not_base64| Unsealable)?;
         let (nonce, sealed) = bytes.split_at_checked(NONCE).ok_or(Unsealable)?;
-        let payload = Payload { msg: sealed, aad: purpose.as_bytes() };
-        let opened = self.cipher().decrypt(XNonce::from_slice(nonce), payload).map_err(|_forged| Unsealable)?;
-        String::from_utf8(opened).map(Zeroizing::new).map_err(|_not_text| Unsealable)
+        let payload = Payload {
+            msg: sealed,
+            aad: purpose.as_bytes(),
+        };
+        let opened = self
+            .cipher()
+            .decrypt(XNonce::from_slice(nonce), payload)
+            .map_err(|_forged| Unsealable)?;
+        String::from_utf8(opened)
+            .map(Zeroizing::new)
+            .map_err(|_not_text| Unsealable)
     }
 
     fn cipher(&self) -> XChaCha20Poly1305 {
@@ -102,7 +125,11 @@ mod tests {
         assert_eq!(key(1).open("run/8", &sealed), Err(Unsealable));
         assert_eq!(key(1).open("run/7", "AAAA"), Err(Unsealable));
         assert_eq!(key(1).open("run/7", "not base64!"), Err(Unsealable));
-        assert_ne!(sealed, key(1).seal("run/7", "hunter2"), "the nonce is new each time");
+        assert_ne!(
+            sealed,
+            key(1).seal("run/7", "hunter2"),
+            "the nonce is new each time"
+        );
     }
 
     #[test]
@@ -110,8 +137,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         let sealed = SealingKey::from_file(&path).unwrap().seal("x", "y");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(SealingKey::from_file(&path).unwrap().open("x", &sealed).unwrap().as_str(), "y");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(
+            SealingKey::from_file(&path)
+                .unwrap()
+                .open("x", &sealed)
+                .unwrap()
+                .as_str(),
+            "y"
+        );
         fs::write(&path, "short").unwrap();
         assert!(SealingKey::from_file(&path).is_err());
     }

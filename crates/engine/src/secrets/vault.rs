@@ -32,13 +32,23 @@ const NOWHERE: &str = "there is nowhere to keep a secret: the cloud has no key m
 
 impl RunVault {
     /// As the session's cloud offers it.
-    pub fn new(session: Session, pool: SqlitePool, tenant: Tenant, key: Option<VaultKey>) -> RunVault {
+    pub fn new(
+        session: Session,
+        pool: SqlitePool,
+        tenant: Tenant,
+        key: Option<VaultKey>,
+    ) -> RunVault {
         let place = match key {
             _ if session.has_service(Service::KeyManager) => Place::KeyManager,
             Some(key) => Place::Sealed(SealingKey::new(key.0)),
             None => Place::Nowhere,
         };
-        RunVault { session, pool, tenant, place }
+        RunVault {
+            session,
+            pool,
+            tenant,
+            place,
+        }
     }
 
     /// Whether secrets can be kept at all.
@@ -47,7 +57,10 @@ impl RunVault {
     }
 
     fn purpose(&self, name: &str) -> String {
-        format!("vault/{}/{}/{name}", self.tenant.cloud, self.tenant.project_id)
+        format!(
+            "vault/{}/{}/{name}",
+            self.tenant.cloud, self.tenant.project_id
+        )
     }
 }
 
@@ -59,7 +72,11 @@ fn stored(error: sqlx::Error) -> DriverError {
 impl Vault for RunVault {
     async fn put(&self, name: &str, secret: &str) -> Result<String, DriverError> {
         match &self.place {
-            Place::KeyManager => Ok(self.session.key_manager().secret_put(name, &Secret::new(secret)).await?),
+            Place::KeyManager => Ok(self
+                .session
+                .key_manager()
+                .secret_put(name, &Secret::new(secret))
+                .await?),
             Place::Sealed(key) => {
                 sqlx::query(
                     "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('vault', ?, ?, ?, ?) \
@@ -108,13 +125,15 @@ impl Vault for RunVault {
         if let Place::KeyManager = self.place {
             return Ok(self.session.key_manager().secret_forget(name).await?);
         }
-        sqlx::query("DELETE FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?")
-            .bind(&self.tenant.cloud)
-            .bind(&self.tenant.project_id)
-            .bind(name)
-            .execute(&self.pool)
-            .await
-            .map(drop)
-            .map_err(stored)
+        sqlx::query(
+            "DELETE FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?",
+        )
+        .bind(&self.tenant.cloud)
+        .bind(&self.tenant.project_id)
+        .bind(name)
+        .execute(&self.pool)
+        .await
+        .map(drop)
+        .map_err(stored)
     }
 }

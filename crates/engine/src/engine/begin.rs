@@ -1,0 +1,625 @@
+//! Taking work: plan, check, store, go.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use api::{
+    CloudFacts, DeploymentState, Event, EventBody, Plan, ResourceState, RunKind, RunState,
+    Severity, Started, Workflow,
+};
+use serde_json::Value;
+use sqlx::SqliteConnection;
+use tokio::sync::oneshot;
+use topology::{
+    document::Document,
+    plan::{Deployed, PlanInput},
+    workflow::StepKind,
+};
+use uuid::Uuid;
+
+use super::{Changes, Engine, Force, NewDeployment};
+use crate::{
+    Actor, Error, Result, Tenant,
+    driver::Vault,
+    journal::{DeploymentRow, ResourceRow, RunRow, Scoped, from_json, now_text, to_json, to_text},
+    machine::{self, Graph, OnFailure, Settings},
+    run::{Command, Opening, RunTask, divide, hidden_parameters_name},
+    secrets::{RunSecrets, RunVault, store_run},
+};
+
+/// Beyond the time that a server has to answer: for the sandbox, and for reading the console log.
+const SSH_STEP_EXTRA_SECONDS: u32 = 180;
+/// Characters of a deployment's name.
+const NAME_MAX: usize = 63;
+
+/// A run that is about to be stored.
+struct NewRun<'a> {
+    actor: &'a Actor,
+    deployment: &'a str,
+    kind: RunKind,
+    forced: Force,
+    workflow: Workflow,
+    secrets: RunSecrets,
+}
+
+impl Engine {
+    pub(super) async fn plan_for(
+        &self,
+        tenant: &Tenant,
+        template: &str,
+        parameters: &BTreeMap<String, Value>,
+        deployment: Option<&str>,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        let document = Document::parse(template);
+        let mut parameters = parameters.clone();
+        let deployed = match deployment {
+            Some(id) => {
+                let row = self.deployment_row(tenant, id).await?;
+                parameters = with_stored(&row, &parameters);
+                deployed(&document, self.core.journal.resources(id).await?)
+            }
+            None => Deployed::default(),
+        };
+        let input = PlanInput {
+            document: &document,
+            parameters: &parameters,
+            deployed: &deployed,
+            types: &self.core.registry,
+            cloud,
+        };
+        Ok(topology::plan::plan(&input))
+    }
+
+    pub(super) async fn begin_deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
+        self.core.check_running()?;
+        check_name(&new.name)?;
+        let plan = self
+            .plan_for(
+                &actor.tenant,
+                &new.template,
+                &new.parameters,
+                None,
+                &new.cloud,
+            )
+            .await?;
+        let workflow = accepted(plan)?;
+        let document = Document::parse(new.template.clone());
+        let (open, hidden) = divide(document.template(), &new.parameters);
+        let id = Uuid::now_v7().to_string();
+        if self.name_is_taken(&actor.tenant, &new.name).await? {
+            return Err(Error::NameTaken(new.name));
+        }
+        self.keep_hidden(actor, &id, &workflow, &hidden).await?;
+
+        let mut transaction = self
+            .core
+            .journal
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage("storing a deployment"))?;
+        let now = now_text();
+        let stored = sqlx::query(
+            "INSERT INTO deployments (id, cloud, project_id, name, state, template, layout, parameters, outputs, design, design_version, \
+             author, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&id)
+        .bind(&actor.tenant.cloud)
+        .bind(&actor.tenant.project_id)
+        .bind(&new.name)
+        .bind(to_text(&DeploymentState::Busy))
+        .bind(&new.template)
+        .bind(to_json(&new.layout))
+        .bind(to_json(&open))
+        .bind(to_json(&workflow.outputs))
+        .bind(&new.design)
+        .bind(new.design_version)
+        .bind(&actor.user)
+        .bind(&now)
+        .bind(&now)
+        .execute(&mut *transaction)
+        .await;
+        match stored {
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                return Err(Error::NameTaken(new.name));
+            }
+            other => other.map_err(Error::storage("storing a deployment"))?,
+        };
+        let secrets = RunSecrets::new(
+            actor.session.token().expose(),
+            hidden,
+            actor.vault_key.as_ref(),
+        );
+        let run = NewRun {
+            actor,
+            deployment: &id,
+            kind: RunKind::Deploy,
+            forced: Force::No,
+            workflow,
+            secrets,
+        };
+        let run = self.store_run(&mut transaction, &run).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(Error::storage("storing a deployment"))?;
+        self.go(actor, &run).await?;
+        Ok(Started {
+            deployment: id,
+            run,
+        })
+    }
+
+    pub(super) async fn begin_update(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        changes: Changes,
+    ) -> Result<Started> {
+        self.core.check_running()?;
+        let row = self.deployment_row(&actor.tenant, deployment).await?;
+        if row.shown.state == DeploymentState::Undeployed {
+            return Err(Error::NotNow(format!(
+                "`{}` is undeployed; deploy the design again",
+                row.shown.name
+            )));
+        }
+        self.check_idle(&row).await?;
+        let plan = self
+            .plan_for(
+                &actor.tenant,
+                &changes.template,
+                &changes.parameters,
+                Some(deployment),
+                &changes.cloud,
+            )
+            .await?;
+        let workflow = accepted(plan)?;
+        let document = Document::parse(changes.template.clone());
+        let (open, mut hidden) =
+            divide(document.template(), &with_stored(&row, &changes.parameters));
+        for (name, value) in self.kept_hidden(actor, deployment).await? {
+            let given = changes.parameters.contains_key(&name);
+            let still_hidden = document
+                .template()
+                .parameters
+                .iter()
+                .any(|parameter| parameter.hidden && parameter.name == name);
+            if !given && still_hidden {
+                hidden.insert(name, value);
+            }
+        }
+        self.keep_hidden(actor, deployment, &workflow, &hidden)
+            .await?;
+
+        let doing = "storing an update";
+        let mut transaction = self
+            .core
+            .journal
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage(doing))?;
+        sqlx::query(
+            "UPDATE deployments SET template = ?, layout = ?, parameters = ?, outputs = ?, design = COALESCE(?, design), \
+             design_version = COALESCE(?, design_version) WHERE id = ?",
+        )
+        .bind(&changes.template)
+        .bind(to_json(&changes.layout))
+        .bind(to_json(&open))
+        .bind(to_json(&workflow.outputs))
+        .bind(&changes.design)
+        .bind(changes.design_version)
+        .bind(deployment)
+        .execute(&mut *transaction)
+        .await
+        .map_err(Error::storage(doing))?;
+        let secrets = RunSecrets::new(
+            actor.session.token().expose(),
+            hidden,
+            actor.vault_key.as_ref(),
+        );
+        let run = NewRun {
+            actor,
+            deployment,
+            kind: RunKind::Update,
+            forced: Force::No,
+            workflow,
+            secrets,
+        };
+        let run = self.store_run(&mut transaction, &run).await?;
+        transaction.commit().await.map_err(Error::storage(doing))?;
+        self.go(actor, &run).await?;
+        Ok(Started {
+            deployment: deployment.to_owned(),
+            run,
+        })
+    }
+
+    pub(super) async fn begin_undeploy(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        force: Force,
+    ) -> Result<Started> {
+        self.core.check_running()?;
+        let row = self.deployment_row(&actor.tenant, deployment).await?;
+        if row.shown.state == DeploymentState::Undeployed {
+            return Err(Error::NotNow(format!(
+                "`{}` is undeployed already",
+                row.shown.name
+            )));
+        }
+        self.give_up_paused(&actor.tenant, &row).await?;
+        self.check_idle(&row).await?;
+
+        let there = self.core.journal.resources(deployment).await?;
+        let all = Deployed {
+            resources: there.into_iter().map(|row| (row.name, row.spec)).collect(),
+        };
+        let workflow = accepted(topology::plan::plan_undeploy(&all, &self.core.registry))?;
+        let doing = "storing an undeploy";
+        let mut transaction = self
+            .core
+            .journal
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage(doing))?;
+        // Whose hidden parameters cannot be opened can still undeploy: deletion needs ids only.
+        let hidden = self
+            .kept_hidden(actor, deployment)
+            .await
+            .unwrap_or_default();
+        let secrets = RunSecrets::new(
+            actor.session.token().expose(),
+            hidden,
+            actor.vault_key.as_ref(),
+        );
+        let run = NewRun {
+            actor,
+            deployment,
+            kind: RunKind::Undeploy,
+            forced: force,
+            workflow,
+            secrets,
+        };
+        let run = self.store_run(&mut transaction, &run).await?;
+        transaction.commit().await.map_err(Error::storage(doing))?;
+        self.go(actor, &run).await?;
+        Ok(Started {
+            deployment: deployment.to_owned(),
+            run,
+        })
+    }
+
+    // ---- checks ----
+
+    pub(super) async fn deployment_row(&self, tenant: &Tenant, id: &str) -> Result<DeploymentRow> {
+        let row = self.core.journal.deployment(Scoped::To(tenant), id).await?;
+        row.ok_or_else(|| Error::NotFound {
+            what: "deployment",
+            id: id.to_owned(),
+        })
+    }
+
+    async fn name_is_taken(&self, tenant: &Tenant, name: &str) -> Result<bool> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM deployments WHERE cloud = ? AND project_id = ? AND name = ? AND state <> 'undeployed'",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .fetch_one(self.core.journal.pool())
+        .await
+        .map_err(Error::storage("looking for a name"))?;
+        Ok(count > 0)
+    }
+
+    async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
+        let runs = self.core.journal.runs(&row.tenant, &row.shown.id).await?;
+        match runs.into_iter().find(|run| !run.shown.state.is_final()) {
+            Some(busy) => Err(Error::Busy(busy.shown.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// A paused run must not keep a deployment from being undeployed.
+    async fn give_up_paused(&self, tenant: &Tenant, row: &DeploymentRow) -> Result<()> {
+        let runs = self.core.journal.runs(tenant, &row.shown.id).await?;
+        for run in runs
+            .iter()
+            .filter(|run| run.shown.state == RunState::Paused)
+        {
+            let (answer, answered) = oneshot::channel();
+            self.tell(run, Command::Abandon(answer)).await?;
+            answered
+                .await
+                .unwrap_or_else(|_gone| Err(super::let_go()))?;
+        }
+        Ok(())
+    }
+
+    // ---- hidden parameters ----
+
+    fn vault(&self, actor: &Actor) -> RunVault {
+        RunVault::new(
+            actor.session.clone(),
+            self.core.journal.pool().clone(),
+            actor.tenant.clone(),
+            actor.vault_key.clone(),
+        )
+    }
+
+    /// Keeps them for later runs; refuses early where secrets cannot be kept.
+    async fn keep_hidden(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        workflow: &Workflow,
+        hidden: &BTreeMap<String, Value>,
+    ) -> Result<()> {
+        let vault = self.vault(actor);
+        let makes_keys = workflow
+            .resources
+            .values()
+            .any(|spec| spec.resource_type == "Stackloom::SSHKey");
+        if !vault.is_there() && (makes_keys || !hidden.is_empty()) {
+            return Err(Error::NoVault);
+        }
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        vault
+            .put(&hidden_parameters_name(deployment), &to_json(hidden))
+            .await
+            .map(drop)
+            .map_err(from_vault)
+    }
+
+    pub(super) async fn kept_hidden(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+    ) -> Result<BTreeMap<String, Value>> {
+        let kept = self
+            .vault(actor)
+            .get(&hidden_parameters_name(deployment))
+            .await
+            .map_err(from_vault)?;
+        kept.map(|text| from_json(&text))
+            .transpose()
+            .map(Option::unwrap_or_default)
+            .map_err(Error::storage("reading hidden parameters"))
+    }
+
+    // ---- storing and starting ----
+
+    async fn store_run(
+        &self,
+        connection: &mut SqliteConnection,
+        new: &NewRun<'_>,
+    ) -> Result<String> {
+        let doing = "storing a run";
+        let id = Uuid::now_v7().to_string();
+        let now = now_text();
+        let tenant = &new.actor.tenant;
+        let workflow = self.with_timeouts(&new.workflow);
+        Graph::of(&workflow).map_err(|bad| {
+            Error::NotNow(format!(
+                "this cannot be run: {bad}. It is a mistake of ours; please report it"
+            ))
+        })?;
+        let stored = sqlx::query(
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, workflow, author, created) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&id)
+        .bind(new.deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(to_text(&new.kind))
+        .bind(to_text(&RunState::Queued))
+        .bind(i64::from(new.forced == Force::Yes))
+        .bind(to_json(&workflow))
+        .bind(&new.actor.user)
+        .bind(&now)
+        .execute(&mut *connection)
+        .await;
+        match stored {
+            // Somebody else was faster.
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                return Err(Error::Busy(id));
+            }
+            other => other.map_err(Error::storage(doing))?,
+        };
+        for (position, step) in workflow.steps.iter().enumerate() {
+            sqlx::query("INSERT INTO steps (run, id, position, kind, resource, waits_for, state, attempts) VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0)")
+                .bind(&id)
+                .bind(&step.id)
+                .bind(i64::try_from(position).unwrap_or(i64::MAX))
+                .bind(to_text(&step.kind))
+                .bind(&step.resource)
+                .bind(to_json(&step.after))
+                .execute(&mut *connection)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
+        let queued = Event {
+            seq: 1,
+            time: now.clone(),
+            body: EventBody::Run {
+                state: RunState::Queued,
+                reason: None,
+            },
+        };
+        sqlx::query("INSERT INTO events (run, seq, time, type, body) VALUES (?, 1, ?, 'run', ?)")
+            .bind(&id)
+            .bind(&now)
+            .bind(to_json(&queued.body))
+            .execute(&mut *connection)
+            .await
+            .map_err(Error::storage(doing))?;
+        sqlx::query(
+            "UPDATE deployments SET state = 'busy', last_run = ?, updated = ? WHERE id = ?",
+        )
+        .bind(&id)
+        .bind(&now)
+        .bind(new.deployment)
+        .execute(&mut *connection)
+        .await
+        .map_err(Error::storage(doing))?;
+        store_run(connection, &self.core.key, tenant, &id, &new.secrets).await?;
+        Ok(id)
+    }
+
+    /// How long a server may take to answer is a setting of ours.
+    fn with_timeouts(&self, workflow: &Workflow) -> Workflow {
+        let mut workflow = workflow.clone();
+        let seconds = u32::try_from(self.core.config.ssh_timeout.as_secs()).unwrap_or(u32::MAX);
+        for step in workflow
+            .steps
+            .iter_mut()
+            .filter(|step| step.kind == StepKind::WaitForSsh)
+        {
+            step.timeout_seconds = seconds.saturating_add(SSH_STEP_EXTRA_SECONDS);
+        }
+        workflow
+    }
+
+    async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
+        self.put_to_work(actor, run, machine::Event::Start).await
+    }
+
+    /// Starts a run's task with a person's session.
+    pub(super) async fn put_to_work(
+        &self,
+        actor: &Actor,
+        run: &str,
+        first: machine::Event,
+    ) -> Result<()> {
+        let missing = || Error::NotFound {
+            what: "run",
+            id: run.to_owned(),
+        };
+        let row = self
+            .core
+            .journal
+            .run(Scoped::To(&actor.tenant), run)
+            .await?
+            .ok_or_else(missing)?;
+        let deployment = self
+            .deployment_row(&actor.tenant, &row.shown.deployment)
+            .await?;
+        let secrets =
+            crate::secrets::load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run)
+                .await?
+                .ok_or_else(missing)?;
+        let machine = self.restore(&row).await?;
+        let opening = Opening {
+            core: &self.core,
+            run: &row,
+            deployment: &deployment,
+            session: actor.session.clone(),
+            secrets: &secrets,
+            known: None,
+        };
+        let site = opening.site().await?;
+        let workflow = site.workflow.clone();
+        RunTask::new(&self.core, &row, workflow, machine, Some(site)).spawn(first);
+        Ok(())
+    }
+
+    /// The machine of a stored run.
+    pub(super) async fn restore(&self, row: &RunRow) -> Result<machine::Run> {
+        let graph = Graph::of(&row.workflow()?)
+            .map_err(|bad| Error::NotNow(format!("a stored workflow cannot be run: {bad}")))?;
+        let steps = self.core.journal.steps(&row.shown.id).await?;
+        let config = &self.core.config;
+        let settings = Settings {
+            grace: config.grace,
+            retry_pause: config.retry_pause,
+            parallel_steps: config.parallel_steps,
+            on_failure: if row.forced {
+                OnFailure::GoOn
+            } else {
+                OnFailure::EndTheRun
+            },
+        };
+        let steps = steps
+            .into_iter()
+            .map(|step| (step.state, step.attempts, step.error));
+        Ok(machine::Run::restore(
+            Arc::new(graph),
+            settings,
+            row.shown.state,
+            row.ending,
+            row.shown.reason.clone(),
+            steps,
+        ))
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let begins_well = name
+        .chars()
+        .next()
+        .is_some_and(|first| first.is_ascii_alphanumeric());
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if begins_well && is_plain && name.len() <= NAME_MAX {
+        Ok(())
+    } else {
+        Err(Error::BadName(name.to_owned()))
+    }
+}
+
+/// The workflow of a plan without errors.
+fn accepted(plan: Plan) -> Result<Workflow> {
+    match plan.workflow {
+        Some(workflow)
+            if !plan
+                .diagnostics
+                .iter()
+                .any(|found| found.severity == Severity::Error) =>
+        {
+            Ok(workflow)
+        }
+        _ => Err(Error::Refused(plan.diagnostics)),
+    }
+}
+
+/// What an update compares with. A thing that is drawn and not in order (a step on it failed, or
+/// never ended) is made again: the step finds what there is of it, and replaces it if it is broken.
+fn deployed(document: &Document, rows: Vec<ResourceRow>) -> Deployed {
+    let drawn = |row: &ResourceRow| match &row.spec.origin {
+        topology::workflow::Origin::Drawn => document
+            .template()
+            .resource(&row.name)
+            .is_some_and(|drawn| drawn.resource_type == row.spec.resource_type),
+        topology::workflow::Origin::Derived { .. } => false,
+    };
+    let in_order = |row: &ResourceRow| row.state == ResourceState::Ready || !drawn(row);
+    Deployed {
+        resources: rows
+            .into_iter()
+            .filter(in_order)
+            .map(|row| (row.name, row.spec))
+            .collect(),
+    }
+}
+
+/// What was given last counts where nothing is given now.
+fn with_stored(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let mut all = row.parameters.clone();
+    all.extend(given.clone());
+    all
+}
+
+fn from_vault(error: crate::driver::DriverError) -> Error {
+    match error {
+        crate::driver::DriverError::Cloud(error) => Error::Cloud(error),
+        other => Error::NotNow(other.to_string()),
+    }
+}

@@ -1,0 +1,286 @@
+//! The facade: what the server asks of the engine.
+
+mod begin;
+mod recover;
+mod show;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use api::{CloudFacts, Deployment, Event, Layout, Plan, Run, RunState, Started};
+use futures::stream::BoxStream;
+use serde_json::Value;
+use sqlx::SqlitePool;
+use tokio::sync::oneshot;
+
+use crate::{
+    Actor, Config, Error, Result, Tenant,
+    catalog::Catalog,
+    journal::{RunRow, Scoped},
+    run::Command,
+    shared::Core,
+};
+
+/// Runs workflows. A cheap handle: clone it.
+#[derive(Clone)]
+pub struct Engine {
+    core: Arc<Core>,
+}
+
+/// What [`Engine::deploy`] makes real.
+#[derive(Clone, Debug, Default)]
+pub struct NewDeployment {
+    /// Unique among the project's live deployments.
+    pub name: String,
+    /// HOT.
+    pub template: String,
+    /// Where nodes stand.
+    pub layout: Layout,
+    /// Parameter values.
+    pub parameters: BTreeMap<String, Value>,
+    /// Id of the design that it is made from.
+    pub design: Option<String>,
+    /// That design's version.
+    pub design_version: Option<u32>,
+    /// What the cloud has; passes and checks read it.
+    pub cloud: CloudFacts,
+}
+
+/// What [`Engine::update`] leads to.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// HOT.
+    pub template: String,
+    /// Where nodes stand.
+    pub layout: Layout,
+    /// Parameter values.
+    pub parameters: BTreeMap<String, Value>,
+    /// Id of the design that it is made from.
+    pub design: Option<String>,
+    /// That design's version.
+    pub design_version: Option<u32>,
+    /// What the cloud has; passes and checks read it.
+    pub cloud: CloudFacts,
+}
+
+/// Whether an undeploy may leave things behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Force {
+    /// A deletion that fails ends the run; resume it.
+    #[default]
+    No,
+    /// Go on past deletions that fail, forget the deployment, and report what was left.
+    Yes,
+}
+
+impl Engine {
+    /// Starts, and goes on with the runs that were not finished. The pool's database has the
+    /// migrations of `migrations/` applied.
+    ///
+    /// # Errors
+    /// Where the database, the key file or the catalogue cannot be read.
+    pub async fn start(config: Config, pool: SqlitePool) -> Result<Engine> {
+        let engine = Engine {
+            core: Core::start(config, pool)?,
+        };
+        engine.recover().await?;
+        Ok(engine)
+    }
+
+    /// The service catalogue, as read at the start.
+    pub fn catalog(&self) -> &Catalog {
+        &self.core.catalog
+    }
+
+    /// What a template would do: to nothing, or to `deployment`. Problems are in the plan.
+    ///
+    /// # Errors
+    /// Where there is no such deployment.
+    pub async fn plan(
+        &self,
+        tenant: &Tenant,
+        template: &str,
+        parameters: &BTreeMap<String, Value>,
+        deployment: Option<&str>,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        self.plan_for(tenant, template, parameters, deployment, cloud)
+            .await
+    }
+
+    /// Makes a template real.
+    ///
+    /// # Errors
+    /// Where the name is taken or the template has errors; then nothing was started.
+    pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
+        self.begin_deploy(actor, new).await
+    }
+
+    /// Leads a deployment to what a template says now.
+    ///
+    /// # Errors
+    /// As [`Engine::deploy`], and where a run works on it.
+    pub async fn update(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        changes: Changes,
+    ) -> Result<Started> {
+        self.begin_update(actor, deployment, changes).await
+    }
+
+    /// Removes all that a deployment has in the cloud. A paused run of it is given up.
+    ///
+    /// # Errors
+    /// Where a run works on it.
+    pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
+        self.begin_undeploy(actor, deployment, force).await
+    }
+
+    /// Stops a run: steps at work are stopped, always-run steps follow. Asked for twice, steps that
+    /// do not stop are cut off.
+    ///
+    /// # Errors
+    /// Where the run has ended.
+    pub async fn cancel(&self, tenant: &Tenant, run: &str) -> Result<()> {
+        let row = self.run_row(tenant, run).await?;
+        let (answer, answered) = oneshot::channel();
+        self.tell(&row, Command::Cancel(answer)).await?;
+        answered.await.unwrap_or_else(|_gone| Err(let_go()))
+    }
+
+    /// Goes on with a failed, cancelled or paused run, as this person; done steps are not walked again.
+    ///
+    /// # Errors
+    /// Where the run is at work, succeeded, or is not the deployment's last.
+    pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
+        self.go_on(actor, run).await
+    }
+
+    /// Goes on with all runs of the project that paused because their token ended. Call it at login.
+    /// Returns their ids.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read. A run that cannot go on stays paused.
+    pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
+        let at_work = self
+            .core
+            .journal
+            .runs_at_work(Scoped::To(&actor.tenant))
+            .await?;
+        let mut resumed = Vec::new();
+        for row in at_work
+            .into_iter()
+            .filter(|row| row.shown.state == RunState::Paused && row.shown.author == actor.user)
+        {
+            match self.go_on(actor, &row.shown.id).await {
+                Ok(()) => resumed.push(row.shown.id),
+                Err(error) => {
+                    tracing::warn!(%error, run.id = row.shown.id, "a paused run stays paused")
+                }
+            }
+        }
+        Ok(resumed)
+    }
+
+    /// The project's deployments, newest first; undeployed ones included.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub async fn deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
+        self.show_deployments(tenant).await
+    }
+
+    /// One, with its resources and outputs.
+    ///
+    /// # Errors
+    /// Where there is no such deployment.
+    pub async fn deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
+        self.show_deployment(tenant, id).await
+    }
+
+    /// Its runs, newest first.
+    ///
+    /// # Errors
+    /// Where there is no such deployment.
+    pub async fn runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {
+        self.show_runs(tenant, deployment).await
+    }
+
+    /// One, with its steps.
+    ///
+    /// # Errors
+    /// Where there is no such run.
+    pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
+        let row = self.run_row(tenant, id).await?;
+        Ok(Run {
+            steps: self.core.journal.steps(id).await?,
+            ..row.shown
+        })
+    }
+
+    /// Events with `seq > after`, at most `limit`.
+    ///
+    /// # Errors
+    /// Where there is no such run.
+    pub async fn events(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<Event>> {
+        self.run_row(tenant, run).await?;
+        self.core
+            .journal
+            .events(run, after, limit.clamp(1, 10_000))
+            .await
+    }
+
+    /// Events with `seq > after` from storage, then as they happen: no gap, none twice. Ends after
+    /// the run's final event. A viewer that lags is served from storage again.
+    ///
+    /// # Errors
+    /// Where there is no such run.
+    pub async fn stream(
+        &self,
+        tenant: &Tenant,
+        run: &str,
+        after: u64,
+    ) -> Result<BoxStream<'static, Vec<Event>>> {
+        self.run_row(tenant, run).await?;
+        Ok(self.core.journal.stream(run, after))
+    }
+
+    /// Stops taking work and lets go of the runs; they go on at the next start.
+    pub async fn shutdown(&self) {
+        self.core.stopping.cancel();
+        self.core.tasks.close();
+        self.core.tasks.wait().await;
+    }
+
+    async fn run_row(&self, tenant: &Tenant, id: &str) -> Result<RunRow> {
+        let row = self.core.journal.run(Scoped::To(tenant), id).await?;
+        row.ok_or_else(|| Error::NotFound {
+            what: "run",
+            id: id.to_owned(),
+        })
+    }
+
+    /// Hands a command to the run's task.
+    async fn tell(&self, row: &RunRow, command: Command) -> Result<()> {
+        let task = self.core.task_of(&row.shown.id);
+        let sent = task.is_some_and(|task| task.send(command).is_ok());
+        match sent {
+            true => Ok(()),
+            false if row.shown.state.is_final() => Err(Error::NotNow(format!(
+                "the run has ended already: it is {}",
+                crate::journal::to_text(&row.shown.state)
+            ))),
+            false => Err(let_go()),
+        }
+    }
+}
+
+fn let_go() -> Error {
+    Error::Unavailable("the engine let go of this run, or it ended a moment ago; look again".into())
+}

@@ -1,0 +1,136 @@
+//! What the steps of a run share, put together from the journal and a person's session.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use openstack::Session;
+use serde_json::Value;
+use topology::{document::Document, template::Template};
+
+use super::{known::Known, step::Site};
+use crate::{
+    Result,
+    journal::{DeploymentRow, RunRow},
+    secrets::{Mask, RunSecrets, RunVault},
+    shared::Core,
+};
+
+/// What a [`Site`] is made from.
+pub struct Opening<'a> {
+    /// Shared by all.
+    pub core: &'a Arc<Core>,
+    /// The run.
+    pub run: &'a RunRow,
+    /// Its deployment.
+    pub deployment: &'a DeploymentRow,
+    /// Of the person for whom the run acts.
+    pub session: Session,
+    /// What the run needs of that person.
+    pub secrets: &'a RunSecrets,
+    /// What is known of the resources; read from the journal where absent.
+    pub known: Option<Arc<Known>>,
+}
+
+impl Opening<'_> {
+    /// Puts it together.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub async fn site(self) -> Result<Site> {
+        let Opening {
+            core,
+            run,
+            deployment,
+            session,
+            secrets,
+            known,
+        } = self;
+        let known = match known {
+            Some(known) => known,
+            None => Arc::new(Known::of(
+                core.journal.resources(&deployment.shown.id).await?,
+            )),
+        };
+        let mask = Mask::default();
+        mask.add(&secrets.token);
+        secrets
+            .parameters
+            .values()
+            .for_each(|value| mask.add_value(value));
+        let vault = RunVault::new(
+            session.clone(),
+            core.journal.pool().clone(),
+            run.tenant.clone(),
+            secrets.vault_key(),
+        );
+        Ok(Site {
+            core: core.clone(),
+            run: run.shown.id.clone(),
+            deployment: deployment.shown.id.clone(),
+            deployment_name: deployment.shown.name.clone(),
+            workflow: Arc::new(run.workflow()?),
+            known,
+            session,
+            vault,
+            parameters: parameters(deployment, &secrets.parameters),
+            mask: Arc::new(mask),
+        })
+    }
+}
+
+/// All values that `get_param` can ask for: pseudo parameters, defaults, what was given.
+pub fn parameters(
+    deployment: &DeploymentRow,
+    hidden: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let document = Document::parse(deployment.shown.template.clone());
+    let mut values = BTreeMap::from([
+        (
+            "OS::stack_name".to_owned(),
+            Value::String(deployment.shown.name.clone()),
+        ),
+        (
+            "OS::stack_id".to_owned(),
+            Value::String(deployment.shown.id.clone()),
+        ),
+        (
+            "OS::project_id".to_owned(),
+            Value::String(deployment.tenant.project_id.clone()),
+        ),
+    ]);
+    values.extend(defaults(document.template(), |hidden| !hidden));
+    values.extend(deployment.parameters.clone());
+    values.extend(hidden.clone());
+    values
+}
+
+/// Default values of a template's parameters, chosen by whether they are hidden.
+pub fn defaults(template: &Template, wanted: impl Fn(bool) -> bool) -> BTreeMap<String, Value> {
+    let parameters = template
+        .parameters
+        .iter()
+        .filter(|parameter| wanted(parameter.hidden));
+    parameters
+        .filter_map(|parameter| Some((parameter.name.clone(), parameter.default.clone()?)))
+        .collect()
+}
+
+/// What was given, divided: what may be stored in clear, and what may not.
+pub fn divide(
+    template: &Template,
+    given: &BTreeMap<String, Value>,
+) -> (BTreeMap<String, Value>, BTreeMap<String, Value>) {
+    let is_hidden = |name: &String| {
+        template
+            .parameters
+            .iter()
+            .any(|parameter| parameter.hidden && parameter.name == *name)
+    };
+    let (mut hidden, open): (BTreeMap<_, _>, BTreeMap<_, _>) = given
+        .clone()
+        .into_iter()
+        .partition(|(name, _)| is_hidden(name));
+    for (name, value) in defaults(template, |hidden| hidden) {
+        hidden.entry(name).or_insert(value);
+    }
+    (open, hidden)
+}

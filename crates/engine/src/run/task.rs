@@ -1,0 +1,462 @@
+//! The task of one run: the shell around [`machine::advance`](crate::machine::advance).
+//!
+//! Events come from its steps, from people and from the clock. What has come is taken together: the
+//! moves of all of it are written to the journal at once, and when the disk has them the effects
+//! start. A crash in between is a crash before the effects: recovery starts them.
+
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
+use futures::FutureExt;
+use jiff::Timestamp;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use topology::workflow::{StepKind, Workflow};
+use tracing::Instrument;
+
+use super::{
+    log::StepLog,
+    outcome::Ended,
+    step::{Attempt, Site},
+};
+use crate::{
+    Error, Result,
+    driver::Vault,
+    journal::{Entry, ResourceChange},
+    machine::{self, Effect, Event, Move, StepIndex, advance},
+    shared::Core,
+};
+
+/// What a person asks of a run at work.
+pub enum Command {
+    /// Stop it.
+    Cancel(oneshot::Sender<Result<()>>),
+    /// Go on, with this session.
+    Resume(Box<Site>, oneshot::Sender<Result<()>>),
+    /// Let another run take over.
+    Abandon(oneshot::Sender<Result<()>>),
+}
+
+/// A run at work.
+pub struct RunTask {
+    core: Arc<Core>,
+    id: String,
+    kind: RunKind,
+    deployment: String,
+    workflow: Arc<Workflow>,
+    /// `None` while there is no token; then the run is paused.
+    site: Option<Arc<Site>>,
+    run: machine::Run,
+    commands: mpsc::UnboundedReceiver<Command>,
+    ended: mpsc::UnboundedSender<Outcome>,
+    outcomes: mpsc::UnboundedReceiver<Outcome>,
+    at_work: HashMap<StepIndex, AtWork>,
+    started: u64,
+}
+
+/// A step's attempt that was started.
+struct AtWork {
+    number: u64,
+    stop: CancellationToken,
+    handle: JoinHandle<()>,
+}
+
+/// How an attempt ended. The number tells it from one that was cut off.
+struct Outcome {
+    step: StepIndex,
+    number: u64,
+    event: Event,
+}
+
+impl RunTask {
+    /// A run that shall go to work.
+    pub fn new(
+        core: &Arc<Core>,
+        run: &crate::journal::RunRow,
+        workflow: Arc<Workflow>,
+        machine: machine::Run,
+        site: Option<Site>,
+    ) -> RunTask {
+        let (ended, outcomes) = mpsc::unbounded_channel();
+        RunTask {
+            commands: core.register(&run.shown.id),
+            core: core.clone(),
+            id: run.shown.id.clone(),
+            kind: run.shown.kind,
+            deployment: run.shown.deployment.clone(),
+            workflow,
+            site: site.map(Arc::new),
+            run: machine,
+            ended,
+            outcomes,
+            at_work: HashMap::new(),
+            started: 0,
+        }
+    }
+
+    /// Goes to work in the background, beginning with an event.
+    pub fn spawn(self, first: Event) {
+        let core = self.core.clone();
+        let id = self.id.clone();
+        let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
+        core.clone().tasks.spawn(
+            async move {
+                if let Err(error) = self.drive(first).await {
+                    tracing::error!(%error, "the run is let go of; the next start takes it up");
+                }
+                core.unregister(&id);
+            }
+            .instrument(span),
+        );
+    }
+
+    async fn drive(mut self, first: Event) -> Result<()> {
+        let stopping = self.core.stopping.clone();
+        self.take(vec![first]).await?;
+        while !self.run.state.is_final() {
+            let wake = self.run.wake_at().map(until);
+            tokio::select! {
+                () = stopping.cancelled() => {
+                    // As in a crash: what was at work is found again.
+                    self.at_work.values().for_each(|at_work| at_work.handle.abort());
+                    return Ok(());
+                }
+                Some(outcome) = self.outcomes.recv() => {
+                    let mut events: Vec<Event> = self.expected(outcome).into_iter().collect();
+                    while let Ok(outcome) = self.outcomes.try_recv() {
+                        events.extend(self.expected(outcome));
+                    }
+                    self.take(events).await?;
+                }
+                Some(command) = self.commands.recv() => self.obey(command).await?,
+                () = tokio::time::sleep_until(wake.unwrap_or_else(far)), if wake.is_some() => self.take(vec![Event::Tick]).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The event of an attempt that we wait for; nothing for one that was cut off.
+    fn expected(&mut self, outcome: Outcome) -> Option<Event> {
+        let ours = self
+            .at_work
+            .get(&outcome.step)
+            .is_some_and(|at_work| at_work.number == outcome.number);
+        ours.then(|| self.at_work.remove(&outcome.step))
+            .flatten()
+            .map(|_ended| outcome.event)
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<()> {
+        let (event, answer) = match command {
+            Command::Cancel(answer) => (Event::Cancel, answer),
+            Command::Abandon(answer) => (Event::Abandon, answer),
+            Command::Resume(site, answer) => {
+                if self.run.state == RunState::Paused {
+                    self.site = Some(Arc::from(site));
+                }
+                (Event::Resume, answer)
+            }
+        };
+        if let Err(illegal) = advance(&self.run, &event, Timestamp::now()) {
+            drop(answer.send(Err(Error::NotNow(format!(
+                "the run is {}; it cannot do that now",
+                crate::journal::to_text(&illegal.state)
+            )))));
+            return Ok(());
+        }
+        let taken = self.take(vec![event]).await;
+        // Who asked may have gone away meanwhile.
+        drop(answer.send(match &taken {
+            Ok(()) => Ok(()),
+            Err(error) => Err(Error::Unavailable(error.to_string())),
+        }));
+        taken
+    }
+
+    /// Moves to the journal, then effects.
+    async fn take(&mut self, events: Vec<Event>) -> Result<()> {
+        let mut run = self.run.clone();
+        let mut entries = Vec::new();
+        let mut effects = Vec::new();
+        for event in events {
+            match advance(&run, &event, Timestamp::now()) {
+                Ok(next) => {
+                    run = next.run;
+                    effects.extend(next.effects);
+                    for entry in next.moves {
+                        self.enter(entry, &run, &mut entries);
+                    }
+                }
+                Err(illegal) => tracing::warn!(%illegal, "an event came too late"),
+            }
+        }
+        if run.state.is_final() {
+            self.before_the_end(&run, &mut entries).await;
+        }
+        if !entries.is_empty() {
+            self.core.journal.write(&self.id, entries).await?;
+        }
+        self.run = run;
+        for effect in effects {
+            match effect {
+                Effect::Start(step) => self.start(step),
+                Effect::Stop(step) => self.stop(step),
+                Effect::CutOff(step) => self.cut_off(step),
+            }
+        }
+        Ok(())
+    }
+
+    // ---- journal ----
+
+    fn enter(&self, entry: Move, run: &machine::Run, entries: &mut Vec<Entry>) {
+        match entry {
+            Move::Run {
+                state,
+                ending,
+                reason,
+            } => {
+                let deployment = match (state, self.kind) {
+                    (RunState::Succeeded, RunKind::Undeploy) => DeploymentState::Undeployed,
+                    (RunState::Succeeded, _) => DeploymentState::Deployed,
+                    (RunState::Failed | RunState::Cancelled, _) => DeploymentState::Failed,
+                    _ => DeploymentState::Busy,
+                };
+                entries.push(Entry::Run {
+                    state,
+                    ending,
+                    reason,
+                    deployment,
+                });
+            }
+            Move::Step {
+                step,
+                state,
+                attempt,
+                error,
+            } => {
+                let node = &run.graph.nodes()[step];
+                entries.push(Entry::Step {
+                    step: node.id.clone(),
+                    state,
+                    attempt,
+                    error,
+                });
+                self.enter_resource(step, state, entries);
+            }
+        }
+    }
+
+    /// What a step's move says of its resource: the intent, before the cloud is asked.
+    fn enter_resource(&self, step: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
+        let Some(site) = &self.site else { return };
+        let step = &self.workflow.steps[step];
+        let Some(name) = &step.resource else { return };
+        let change = match (step.kind, state) {
+            (StepKind::Create | StepKind::Configure, StepState::Running) => {
+                let Some(spec) = self.workflow.resources.get(name) else {
+                    return;
+                };
+                site.known.begin(name, spec);
+                ResourceChange::Begin {
+                    spec: Box::new(spec.clone()),
+                    state: ResourceState::Creating,
+                }
+            }
+            (StepKind::Update, StepState::Running) => self.to(site, name, ResourceState::Updating),
+            (StepKind::Delete, StepState::Running) => self.to(site, name, ResourceState::Deleting),
+            (
+                StepKind::Create | StepKind::Configure | StepKind::Update | StepKind::Delete,
+                StepState::Failed | StepState::Cancelled,
+            ) if site.known.get(name).is_some() => self.to(site, name, ResourceState::Failed),
+            _ => return,
+        };
+        entries.push(Entry::Resource {
+            name: name.clone(),
+            change,
+        });
+    }
+
+    fn to(&self, site: &Site, name: &str, state: ResourceState) -> ResourceChange {
+        site.known.change(name, |thing| thing.state = state);
+        ResourceChange::To {
+            state,
+            physical_id: site.known.get(name).and_then(|thing| thing.physical_id),
+        }
+    }
+
+    /// What must happen before the final event: it is the last one.
+    async fn before_the_end(&mut self, run: &machine::Run, entries: &mut Vec<Entry>) {
+        let (RunKind::Undeploy, RunState::Succeeded, Some(site)) =
+            (self.kind, run.state, &self.site)
+        else {
+            return;
+        };
+        if let Err(error) = site
+            .vault
+            .forget(&hidden_parameters_name(&self.deployment))
+            .await
+        {
+            tracing::warn!(%error, "hidden parameters of an undeployed deployment stay in the vault");
+        }
+        let left = site.known.all();
+        let Some(Entry::Run { reason, .. }) = entries.last_mut() else {
+            return;
+        };
+        if reason.is_some() {
+            // A forced one: tell what is left, and where.
+            let things: Vec<String> = left
+                .iter()
+                .filter(|(_, thing)| crate::catalog::item_name(&thing.spec.resource_type).is_none())
+                .map(|(name, thing)| {
+                    let id = thing.physical_id.as_deref().unwrap_or("id unknown");
+                    format!("`{name}` ({}, {id})", thing.spec.resource_type)
+                })
+                .collect();
+            if !things.is_empty() {
+                let why = reason.take().unwrap_or_default();
+                *reason = Some(format!(
+                    "left behind in the cloud, delete by hand: {}.\n{why}",
+                    things.join(", ")
+                ));
+            }
+        } else if let Some(last) = entries.pop() {
+            // Software that went with its server, and what was never made.
+            let gone = |name: String| Entry::Resource {
+                name,
+                change: ResourceChange::To {
+                    state: ResourceState::Deleted,
+                    physical_id: None,
+                },
+            };
+            entries.extend(left.into_keys().map(gone));
+            entries.push(last);
+        }
+    }
+
+    // ---- effects ----
+
+    fn start(&mut self, step: StepIndex) {
+        let Some(site) = self.site.clone() else {
+            tracing::error!(step, "a step without a session was to start");
+            return;
+        };
+        self.started += 1;
+        let number = self.started;
+        let stop = CancellationToken::new();
+        let described = self.workflow.steps[step].clone();
+        let attempt_number = self.run.steps[step].attempts;
+        let span = tracing::info_span!("step", step.id = %described.id, resource = described.resource, attempt = attempt_number);
+        let log = StepLog {
+            journal: self.core.journal.clone(),
+            run: self.id.clone(),
+            step: described.id.clone(),
+            mask: site.mask.clone(),
+        };
+        let attempt = Attempt {
+            site,
+            step: described,
+            stop: stop.clone(),
+            log,
+        };
+        let ended = self.ended.clone();
+        let work = async move {
+            let result = AssertUnwindSafe(attempt.perform()).catch_unwind().await;
+            let event = match result {
+                Ok(Ok(())) => Event::Succeeded(step),
+                Ok(Err(Ended::Stopped)) => Event::Stopped(step),
+                Ok(Err(Ended::TokenEnded)) => Event::TokenEnded(step),
+                Ok(Err(Ended::Failed(mut failure))) => {
+                    failure.message = attempt.log.masked(&failure.message);
+                    attempt
+                        .log
+                        .say(
+                            api::LogStream::Engine,
+                            [(api::LogLevel::Error, &failure.message)],
+                        )
+                        .await;
+                    Event::Failed(step, failure)
+                }
+                Err(_panic) => {
+                    tracing::error!("a step panicked");
+                    Event::Failed(
+                        step,
+                        machine::Failure::new(
+                            machine::FailureClass::Lasting,
+                            "the engine made a mistake; the server's log has more. Resume the run to try again",
+                        ),
+                    )
+                }
+            };
+            // The run has ended without waiting for it.
+            drop(ended.send(Outcome {
+                step,
+                number,
+                event,
+            }));
+        };
+        let handle = tokio::spawn(work.instrument(span));
+        self.at_work.insert(
+            step,
+            AtWork {
+                number,
+                stop,
+                handle,
+            },
+        );
+    }
+
+    /// It may come to a safe point first, but not for ever.
+    fn stop(&mut self, step: StepIndex) {
+        let Some(at_work) = self.at_work.get(&step) else {
+            return;
+        };
+        at_work.stop.cancel();
+        let (ended, number, handle) = (
+            self.ended.clone(),
+            at_work.number,
+            at_work.handle.abort_handle(),
+        );
+        let patience = self.core.config.stop_patience;
+        tokio::spawn(async move {
+            tokio::time::sleep(patience).await;
+            handle.abort();
+            drop(ended.send(Outcome {
+                step,
+                number,
+                event: Event::Stopped(step),
+            }));
+        });
+    }
+
+    fn cut_off(&mut self, step: StepIndex) {
+        let Some(at_work) = self.at_work.get(&step) else {
+            return;
+        };
+        at_work.stop.cancel();
+        at_work.handle.abort();
+        drop(self.ended.send(Outcome {
+            step,
+            number: at_work.number,
+            event: Event::Stopped(step),
+        }));
+    }
+}
+
+/// In the vault: a deployment's hidden parameters, JSON.
+pub fn hidden_parameters_name(deployment: &str) -> String {
+    format!("stackloom-{deployment}-parameters")
+}
+
+fn until(at: Timestamp) -> Instant {
+    let wait = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
+    Instant::now() + wait.max(Duration::from_millis(1))
+}
+
+fn far() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}

@@ -1,0 +1,112 @@
+//! What the facade and all runs share.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sqlx::SqlitePool;
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use topology::types::Registry;
+
+use crate::{
+    Config, Error, Result, catalog::Catalog, journal::Journal, run::Command, sandbox::Sandboxes,
+    secrets::SealingKey,
+};
+
+/// One per engine.
+pub struct Core {
+    pub config: Config,
+    pub journal: Journal,
+    pub catalog: Catalog,
+    pub registry: Registry,
+    pub key: SealingKey,
+    pub sandboxes: Sandboxes,
+    /// To the tasks of runs at work, by run.
+    runs: Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>,
+    /// The engine lets go of its runs.
+    pub stopping: CancellationToken,
+    /// Tasks of runs.
+    pub tasks: TaskTracker,
+}
+
+impl Core {
+    /// Reads the catalogue and the key, starts the journal's writer.
+    pub fn start(config: Config, pool: SqlitePool) -> Result<Arc<Core>> {
+        let unavailable =
+            |what: &str, error: std::io::Error| Error::Unavailable(format!("{what}: {error}"));
+        std::fs::create_dir_all(&config.data_dir).map_err(|error| {
+            unavailable(
+                &format!("the folder {} cannot be made", config.data_dir.display()),
+                error,
+            )
+        })?;
+        let key_file = config.data_dir.join("engine.key");
+        let key = SealingKey::from_file(&key_file).map_err(|error| {
+            unavailable(
+                &format!("the key {} cannot be read", key_file.display()),
+                error,
+            )
+        })?;
+        let catalog = Catalog::load(&config.catalog).map_err(|error| {
+            unavailable(
+                &format!("the catalogue {} cannot be read", config.catalog.display()),
+                error,
+            )
+        })?;
+        let owner =
+            std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
+        let sandboxes = Sandboxes::new(
+            &config.sandbox_image,
+            &owner.to_string_lossy(),
+            config.parallel_sandboxes,
+            config.sandbox_memory_bytes,
+        );
+        Ok(Arc::new(Core {
+            journal: Journal::start(pool),
+            registry: catalog.registry(),
+            catalog,
+            key,
+            sandboxes,
+            config,
+            runs: Mutex::default(),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }))
+    }
+
+    /// The way to a run's task, made new: call it once per task.
+    pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.lock().insert(run.to_owned(), sender);
+        receiver
+    }
+
+    /// The run's task has ended.
+    pub fn unregister(&self, run: &str) {
+        self.lock().remove(run);
+    }
+
+    /// The way to a run's task, if it has one.
+    pub fn task_of(&self, run: &str) -> Option<mpsc::UnboundedSender<Command>> {
+        self.lock()
+            .get(run)
+            .filter(|sender| !sender.is_closed())
+            .cloned()
+    }
+
+    /// Refuses while the engine stops.
+    pub fn check_running(&self) -> Result<()> {
+        if self.stopping.is_cancelled() {
+            return Err(Error::Unavailable(
+                "the server is about to stop; it takes no new work".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, mpsc::UnboundedSender<Command>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
