@@ -65,7 +65,7 @@ pub fn TypeIcon(
     view! {
         <span class="chip-icon" data-category=hue(category) aria-hidden="true">
             {move || match own.get().filter(|svg| !svg.is_empty()) {
-                Some(svg) => view! { <span class="item-icon" inner_html=svg></span> }.into_any(),
+                Some(svg) => view! { <span class="type-svg" inner_html=svg></span> }.into_any(),
                 None => view! { <Icon name=name /> }.into_any(),
             }}
         </span>

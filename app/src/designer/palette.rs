@@ -132,7 +132,7 @@ fn Resources(workspace: Workspace, stage: Stage, search: RwSignal<String>, carri
             .into_iter()
             .map(|group| {
                 view! {
-                    <section class="palette-group">
+                    <section class="kit-group">
                         <h3>{group.title}</h3>
                         {group.entries.into_iter().map(|entry| view! { <EntryButton workspace stage entry carried /> }).collect_view()}
                     </section>
@@ -152,7 +152,7 @@ fn Components(workspace: Workspace, stage: Stage, search: RwSignal<String>, carr
             return view! { <p class="panel-none">{why}</p> }.into_any();
         }
         view! {
-            <section class="palette-group">
+            <section class="kit-group">
                 <p class="panel-hint">"Drop these on a server."</p>
                 {entries.into_iter().map(|entry| view! { <EntryButton workspace stage entry carried /> }).collect_view()}
             </section>
