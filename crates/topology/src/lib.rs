@@ -22,3 +22,6 @@ pub mod validate;
 pub mod passes;
 pub mod plan;
 pub mod workflow;
+
+#[cfg(test)]
+mod testing;

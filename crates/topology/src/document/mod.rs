@@ -176,11 +176,13 @@ impl Document {
         Some(node.to_json())
     }
 
-    /// The place of a dotted path, or of the deepest part of it that there is.
+    /// The place of a dotted path, or of the deepest part of it that there is. Nothing for an entry of
+    /// a section that is not there, such as a resource that a pass added.
     pub fn position(&self, path: &str) -> Option<Position> {
         let mut node = self.inner.tree.root.as_ref()?;
         let mut rest = path;
         let mut at = None;
+        let mut depth = 0;
         while !rest.is_empty() {
             // Names may hold dots: the longest key that fits is meant.
             let entry = node
@@ -192,11 +194,18 @@ impl Document {
             if let Some(entry) = entry {
                 rest = strip_segment(rest, &entry.key)?;
                 (at, node) = (Some(entry.key_span.start), &entry.value);
+                depth += 1;
                 continue;
             }
             let (index, after) = rest.split_once('.').unwrap_or((rest, ""));
-            let Some(item) = index.parse::<usize>().ok().and_then(|index| node.items()?.get(index)) else { break };
+            let Some(item) = index.parse::<usize>().ok().and_then(|index| node.items()?.get(index)) else {
+                if depth == 1 {
+                    return None;
+                }
+                break;
+            };
             (at, node, rest) = (Some(item.value.span.start), &item.value, after);
+            depth += 1;
         }
         at.map(|at| self.inner.lines.position(&self.inner.text, at))
     }

@@ -45,7 +45,13 @@ const PASSES: [Pass; 8] =
 
 /// All passes, then the order: every spec's `requires` is filled.
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
-    let diagnostics = PASSES.iter().flat_map(|pass| pass(model, context)).collect();
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
+        // Two passes may miss the same thing.
+        if !diagnostics.contains(&one) {
+            diagnostics.push(one);
+        }
+    }
     model.fill_requires();
     diagnostics
 }

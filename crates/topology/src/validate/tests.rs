@@ -1,1 +1,166 @@
+use super::*;
+use crate::testing::{DEMO, cloud, resources, told, types};
 
+#[track_caller]
+fn problems(text: &str) -> String {
+    told(&validate(&Document::parse(text), &types(), &cloud()))
+}
+
+#[test]
+fn a_sound_template_has_no_problems() {
+    assert_eq!(problems(DEMO), "");
+}
+
+#[test]
+fn structure() {
+    insta::assert_snapshot!(problems("resource:\n  a: {type: x}\n"), @r"
+    1:1 Error unknown-key resource: `resource` is no key of a template; did you mean `resources`?
+    1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`
+    ");
+    insta::assert_snapshot!(problems("heat_template_version: 2021-04-17\nresources: [a]\n"), @r"
+    1:24 Error version-unknown heat_template_version: `2021-04-17` is no version of HOT; there are `2013-05-23`, `2014-10-16`, `2015-04-30`, `2015-10-15`, `2016-04-08`, `2016-10-14`, `newton`, `2017-02-24`, `ocata`, `2017-09-01`, `pike`, `2018-03-02`, `queens`, `2018-08-31`, `rocky`, `2021-04-16` and `wallaby`
+    2:12 Error wrong-shape resources: a map from names to resources belongs here, not a list
+    ");
+    insta::assert_snapshot!(problems("heat_template_version: \"2013-05-23\"\nresources:\n  <b>x</b>: {type: OS::Neutron::Net, propertys: {}}\n  n: {}\n"), @r"
+    3:3 Error bad-name resources.<b>x</b>: `<b>x</b>` cannot name a resource: use letters, digits, `_`, `-` and `.`
+    3:38 Error unknown-key resources.<b>x</b>.propertys: `propertys` is no key of a resource; did you mean `properties`?
+    4:3 Error resource-type-missing resources.n: a resource needs a `type`, such as `OS::Nova::Server`
+    ");
+    insta::assert_snapshot!(problems("heat_template_version: wallaby\nparameters:\n  p: {type: sting, constraints: [{lenght: {min: 1}}, {allowed_pattern: '('}]}\n"), @r"
+    3:13 Error parameter-type-unknown parameters.p: `sting` is no type of parameter; there are `string`, `number`, `json`, `comma_delimited_list` and `boolean`; did you mean `string`?
+    3:35 Error constraint-invalid parameters.p.constraints.0: `lenght` is no constraint; did you mean `length`?
+    3:55 Error constraint-invalid parameters.p.constraints.1: `(` is no pattern that we can read: found open group without closing ')'
+    ");
+    insta::assert_snapshot!(problems("heat_template_version: wallaby\nresources:\n  a:\n    type: OS::Neutron::Net\n    condition: x\n    metadata: {stackloom: {publik: true}}\n    properties: {name: {get_file: x}, tags: [{get_attr: x}]}\n"), @r"
+    5:5 Error section-unsupported resources.a.condition: `condition` is not supported yet
+    6:28 Error unknown-key resources.a.metadata.stackloom.publik: `publik` is no key of `metadata.stackloom`; did you mean `public`?
+    7:25 Error function-unsupported resources.a.properties.name: the function `get_file` is not supported yet
+    7:47 Error function-arguments resources.a.properties.tags.0: `get_attr` takes a list: a resource's name, an attribute, then keys and indices
+    ");
+    insta::assert_snapshot!(problems(""), @"1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`");
+    insta::assert_snapshot!(problems("just text"), @r"
+    1:1 Error wrong-shape : a map with `heat_template_version` and `resources` belongs here, not text
+    1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`
+    ");
+    insta::assert_snapshot!(problems("heat_template_version: wallaby\nresources:\n  a: {type: OS::Neutron::Net\n  b: 1\n"), @r"
+    3:7 Warning resource-type-not-deployable resources.a.type: `OS::Neutron::Net b` is kept as it is, but Stackloom cannot deploy it yet
+    4:4 Error yaml-syntax : this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
+    ");
+}
+
+#[test]
+fn types_and_properties() {
+    insta::assert_snapshot!(problems(&resources("
+  a: {type: OS::Nova::Sever}
+  b: {type: OS::Cinder::Volume}
+  c: {type: Stackloom::Catalog::ngnix}
+  d: {type: Nonsense}
+  e: {type: OS::Neutron::Subnet, properties: {nettwork: x, cidr: 10.0.0/24, ip_version: 5, enable_dhcp: maybe, dns_nameservers: {}}}
+  f: {type: OS::Neutron::SecurityGroup, properties: {rules: [{direction: in, port_range_min: 99999}, {ports: 1}]}}
+")), @r"
+    4:7 Error resource-type-unknown resources.a.type: there is no resource type `OS::Nova::Sever`; did you mean `OS::Nova::Server`?
+    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Cinder::Volume` is kept as it is, but Stackloom cannot deploy it yet
+    6:7 Error resource-type-unknown resources.c.type: there is no resource type `Stackloom::Catalog::ngnix`; did you mean `Stackloom::Catalog::nginx`?
+    7:7 Error resource-type-unknown resources.d.type: there is no resource type `Nonsense`
+    8:3 Error property-missing resources.e: `e` needs the property `network`: the network that it belongs to
+    8:47 Error unknown-property resources.e.properties.nettwork: `OS::Neutron::Subnet` has no property `nettwork`; did you mean `network`?
+    8:60 Error property-constraint resources.e.properties.cidr: `cidr`: `10.0.0/24` is not a range of addresses such as `10.0.0.0/24`
+    8:77 Error property-constraint resources.e.properties.ip_version: `ip_version`: `5` is not one of 4, 6
+    8:92 Error property-type resources.e.properties.enable_dhcp: `enable_dhcp`: it takes `true` or `false`, not `maybe`
+    8:112 Error property-type resources.e.properties.dns_nameservers: `dns_nameservers` takes a list, not a map
+    9:63 Error property-constraint resources.f.properties.rules.0.direction: `direction`: `in` is not one of ingress, egress
+    9:78 Error property-constraint resources.f.properties.rules.0.port_range_min: `port_range_min`: 99999 is out of range: it must be from 0 to 65535
+    9:103 Error unknown-property resources.f.properties.rules.1.ports: `rule` has no key `ports`
+    ");
+}
+
+#[test]
+fn references() {
+    insta::assert_snapshot!(problems(&resources("
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: nett}, cidr: {get_param: range}}}
+  web:
+    type: OS::Nova::Server
+    depends_on: [sub, gone]
+    properties: {flavor: m1.small, networks: [{network: {get_resource: sub}}]}
+outputs:
+  a: {value: {get_attr: [web, first_adress]}}
+  b: {value: {str_replace: {template: x, params: {x: {get_attr: [none, x]}}}}}
+")), @r"
+    5:49 Error unknown-resource resources.sub.properties.network: there is no resource `nett` in the template; did you mean `net`?
+    5:80 Error unknown-parameter resources.sub.properties.cidr: there is no parameter `range` in the template
+    8:23 Error unknown-resource resources.web.depends_on.1: there is no resource `gone` in the template
+    9:48 Error reference-type resources.web.properties.networks.0.network: `network` takes a resource of type `OS::Neutron::Net`; `sub` is of type `OS::Neutron::Subnet`
+    11:7 Warning unknown-attribute outputs.a.value: `web` of type `OS::Nova::Server` has no attribute `first_adress`; did you mean `first_address`?
+    12:51 Error unknown-resource outputs.b.value.str_replace.params.x: there is no resource `none` in the template
+    ");
+}
+
+#[test]
+fn circles() {
+    insta::assert_snapshot!(problems(&resources("
+  a: {type: OS::Neutron::Net, depends_on: b}
+  b: {type: OS::Neutron::Net, depends_on: c}
+  c: {type: OS::Neutron::Net, depends_on: a}
+  d: {type: OS::Neutron::Net, properties: {name: {get_attr: [d, name]}}}
+")), @r"
+    4:3 Error circular-reference resources.a: these resources wait for each other in a circle: `a` → `b` → `c` → `a`
+    7:3 Error circular-reference resources.d: `d` waits for itself
+    ");
+}
+
+#[test]
+fn the_cloud_and_servers() {
+    insta::assert_snapshot!(problems(&resources("
+  alone: {type: OS::Nova::Server, properties: {flavor: m1.smal, image: debian12}}
+  odd: {type: OS::Nova::Server, properties: {flavor: m1.small, networks: [{fixed_ip: 10.0.0.1}], key_name: mine}}
+  router: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: publik}}}
+")), @r"
+    4:3 Error server-without-network resources.alone: the server `alone` is attached to no network; connect it to one
+    4:48 Error unknown-flavor resources.alone.properties.flavor: the cloud has no flavor `m1.smal`; did you mean `m1.small`?
+    4:65 Error unknown-image resources.alone.properties.image: the cloud has no image `debian12`; did you mean `debian-12`?
+    5:75 Error server-without-network resources.odd.properties.networks.0: this entry of `odd` names no `network`, `port` or `subnet`
+    5:98 Error unknown-key-pair resources.odd.properties.key_name: the cloud has no key pair `mine`; it has none
+    6:76 Error unknown-external-network resources.router.properties.external_gateway_info.network: the cloud has no external network `publik`; did you mean `public`?
+    ");
+}
+
+#[test]
+fn software() {
+    insta::assert_snapshot!(problems(&resources("
+  net: {type: OS::Neutron::Net}
+  web: {type: OS::Nova::Server, properties: {flavor: m1.small, networks: [{network: {get_resource: net}}]}}
+  one: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}
+  two: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}, listen_port: 80}}
+  lost: {type: Stackloom::Catalog::nginx, properties: {listen_port: 99999}}
+  proxy: {type: Stackloom::Catalog::haproxy, properties: {host: {get_resource: net}}}
+  proxy2: {type: Stackloom::Catalog::haproxy, properties: {host: {get_resource: web}, listen_port: 81, backends: [{get_resource: web}]}}
+")), @r"
+    7:82 Error port-conflict resources.two.properties.listen_port: `two` and `one` both listen on port 80 of `web`; give one another `listen_port`
+    8:3 Error component-without-host resources.lost: `lost` runs on no server: drop it on one, or set its `host`
+    8:56 Error property-constraint resources.lost.properties.listen_port: `listen_port`: 99999 is out of range: it must be from 1 to 65535
+    9:3 Error connection-count resources.proxy: `proxy` must be connected to at least one that provides `http` (`backends`), and is connected to none
+    9:59 Error reference-type resources.proxy.properties.host: `host` takes a resource of type `OS::Nova::Server`; `net` is of type `OS::Neutron::Net`
+    10:115 Error reference-type resources.proxy2.properties.backends.0: `backends` takes software that provides `http`; `web` is of type `OS::Nova::Server`
+    ");
+}
+
+#[test]
+fn values_of_parameters_are_checked_but_hidden_ones_are_not_told() {
+    insta::assert_snapshot!(problems("heat_template_version: wallaby
+parameters:
+  flavor: {type: string, default: m1.huge}
+  secret: {type: string, hidden: true, default: hush}
+resources:
+  net: {type: OS::Neutron::Net}
+  web: {type: OS::Nova::Server, properties: {flavor: {get_param: flavor}, image: {get_param: secret}, networks: [{network: {get_resource: net}}]}}
+"), @"7:46 Error unknown-flavor resources.web.properties.flavor: the cloud has no flavor `m1.huge`; there are `m1.small`");
+}
+
+#[test]
+fn public_templates_that_heat_accepts_have_no_errors_of_ours() {
+    // Names of the cloud's things are not known off-line.
+    let text = resources("  web: {type: OS::Nova::Server, properties: {flavor: any, image: any}}\n");
+    let found = validate(&Document::parse(text), &Registry::openstack(), &CloudFacts::default());
+    assert!(found.iter().all(|one| !one.is_error()), "{found:?}");
+}
