@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::server::Server;
 use crate::shell::{self, cargo};
+use crate::world::World;
 use crate::{build, clouds, docker, http, needs, paths};
 
 /// Options of `bench`.
@@ -111,6 +112,7 @@ fn memory() -> Result<()> {
         address: format!("127.0.0.1:{}", http::free_port()?),
         clouds: clouds_file,
         data: dir.join("data"),
+        catalog: paths::root().join("catalog"),
         log: Some(dir.join("server.log")),
     };
     let _daemon = docker::ensure()?;
@@ -137,7 +139,36 @@ fn memory() -> Result<()> {
     Ok(())
 }
 
+/// In the lab, with a catalogue item that says lines at given rates, and the run's own page in a browser.
 fn log() -> Result<()> {
+    needs::ensure(&needs::for_testing())?;
+    let _daemon = docker::ensure()?;
+    build::site(build::Speed::Release, true)?;
+    let world = World::start(
+        &build::programs(build::Profile::Release)?,
+        &paths::root().join("xtask/bench/catalog"),
+    )?;
+    let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts"]));
+    world.stop()?;
+    measured?;
+    let file = paths::root().join("end2end/test-results/log-latency.txt");
+    let lines = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    for line in lines.lines() {
+        let [rate, _count, p50, p99] = line.split(' ').collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        figure(
+            &format!("log line to the browser, {rate}/s, p50"),
+            p50,
+            "ms",
+        );
+        figure(
+            &format!("log line to the browser, {rate}/s, p99"),
+            p99,
+            "ms",
+        );
+    }
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod run;
 mod server;
 mod shell;
 mod test;
+mod world;
 
 use clap::{Parser, Subcommand};
 

@@ -67,6 +67,7 @@ pub fn run(options: &Options) -> Result<()> {
         address: address.clone(),
         clouds: clouds_file,
         data,
+        catalog: paths::root().join("catalog"),
         log: None,
     };
     running.push(server.start(&programs.server)?);

@@ -17,6 +17,8 @@ pub struct Server {
     pub clouds: PathBuf,
     /// Its state.
     pub data: PathBuf,
+    /// Its catalogue.
+    pub catalog: PathBuf,
     /// A file for what it says; our own output where there is none.
     pub log: Option<PathBuf>,
 }
@@ -37,7 +39,7 @@ impl Server {
             .env("STACKLOOM_ADDR", &self.address)
             .env("STACKLOOM_CLOUDS", &self.clouds)
             .env("STACKLOOM_DATA", &self.data)
-            .env("STACKLOOM_CATALOG", paths::root().join("catalog"))
+            .env("STACKLOOM_CATALOG", &self.catalog)
             .env("STACKLOOM_SITE", paths::site());
         if let Some(log) = &self.log {
             children::write_output_to(&mut command, log)?;

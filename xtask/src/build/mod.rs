@@ -11,7 +11,7 @@ mod packed;
 mod wasm;
 
 pub use compiler::{DEBIAN_PACKAGES, has_rustup_target};
-pub use host::{Profile, programs};
+pub use host::{Profile, Programs, programs};
 pub use packed::is_older;
 pub use wasm::Speed;
 

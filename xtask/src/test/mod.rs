@@ -29,6 +29,9 @@ pub struct Options {
     /// Browser tests whose title matches this, and no others.
     #[arg(long, value_name = "PATTERN")]
     grep: Option<String>,
+    /// Browser tests with pages that were built for a look (`build --dev`), not as they are shipped.
+    #[arg(long)]
+    dev: bool,
 }
 
 /// One kind of check.
@@ -108,7 +111,7 @@ impl Stage {
                 counted::run(test, stop)
             }
             Stage::Web => build::site(build::Speed::Release, true).map(|()| Counts::default()),
-            Stage::E2e => end2end::run(options.grep.as_deref(), stop),
+            Stage::E2e => end2end::run(options, stop),
         }
     }
 }

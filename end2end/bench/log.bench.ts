@@ -1,0 +1,72 @@
+// How long a log line takes from the sandbox to the browser. A catalogue item says lines with their time in them; the
+// run's own page is open, and each line's arrival is noted the moment that the page's socket hands it over.
+import { writeFileSync } from 'node:fs';
+import { expect, test } from '@playwright/test';
+import { api, login } from '../support/app.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  net: {type: "OS::Neutron::Net"}
+  net_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.40.0.0/24}
+  server:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: net}}]
+  firehose:
+    type: Stackloom::Catalog::firehose
+    properties: {host: {get_resource: server}}
+`;
+
+declare global {
+  interface Window {
+    arrivals: Map<string, number[]>;
+  }
+}
+
+test('a log line on its way', async ({ page }) => {
+  await page.addInitScript(() => {
+    window.arrivals = new Map();
+    const line = /firehose (\d+) \d+ (\d+\.\d+)/g;
+    const Plain = window.WebSocket;
+    window.WebSocket = class extends Plain {
+      constructor(...args: ConstructorParameters<typeof WebSocket>) {
+        super(...args);
+        this.addEventListener('message', (message) => {
+          const now = performance.timeOrigin + performance.now();
+          for (const [, rate, sent] of String(message.data).matchAll(line)) {
+            const list = window.arrivals.get(rate!) ?? [];
+            list.push(now - Number(sent));
+            window.arrivals.set(rate!, list);
+          }
+        });
+      }
+    };
+  });
+  await login(page);
+  const started = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'firehose', template });
+  await page.goto(`/runs/${started.run}`);
+  await ended(started.run);
+  const arrivals = await page.evaluate(() => [...window.arrivals.entries()]);
+  const removal = await api<{ run: string }>(page, 'DELETE', `/deployments/${started.deployment}`);
+  await ended(removal.run);
+
+  const rows = arrivals.map(([rate, times]) => {
+    const sorted = times.toSorted((a, b) => a - b);
+    const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!.toFixed(1);
+    return `${rate} ${sorted.length} ${at(0.5)} ${at(0.99)}\n`;
+  });
+  expect(rows.length).toBe(3);
+  writeFileSync('test-results/log-latency.txt', rows.join(''));
+
+  async function ended(run: string): Promise<void> {
+    await expect
+      .poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state, { timeout: 8 * 60_000 })
+      .toMatch(/succeeded|failed|cancelled/);
+    expect((await api<{ state: string }>(page, 'GET', `/runs/${run}`)).state).toBe('succeeded');
+  }
+});

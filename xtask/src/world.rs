@@ -1,0 +1,131 @@
+//! A lab cloud and a server for a browser to work with: for the tests and for the benchmarks.
+//!
+//! Name, ports, addresses and folders differ from those of `cargo xtask run`, so both can be there at once. All state
+//! is thrown away before and after; logs stay, in `target/e2e`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::build::{self, Programs};
+use crate::children::Child;
+use crate::lab::Lab;
+use crate::server::Server;
+use crate::shell::{self, cmd};
+use crate::{clouds, http, paths};
+
+const LAB: &str = "127.0.0.1:9600";
+
+/// A cloud that nobody can reach, for the message about it: port 9 is the discard service, which nobody runs.
+const NOWHERE: &str = "clouds:\n  nowhere:\n    auth:\n      auth_url: http://127.0.0.1:9/identity/v3\n    region_name: nowhere\n";
+
+/// Both, running.
+pub struct World {
+    lab: Lab,
+    lab_program: PathBuf,
+    server_address: String,
+    /// The server last: it is stopped first.
+    running: Vec<Child>,
+}
+
+impl World {
+    /// Starts them from nothing, with the items of `catalog`.
+    pub fn start(programs: &Programs, catalog: &Path) -> Result<World> {
+        install_playwright()?;
+        let dir = dir();
+        let lab = Lab {
+            name: "e2e",
+            listen: LAB.into(),
+            public_cidr: "172.31.0.0/24",
+            state: dir.join("lab"),
+        };
+        lab.reset(&programs.lab)?;
+        if dir.is_dir() {
+            std::fs::remove_dir_all(&dir)
+                .with_context(|| format!("cannot empty {}", dir.display()))?;
+        }
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let more = dir.join("more.yaml");
+        std::fs::write(&more, NOWHERE)?;
+        let clouds_file = dir.join("clouds.yaml");
+        std::fs::write(&clouds_file, clouds::text(Some(LAB), Some(&more))?)?;
+
+        let mut running = vec![lab.start(&programs.lab, Some(&dir.join("lab.log")))?];
+        let server = Server {
+            address: format!("127.0.0.1:{}", http::free_port()?),
+            clouds: clouds_file,
+            data: dir.join("data"),
+            catalog: catalog.to_owned(),
+            log: Some(dir.join("server.log")),
+        };
+        running.push(server.start(&programs.server)?);
+        Ok(World {
+            lab,
+            lab_program: programs.lab.clone(),
+            server_address: server.address,
+            running,
+        })
+    }
+
+    /// A Playwright command that knows where they are.
+    pub fn playwright(&self, args: &[&str]) -> Command {
+        let mut command = cmd("npx", ["playwright", "test"]);
+        command
+            .args(args)
+            .current_dir(end2end())
+            .env("STACKLOOM_URL", format!("http://{}", self.server_address))
+            .env("STACKLOOM_LAB", format!("http://{LAB}"));
+        command
+    }
+
+    /// Stops them and takes away what they made.
+    pub fn stop(mut self) -> Result<()> {
+        while let Some(child) = self.running.pop() {
+            drop(child);
+        }
+        self.lab.reset(&self.lab_program)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        while let Some(child) = self.running.pop() {
+            drop(child);
+        }
+    }
+}
+
+/// Where state and logs are.
+pub fn dir() -> PathBuf {
+    paths::target().join("e2e")
+}
+
+/// Playwright without a browser of its own: Debian's Chromium is used.
+fn install_playwright() -> Result<()> {
+    let dir = end2end();
+    let done = dir.join("node_modules/.installed");
+    if build::is_older(&done, &dir.join("package.json")) {
+        let args = [
+            "install",
+            "--no-package-lock",
+            "--no-audit",
+            "--no-fund",
+            "--silent",
+        ];
+        shell::run(
+            cmd("npm", args)
+                .current_dir(&dir)
+                .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
+        )?;
+        std::fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
+    }
+    if !Path::new("/usr/bin/chromium").exists() {
+        bail!("there is no /usr/bin/chromium; `apt-get install chromium` brings it");
+    }
+    Ok(())
+}
+
+fn end2end() -> PathBuf {
+    paths::root().join("end2end")
+}
