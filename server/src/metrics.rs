@@ -20,8 +20,11 @@ use axum::{
 /// What was counted since the start.
 #[derive(Clone, Default)]
 pub struct Metrics {
-    requests: Arc<Mutex<BTreeMap<(String, String, u16), Requests>>>,
+    requests: Arc<Mutex<BTreeMap<Labels, Requests>>>,
 }
+
+/// Method, route, status.
+type Labels = (String, String, u16);
 
 #[derive(Clone, Copy, Default)]
 struct Requests {

@@ -81,6 +81,15 @@ impl Modify for Common {
                     .description("What went wrong, where, and what to do next.")
                     .content("application/problem+json", problem)
                     .build();
+                for (status, response) in &mut operation.responses.responses {
+                    if let RefOr::T(response) = response
+                        && response.description.is_empty()
+                        && let Ok(status) = status.parse::<StatusCode>()
+                    {
+                        response.description =
+                            status.canonical_reason().unwrap_or_default().to_owned();
+                    }
+                }
                 operation
                     .responses
                     .responses
