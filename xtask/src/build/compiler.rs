@@ -51,7 +51,8 @@ impl Compiler {
             command.env_remove("RUSTUP_TOOLCHAIN");
             command.env(
                 "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
-                format!("--sysroot={}", sysroot.display()),
+                // An environment variable replaces the flags of .cargo/config.toml, so they are said again.
+                format!("--cfg=erase_components --sysroot={}", sysroot.display()),
             );
         }
     }
