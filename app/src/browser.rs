@@ -5,7 +5,11 @@ use web_sys::{Document, HtmlElement, Storage, Window};
 
 /// The window; `None` on the server.
 pub fn window() -> Option<Window> {
-    if cfg!(target_arch = "wasm32") { web_sys::window() } else { None }
+    if cfg!(target_arch = "wasm32") {
+        web_sys::window()
+    } else {
+        None
+    }
 }
 
 /// The document; `None` on the server.
@@ -39,7 +43,11 @@ pub fn forget(key: &str) {
 
 /// Milliseconds since 1970; 0 on the server.
 pub fn now_ms() -> f64 {
-    if cfg!(target_arch = "wasm32") { js_sys::Date::now() } else { 0.0 }
+    if cfg!(target_arch = "wasm32") {
+        js_sys::Date::now()
+    } else {
+        0.0
+    }
 }
 
 /// Put text on the clipboard; false where the browser refuses.
@@ -50,7 +58,9 @@ pub async fn copy(text: &str) -> bool {
     if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
         return false;
     }
-    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
+    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text))
+        .await
+        .is_ok()
 }
 
 /// Hand the person a file.
@@ -75,7 +85,9 @@ fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
 /// The text of the file that a person picked in an `<input type=file>`.
 pub async fn picked_text(input: &web_sys::HtmlInputElement) -> Option<(String, String)> {
     let file = input.files()?.get(0)?;
-    let text = wasm_bindgen_futures::JsFuture::from(file.text()).await.ok()?;
+    let text = wasm_bindgen_futures::JsFuture::from(file.text())
+        .await
+        .ok()?;
     Some((file.name(), text.as_string()?))
 }
 
@@ -88,8 +100,14 @@ pub fn go(address: &str) {
 
 /// Path and query of this page.
 pub fn here() -> String {
-    let Some(location) = window().map(|window| window.location()) else { return String::from("/") };
-    format!("{}{}", location.pathname().unwrap_or_default(), location.search().unwrap_or_default())
+    let Some(location) = window().map(|window| window.location()) else {
+        return String::from("/");
+    };
+    format!(
+        "{}{}",
+        location.pathname().unwrap_or_default(),
+        location.search().unwrap_or_default()
+    )
 }
 
 /// `text` as one part of an address.
@@ -122,12 +140,21 @@ pub fn on_next_frame(callback: impl FnOnce() + 'static) {
 pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     if let Some(window) = window() {
         let callback = Closure::once_into_js(callback);
-        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), milliseconds);
+        let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(
+            callback.unchecked_ref(),
+            milliseconds,
+        );
     }
 }
 
 /// Whether an event comes from a place where a person types, so that single keys are text.
 pub fn is_typing(event: &web_sys::Event) -> bool {
-    let Some(element) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) else { return false };
-    matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT") || element.is_content_editable()
+    let Some(element) = event
+        .target()
+        .and_then(|target| target.dyn_into::<HtmlElement>().ok())
+    else {
+        return false;
+    };
+    matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+        || element.is_content_editable()
 }

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 
 use api::{
-    CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary, DesignVersion, Event,
-    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, ValidateRequest, ValidateResponse,
+    CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary,
+    DesignVersion, Event, LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started,
+    ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -68,7 +69,12 @@ pub async fn design_create(request: &DesignRequest) -> Answer<Design> {
 
 /// `PUT /designs/{id}`.
 pub async fn design_save(id: &str, request: &DesignRequest) -> Answer<Design> {
-    send("PUT", &format!("/designs/{}", browser::encode(id)), Some(request)).await
+    send(
+        "PUT",
+        &format!("/designs/{}", browser::encode(id)),
+        Some(request),
+    )
+    .await
 }
 
 /// `DELETE /designs/{id}`.
@@ -108,7 +114,12 @@ pub async fn deploy(request: &DeployRequest) -> Answer<Started> {
 
 /// `PUT /deployments/{id}`.
 pub async fn deployment_update(id: &str, request: &DeployRequest) -> Answer<Started> {
-    send("PUT", &format!("/deployments/{}", browser::encode(id)), Some(request)).await
+    send(
+        "PUT",
+        &format!("/deployments/{}", browser::encode(id)),
+        Some(request),
+    )
+    .await
 }
 
 /// How an undeploy treats what it cannot remove.
@@ -122,13 +133,26 @@ pub enum Force {
 
 /// `DELETE /deployments/{id}`.
 pub async fn undeploy(id: &str, force: Force) -> Answer<Started> {
-    let query = if force == Force::Yes { "?force=true" } else { "" };
-    send("DELETE", &format!("/deployments/{}{query}", browser::encode(id)), None::<&()>).await
+    let query = if force == Force::Yes {
+        "?force=true"
+    } else {
+        ""
+    };
+    send(
+        "DELETE",
+        &format!("/deployments/{}{query}", browser::encode(id)),
+        None::<&()>,
+    )
+    .await
 }
 
 /// `GET /deployments/{id}/runs`.
 pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
-    get(&format!("/deployments/{}/runs", browser::encode(deployment))).await
+    get(&format!(
+        "/deployments/{}/runs",
+        browser::encode(deployment)
+    ))
+    .await
 }
 
 /// `GET /runs/{id}`.
@@ -148,7 +172,11 @@ pub async fn run_resume(id: &str) -> Answer<()> {
 
 /// `GET /runs/{id}/events`.
 pub async fn events(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
-    get(&format!("/runs/{}/events?after={after}&limit={limit}", browser::encode(run))).await
+    get(&format!(
+        "/runs/{}/events?after={after}&limit={limit}",
+        browser::encode(run)
+    ))
+    .await
 }
 
 /// `GET /catalog`.
@@ -172,16 +200,25 @@ pub type Parameters = BTreeMap<String, Value>;
 async fn get<T: DeserializeOwned>(path: &str) -> Answer<T> {
     match send("GET", path, None::<&()>).await {
         Err(problem) if problem.status == 401 => {
-            browser::go(&format!("/login?next={}", browser::encode(&browser::here())));
+            browser::go(&format!(
+                "/login?next={}",
+                browser::encode(&browser::here())
+            ));
             Err(problem)
         }
         answer => answer,
     }
 }
 
-async fn send<B: Serialize, T: DeserializeOwned>(method: &str, path: &str, body: Option<&B>) -> Answer<T> {
+async fn send<B: Serialize, T: DeserializeOwned>(
+    method: &str,
+    path: &str,
+    body: Option<&B>,
+) -> Answer<T> {
     let body = match body {
-        Some(body) => Some(serde_json::to_string(body).map_err(|error| unreadable(path, &error.to_string()))?),
+        Some(body) => Some(
+            serde_json::to_string(body).map_err(|error| unreadable(path, &error.to_string()))?,
+        ),
         None => None,
     };
     let text = call(method, path, body).await?;
@@ -195,7 +232,9 @@ async fn done(method: &str, path: &str) -> Answer<()> {
 
 /// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small.
 async fn call(method: &str, path: &str, body: Option<String>) -> Answer<String> {
-    let Some(window) = browser::window() else { return Err(offline()) };
+    let Some(window) = browser::window() else {
+        return Err(offline());
+    };
     let request = RequestInit::new();
     request.set_method(method);
     let headers = Headers::new().map_err(|_| offline())?;
@@ -206,15 +245,24 @@ async fn call(method: &str, path: &str, body: Option<String>) -> Answer<String> 
     }
     request.set_headers(headers.as_ref());
 
-    let answer = JsFuture::from(window.fetch_with_str_and_init(&format!("/api/v1{path}"), &request))
-        .await
-        .map_err(|_| offline())?;
+    let answer =
+        JsFuture::from(window.fetch_with_str_and_init(&format!("/api/v1{path}"), &request))
+            .await
+            .map_err(|_| offline())?;
     let response: Response = answer.dyn_into().map_err(|_| offline())?;
     let text = match response.text() {
-        Ok(text) => JsFuture::from(text).await.map_err(|_| offline())?.as_string().unwrap_or_default(),
+        Ok(text) => JsFuture::from(text)
+            .await
+            .map_err(|_| offline())?
+            .as_string()
+            .unwrap_or_default(),
         Err(_) => return Err(offline()),
     };
-    if response.ok() { Ok(text) } else { Err(refused(response.status(), &text)) }
+    if response.ok() {
+        Ok(text)
+    } else {
+        Err(refused(response.status(), &text))
+    }
 }
 
 fn refused(status: u16, text: &str) -> Problem {
@@ -224,7 +272,9 @@ fn refused(status: u16, text: &str) -> Problem {
         status,
         code: String::from("unexpected-answer"),
         detail: text.chars().take(300).collect(),
-        hint: Some(String::from("Try again; if it stays, the server's log says more.")),
+        hint: Some(String::from(
+            "Try again; if it stays, the server's log says more.",
+        )),
         ..Problem::default()
     })
 }
@@ -235,7 +285,9 @@ fn offline() -> Problem {
         title: String::from("No connection to the server"),
         code: String::from(OFFLINE),
         detail: String::from("The request got no answer."),
-        hint: Some(String::from("Check that the server runs and that you are online, then try again.")),
+        hint: Some(String::from(
+            "Check that the server runs and that you are online, then try again.",
+        )),
         ..Problem::default()
     }
 }
@@ -246,7 +298,9 @@ fn unreadable(path: &str, why: &str) -> Problem {
         title: String::from("The answer makes no sense"),
         code: String::from("unreadable-answer"),
         detail: format!("`{path}`: {why}"),
-        hint: Some(String::from("This page may be older than the server: reload it.")),
+        hint: Some(String::from(
+            "This page may be older than the server: reload it.",
+        )),
         ..Problem::default()
     }
 }

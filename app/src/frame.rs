@@ -32,12 +32,18 @@ pub struct Crumb {
 impl Crumb {
     /// A step that leads somewhere.
     pub fn link(text: impl Into<String>, href: impl Into<String>) -> Crumb {
-        Crumb { text: text.into(), href: Some(href.into()) }
+        Crumb {
+            text: text.into(),
+            href: Some(href.into()),
+        }
     }
 
     /// Where we are.
     pub fn here(text: impl Into<String>) -> Crumb {
-        Crumb { text: text.into(), href: None }
+        Crumb {
+            text: text.into(),
+            href: None,
+        }
     }
 }
 
@@ -64,7 +70,9 @@ impl Frame {
 
     /// What stands at the right of the top bar while this page is open.
     pub fn actions(self, view: impl Into<ViewFn>) {
-        let Some(id) = self.next.try_get_value() else { return };
+        let Some(id) = self.next.try_get_value() else {
+            return;
+        };
         self.next.set_value(id + 1);
         let view = view.into();
         Effect::new(move |_| {
@@ -90,8 +98,11 @@ const PLACES: [(&str, &str, &str, &str); 3] = [
 /// The frame, with the page of the address in it.
 #[component]
 pub fn Shell() -> impl IntoView {
-    let frame =
-        Frame { crumbs: RwSignal::new(Vec::new()), actions: RwSignal::new(None), next: StoredValue::new(0) };
+    let frame = Frame {
+        crumbs: RwSignal::new(Vec::new()),
+        actions: RwSignal::new(None),
+        next: StoredValue::new(0),
+    };
     provide_context(frame);
     let session = use_session();
     Effect::new(move |_| session.ensure());
@@ -107,7 +118,9 @@ pub fn Shell() -> impl IntoView {
                 })
                 .keys(keys)
             })
-            .chain([Command::new("Session", "log-out", "Log out", move || session.log_out())])
+            .chain([Command::new("Session", "log-out", "Log out", move || {
+                session.log_out()
+            })])
             .collect(),
     );
 
@@ -129,11 +142,13 @@ fn TopBar(frame: Frame) -> impl IntoView {
     let palette = use_palette();
     let project = move || {
         session.me.with(|me| {
-            me.as_ref().map(|me| view! {
-                <span class="topbar-project" title="Project and cloud">
-                    {me.project.clone()}
-                    <span class="quiet">{format!(" / {}", me.cloud)}</span>
-                </span>
+            me.as_ref().map(|me| {
+                view! {
+                    <span class="topbar-project" title="Project and cloud">
+                        {me.project.clone()}
+                        <span class="quiet">{format!(" / {}", me.cloud)}</span>
+                    </span>
+                }
             })
         })
     };
@@ -169,15 +184,19 @@ fn PersonMenu() -> impl IntoView {
     let session = use_session();
     let initial = move || {
         session.me.with(|me| {
-            me.as_ref().and_then(|me| me.user.chars().next()).map(|letter| letter.to_uppercase().to_string())
+            me.as_ref()
+                .and_then(|me| me.user.chars().next())
+                .map(|letter| letter.to_uppercase().to_string())
         })
     };
     let who = move || {
         session.me.with(|me| {
-            me.as_ref().map(|me| view! {
-                <p><strong>{me.user.clone()}</strong></p>
-                <p class="meta">{format!("{} / {}", me.project, me.cloud)}</p>
-                <p class="meta">{me.roles.join(", ")}</p>
+            me.as_ref().map(|me| {
+                view! {
+                    <p><strong>{me.user.clone()}</strong></p>
+                    <p class="meta">{format!("{} / {}", me.project, me.cloud)}</p>
+                    <p class="meta">{me.roles.join(", ")}</p>
+                }
             })
         })
     };

@@ -35,8 +35,9 @@ use crate::{
     designer::DesignPage,
     frame::Shell,
     pages::{
-        catalog::CatalogPage, catalog_item::CatalogItemPage, deployment::DeploymentPage, deployments::DeploymentsPage,
-        designs::DesignsPage, login::LoginPage, not_found::NotFoundPage, plan::PlanPage,
+        catalog::CatalogPage, catalog_item::CatalogItemPage, deployment::DeploymentPage,
+        deployments::DeploymentsPage, designs::DesignsPage, login::LoginPage,
+        not_found::NotFoundPage, plan::PlanPage,
     },
     run::RunPage,
 };
@@ -75,12 +76,20 @@ pub fn App() -> impl IntoView {
 }
 
 fn page_title(page: &str) -> String {
-    if page == "Stackloom" { page.to_owned() } else { format!("{page} · Stackloom") }
+    if page == "Stackloom" {
+        page.to_owned()
+    } else {
+        format!("{page} · Stackloom")
+    }
 }
 
 /// The theme that a person chose, before the first paint; without a choice the system's holds.
 #[cfg(feature = "ssr")]
 const THEME_SCRIPT: &str = r#"try{var t=localStorage.getItem("stackloom.theme");if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}"#;
+
+/// The mark as a picture in the tab; inline, so that it needs no file of its own.
+#[cfg(feature = "ssr")]
+const TAB_ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%236e6ade' d='M12 2.5 21 7l-9 4.5L3 7z'/%3E%3Cpath fill='none' stroke='%236e6ade' stroke-width='2' stroke-linecap='round' stroke-linejoin='round' d='m3 12 9 4.5 9-4.5M3 17l9 4.5 9-4.5'/%3E%3C/svg%3E";
 
 /// The document around the app; server side only.
 #[cfg(feature = "ssr")]
@@ -92,7 +101,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
-                <link rel="icon" href="/pkg/favicon.svg" type="image/svg+xml" />
+                <link rel="icon" href=TAB_ICON />
                 <link rel="preload" href="/pkg/fonts/inter.woff2" r#as="font" r#type="font/woff2" crossorigin="anonymous" />
                 <link rel="stylesheet" href="/pkg/stackloom.css" />
                 <script nonce=leptos::nonce::use_nonce()>{THEME_SCRIPT}</script>

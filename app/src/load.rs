@@ -32,7 +32,7 @@ impl<T: Send + Sync + 'static> Clone for Load<T> {
 
 impl<T: Send + Sync + 'static> Copy for Load<T> {}
 
-impl<T: Clone + Send + Sync + 'static> Load<T> {
+impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
     /// Calls `fetch` after mount and whenever a signal changes that it reads before its first await.
     /// An answer that comes after a newer question is dropped. While the same thing is fetched again
     /// ([`Load::reload`]) the old value stays.
@@ -55,10 +55,7 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
             leptos::task::spawn_local(async move {
                 let answer = question.await;
                 if asked.try_get_value() == Some(number) {
-                    value.try_set(match answer {
-                        Ok(it) => Loaded::Ready(it),
-                        Err(problem) => Loaded::Failed(problem),
-                    });
+                    answered(value, answer);
                 }
             });
             want
@@ -88,7 +85,13 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
 
     /// Look at it without a copy; tracks.
     pub fn with<R>(self, look: impl FnOnce(Option<&T>) -> R) -> R {
-        self.value.with(|value| look(if let Loaded::Ready(value) = value { Some(value) } else { None }))
+        self.value.with(|value| {
+            look(if let Loaded::Ready(value) = value {
+                Some(value)
+            } else {
+                None
+            })
+        })
     }
 
     /// Put a newer value in that came by another way, such as the answer of a save.
@@ -107,9 +110,25 @@ impl<T: Clone + Send + Sync + 'static> Load<T> {
             Loaded::Loading => skeleton(),
             Loaded::Ready(value) => ready(value).into_any(),
             Loaded::Failed(problem) => {
-                view! { <ProblemCard problem retry=Callback::new(move |()| self.reload()) /> }.into_any()
+                view! { <ProblemCard problem retry=Callback::new(move |()| self.reload()) /> }
+                    .into_any()
             }
         })
         .into_any()
+    }
+}
+
+/// What is shown changes only when it is another thing: a page that asks every few seconds does not flicker, and
+/// a moment without connection does not take away what was there.
+fn answered<T: PartialEq + Send + Sync + 'static>(value: RwSignal<Loaded<T>>, answer: Answer<T>) {
+    let next = match answer {
+        Ok(it) => Loaded::Ready(it),
+        Err(problem) => Loaded::Failed(problem),
+    };
+    let keep = value.try_with_untracked(|now| {
+        *now == next || matches!((now, &next), (Loaded::Ready(_), Loaded::Failed(_)))
+    });
+    if keep == Some(false) {
+        value.try_set(next);
     }
 }

@@ -50,14 +50,22 @@ pub fn parse(text: &str) -> Vec<Block> {
         if trimmed.is_empty() {
             continue;
         }
-        if let Some(fence) = ["```", "~~~"].into_iter().find(|fence| trimmed.starts_with(fence)) {
-            let code: Vec<&str> = lines.by_ref().take_while(|line| !line.trim().starts_with(fence)).collect();
+        if let Some(fence) = ["```", "~~~"]
+            .into_iter()
+            .find(|fence| trimmed.starts_with(fence))
+        {
+            let code: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| !line.trim().starts_with(fence))
+                .collect();
             blocks.push(Block::Code(code.join("\n")));
         } else if let Some((level, title)) = heading(trimmed) {
             blocks.push(Block::Heading(level, spans(title)));
         } else if let Some((ordered, first)) = item(trimmed) {
             let mut items = vec![first.to_owned()];
-            while let Some(next) = lines.next_if(|line| !line.trim().is_empty() && heading(line.trim()).is_none()) {
+            while let Some(next) =
+                lines.next_if(|line| !line.trim().is_empty() && heading(line.trim()).is_none())
+            {
                 match item(next.trim()) {
                     Some((_, text)) => items.push(text.to_owned()),
                     // A line that goes on with the item before.
@@ -69,11 +77,17 @@ pub fn parse(text: &str) -> Vec<Block> {
                     }
                 }
             }
-            blocks.push(Block::List { ordered, items: items.iter().map(|item| spans(item)).collect() });
+            blocks.push(Block::List {
+                ordered,
+                items: items.iter().map(|item| spans(item)).collect(),
+            });
         } else if trimmed.starts_with('|') {
             let mut rows = vec![cells(trimmed)];
             while let Some(next) = lines.next_if(|line| line.trim().starts_with('|')) {
-                let is_rule = next.trim().chars().all(|letter| matches!(letter, '|' | '-' | ':' | ' '));
+                let is_rule = next
+                    .trim()
+                    .chars()
+                    .all(|letter| matches!(letter, '|' | '-' | ':' | ' '));
                 if !is_rule {
                     rows.push(cells(next.trim()));
                 }
@@ -83,7 +97,11 @@ pub fn parse(text: &str) -> Vec<Block> {
             let mut paragraph = trimmed.to_owned();
             while let Some(next) = lines.next_if(|line| {
                 let line = line.trim();
-                !line.is_empty() && heading(line).is_none() && item(line).is_none() && !line.starts_with("```") && !line.starts_with('|')
+                !line.is_empty()
+                    && heading(line).is_none()
+                    && item(line).is_none()
+                    && !line.starts_with("```")
+                    && !line.starts_with('|')
             }) {
                 paragraph.push(' ');
                 paragraph.push_str(next.trim());
@@ -97,19 +115,28 @@ pub fn parse(text: &str) -> Vec<Block> {
 fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let title = line.get(level..)?;
-    ((1..=6).contains(&level) && title.starts_with(' ')).then(|| (level, title.trim().trim_end_matches('#').trim()))
+    ((1..=6).contains(&level) && title.starts_with(' '))
+        .then(|| (level, title.trim().trim_end_matches('#').trim()))
 }
 
 fn item(line: &str) -> Option<(bool, &str)> {
-    if let Some(text) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).or_else(|| line.strip_prefix("+ ")) {
+    if let Some(text) = line
+        .strip_prefix("- ")
+        .or_else(|| line.strip_prefix("* "))
+        .or_else(|| line.strip_prefix("+ "))
+    {
         return Some((false, text.trim()));
     }
     let (number, text) = line.split_once(". ")?;
-    (!number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| (true, text.trim()))
+    (!number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| (true, text.trim()))
 }
 
 fn cells(line: &str) -> Vec<Vec<Span>> {
-    line.trim_matches('|').split('|').map(|cell| spans(cell.trim())).collect()
+    line.trim_matches('|')
+        .split('|')
+        .map(|cell| spans(cell.trim()))
+        .collect()
 }
 
 fn spans(text: &str) -> Vec<Span> {
@@ -127,7 +154,11 @@ fn spans(text: &str) -> Vec<Span> {
             plain.push(letter);
             rest = &rest[letter.len_utf8()..];
             // Within a word `_` and `*` are letters like others.
-            while let Some(next) = rest.chars().next().filter(|next| letter.is_alphanumeric() && *next == '_') {
+            while let Some(next) = rest
+                .chars()
+                .next()
+                .filter(|next| letter.is_alphanumeric() && *next == '_')
+            {
                 plain.push(next);
                 rest = &rest[1..];
             }
@@ -143,7 +174,8 @@ fn spans(text: &str) -> Vec<Span> {
 fn special(text: &str) -> Option<(Span, &str)> {
     let between = |mark: &str| {
         let (inside, after) = text.strip_prefix(mark)?.split_once(mark)?;
-        (!inside.is_empty() && !inside.starts_with(' ') && !inside.ends_with(' ')).then(|| (inside.to_owned(), after))
+        (!inside.is_empty() && !inside.starts_with(' ') && !inside.ends_with(' '))
+            .then(|| (inside.to_owned(), after))
     };
     if let Some((inside, after)) = between("`") {
         return Some((Span::Code(inside), after));
@@ -158,7 +190,8 @@ fn special(text: &str) -> Option<(Span, &str)> {
     let (address, after) = rest.split_once(')')?;
     // Only these lead somewhere; others, `javascript:` for one, stay text.
     let leads = address.starts_with("https://") || address.starts_with("http://");
-    (leads && !title.contains('[')).then(|| (Span::Link(title.to_owned(), address.to_owned()), after))
+    (leads && !title.contains('['))
+        .then(|| (Span::Link(title.to_owned(), address.to_owned()), after))
 }
 
 /// Markdown, shown.
@@ -180,8 +213,15 @@ fn block_view(block: Block) -> AnyView {
         Block::Paragraph(spans) => view! { <p>{spans_view(spans)}</p> }.into_any(),
         Block::Code(code) => view! { <pre><code>{code}</code></pre> }.into_any(),
         Block::List { ordered, items } => {
-            let items = items.into_iter().map(|item| view! { <li>{spans_view(item)}</li> }).collect_view();
-            if ordered { view! { <ol>{items}</ol> }.into_any() } else { view! { <ul>{items}</ul> }.into_any() }
+            let items = items
+                .into_iter()
+                .map(|item| view! { <li>{spans_view(item)}</li> })
+                .collect_view();
+            if ordered {
+                view! { <ol>{items}</ol> }.into_any()
+            } else {
+                view! { <ul>{items}</ul> }.into_any()
+            }
         }
         Block::Table(rows) => {
             let mut rows = rows.into_iter();
@@ -227,13 +267,22 @@ mod tests {
 
     #[test]
     fn blocks_are_told_apart() {
-        let blocks = parse("# nginx\n\nA web\nserver.\n\n- one\n- two\n  more\n1. first\n\n```yaml\na: 1\n```\n");
+        let blocks = parse(
+            "# nginx\n\nA web\nserver.\n\n- one\n- two\n  more\n1. first\n\n```yaml\na: 1\n```\n",
+        );
         assert_eq!(
             blocks,
             [
                 Block::Heading(1, vec![text("nginx")]),
                 Block::Paragraph(vec![text("A web server.")]),
-                Block::List { ordered: false, items: vec![vec![text("one")], vec![text("two more")], vec![text("first")]] },
+                Block::List {
+                    ordered: false,
+                    items: vec![
+                        vec![text("one")],
+                        vec![text("two more")],
+                        vec![text("first")]
+                    ]
+                },
                 Block::Code(String::from("a: 1")),
             ]
         );
@@ -243,7 +292,13 @@ mod tests {
     fn tables_have_cells() {
         let blocks = parse("| name | what |\n| --- | :-: |\n| `a` | b |");
         let row = |one: Span, other: Span| vec![vec![one], vec![other]];
-        assert_eq!(blocks, [Block::Table(vec![row(text("name"), text("what")), row(Span::Code("a".into()), text("b"))])]);
+        assert_eq!(
+            blocks,
+            [Block::Table(vec![
+                row(text("name"), text("what")),
+                row(Span::Code("a".into()), text("b"))
+            ])]
+        );
     }
 
     #[test]
@@ -260,14 +315,23 @@ mod tests {
                 text("."),
             ]
         );
-        assert_eq!(spans("listen_port and page_text"), [text("listen_port and page_text")]);
+        assert_eq!(
+            spans("listen_port and page_text"),
+            [text("listen_port and page_text")]
+        );
         assert_eq!(spans("2 * 3 * 4"), [text("2 * 3 * 4")]);
     }
 
     #[test]
     fn markup_and_dangerous_addresses_stay_text() {
-        assert_eq!(spans("<img src=x onerror=y>"), [text("<img src=x onerror=y>")]);
-        assert_eq!(spans("[x](javascript:alert(1))"), [text("[x](javascript:alert(1))")]);
+        assert_eq!(
+            spans("<img src=x onerror=y>"),
+            [text("<img src=x onerror=y>")]
+        );
+        assert_eq!(
+            spans("[x](javascript:alert(1))"),
+            [text("[x](javascript:alert(1))")]
+        );
         for torn in ["**", "`", "[", "[a](", "```", "|", "#", "- "] {
             parse(torn);
         }

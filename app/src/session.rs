@@ -14,7 +14,9 @@ pub struct Session {
 
 /// For [`crate::App`].
 pub fn provide_session() {
-    provide_context(Session { me: RwSignal::new(None) });
+    provide_context(Session {
+        me: RwSignal::new(None),
+    });
 }
 
 /// The session of this page.
@@ -37,7 +39,8 @@ impl Session {
 
     /// May change things; true while it is not known, for the server decides anyway.
     pub fn can_change(self) -> bool {
-        self.me.with(|me| me.as_ref().is_none_or(|me| me.can_change))
+        self.me
+            .with(|me| me.as_ref().is_none_or(|me| me.can_change))
     }
 
     /// End the session and go to the login page.

@@ -45,7 +45,12 @@ impl Clock {
 /// RFC 3339 to milliseconds since 1970; `None` for anything else.
 pub fn parse(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();
-    if bytes.len() < 20 || bytes[4] != b'-' || bytes[7] != b'-' || bytes[13] != b':' || bytes[16] != b':' {
+    if bytes.len() < 20
+        || bytes[4] != b'-'
+        || bytes[7] != b'-'
+        || bytes[13] != b':'
+        || bytes[16] != b':'
+    {
         return None;
     }
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
@@ -54,11 +59,16 @@ pub fn parse(text: &str) -> Option<f64> {
     let rest = text.get(19..)?;
     let zone_at = rest.find(['Z', 'z', '+', '-'])?;
     let (fraction, zone) = rest.split_at(zone_at);
-    let fraction = if fraction.is_empty() { 0.0 } else { format!("0{fraction}").parse::<f64>().ok()? };
+    let fraction = if fraction.is_empty() {
+        0.0
+    } else {
+        format!("0{fraction}").parse::<f64>().ok()?
+    };
     let offset = match zone.as_bytes()[0] {
         b'Z' | b'z' => 0,
         sign => {
-            let minutes = zone.get(1..3)?.parse::<i64>().ok()? * 60 + zone.get(4..6)?.parse::<i64>().ok()?;
+            let minutes =
+                zone.get(1..3)?.parse::<i64>().ok()? * 60 + zone.get(4..6)?.parse::<i64>().ok()?;
             if sign == b'-' { -minutes } else { minutes }
         }
     };
@@ -83,7 +93,12 @@ pub fn duration(milliseconds: f64) -> String {
         0..10 => format!("{:.1} s", (milliseconds / 100.0).floor() / 10.0),
         10..60 => format!("{seconds} s"),
         60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+        _ => format!(
+            "{}:{:02}:{:02}",
+            seconds / 3_600,
+            seconds / 60 % 60,
+            seconds % 60
+        ),
     }
 }
 
@@ -99,7 +114,9 @@ pub fn span(started: Option<&str>, ended: Option<&str>, now: Option<f64>) -> Opt
 
 /// How long ago: `just now`, `5 min ago`, `3 h ago`, `2 days ago`, else the date.
 pub fn ago(time: &str, now: Option<f64>) -> String {
-    let (Some(then), Some(now)) = (parse(time), now) else { return day(time).to_owned() };
+    let (Some(then), Some(now)) = (parse(time), now) else {
+        return day(time).to_owned();
+    };
     let seconds = ((now - then) / 1000.0).max(0.0) as i64;
     match seconds {
         0..45 => String::from("just now"),
@@ -107,7 +124,11 @@ pub fn ago(time: &str, now: Option<f64>) -> String {
         3_570..84_600 => format!("{} h ago", (seconds + 1_800) / 3_600),
         84_600..561_600 => {
             let days = (seconds + 43_200) / 86_400;
-            if days == 1 { String::from("yesterday") } else { format!("{days} days ago") }
+            if days == 1 {
+                String::from("yesterday")
+            } else {
+                format!("{days} days ago")
+            }
         }
         _ => day(time).to_owned(),
     }
@@ -121,7 +142,12 @@ fn day(time: &str) -> &str {
 /// The time of day in the browser's zone, `14:03:27`; `offset_minutes` is what JavaScript's `getTimezoneOffset` says.
 pub fn time_of_day(milliseconds: f64, offset_minutes: f64) -> String {
     let seconds = (milliseconds / 1000.0 - offset_minutes * 60.0).rem_euclid(86_400.0) as i64;
-    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3_600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// A time that says how long ago it was, and exactly when on hover.
@@ -144,9 +170,18 @@ mod tests {
     fn rfc_3339_is_read() {
         assert_eq!(parse("1970-01-01T00:00:00Z"), Some(0.0));
         assert_eq!(parse("2024-02-29T12:00:00.250Z"), Some(1_709_208_000_250.0));
-        assert_eq!(parse("2024-02-29T14:00:00+02:00"), Some(1_709_208_000_000.0));
+        assert_eq!(
+            parse("2024-02-29T14:00:00+02:00"),
+            Some(1_709_208_000_000.0)
+        );
         assert_eq!(parse("2000-03-01T00:00:00Z"), Some(951_868_800_000.0));
-        for nonsense in ["", "yesterday", "2024-02-29", "2024-02-29T12:00:00", "äöüäöüäöüäöüäöü"] {
+        for nonsense in [
+            "",
+            "yesterday",
+            "2024-02-29",
+            "2024-02-29T12:00:00",
+            "äöüäöüäöüäöüäöü",
+        ] {
             assert_eq!(parse(nonsense), None, "{nonsense}");
         }
     }

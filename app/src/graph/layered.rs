@@ -55,8 +55,11 @@ pub fn draw(lanes: &[Lane], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
     for (index, &node) in order.iter().enumerate() {
         place[node] = index;
     }
-    let forward: Vec<(usize, usize)> =
-        edges.iter().copied().filter(|&(from, to)| from < count && to < count && place[from] < place[to]).collect();
+    let forward: Vec<(usize, usize)> = edges
+        .iter()
+        .copied()
+        .filter(|&(from, to)| from < count && to < count && place[from] < place[to])
+        .collect();
     let kept = reduced(count, &order, &forward);
     let layers = columns(count, &order, &kept);
 
@@ -133,7 +136,11 @@ fn columns(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<usize
     }
     let mut layers = vec![0; count];
     for &node in order {
-        layers[node] = before[node].iter().map(|&other| layers[other] + 1).max().unwrap_or(0);
+        layers[node] = before[node]
+            .iter()
+            .map(|&other| layers[other] + 1)
+            .max()
+            .unwrap_or(0);
     }
     layers
 }
@@ -210,8 +217,10 @@ impl Grid {
 
     fn sort_column(&mut self, column: usize, side: Side) {
         let mut items = std::mem::take(&mut self.columns[column]);
-        let keys: Vec<(usize, f64)> =
-            items.iter().map(|&item| (item, self.middle(item, side).unwrap_or(self.heights[item]))).collect();
+        let keys: Vec<(usize, f64)> = items
+            .iter()
+            .map(|&item| (item, self.middle(item, side).unwrap_or(self.heights[item])))
+            .collect();
         let mut keyed = keys;
         keyed.sort_by(|one, other| one.1.total_cmp(&other.1));
         items.clear();
@@ -238,13 +247,20 @@ impl Grid {
     }
 
     fn size(&self, item: usize, sizes: Sizes) -> f64 {
-        if item < self.nodes { sizes.height + sizes.row_gap } else { sizes.row_gap }
+        if item < self.nodes {
+            sizes.height + sizes.row_gap
+        } else {
+            sizes.row_gap
+        }
     }
 
     /// From places to pixels: stack every column, then draw each towards its neighbours.
     fn settle(&mut self, sizes: Sizes) {
         for column in 0..self.columns.len() {
-            let total: f64 = self.columns[column].iter().map(|&item| self.size(item, sizes)).sum();
+            let total: f64 = self.columns[column]
+                .iter()
+                .map(|&item| self.size(item, sizes))
+                .sum();
             let mut at = -total / 2.0;
             for index in 0..self.columns[column].len() {
                 let item = self.columns[column][index];
@@ -254,10 +270,18 @@ impl Grid {
             }
         }
         for round in 0..12 {
-            let side = if round % 2 == 0 { Side::Left } else { Side::Right };
+            let side = if round % 2 == 0 {
+                Side::Left
+            } else {
+                Side::Right
+            };
             let last = self.columns.len();
             for step in 0..last {
-                let column = if round % 2 == 0 { step } else { last - 1 - step };
+                let column = if round % 2 == 0 {
+                    step
+                } else {
+                    last - 1 - step
+                };
                 self.draw_near(column, side, sizes);
             }
         }
@@ -277,8 +301,13 @@ impl Grid {
             let wish = self.middle(item, side).unwrap_or(self.heights[item]) - offset;
             pools.push((wish, 1));
             while pools.len() > 1 && pools[pools.len() - 2].0 > pools[pools.len() - 1].0 {
-                let (Some((low, few)), Some((high, many))) = (pools.pop(), pools.pop()) else { break };
-                pools.push(((low * few as f64 + high * many as f64) / (few + many) as f64, few + many));
+                let (Some((low, few)), Some((high, many))) = (pools.pop(), pools.pop()) else {
+                    break;
+                };
+                pools.push((
+                    (low * few as f64 + high * many as f64) / (few + many) as f64,
+                    few + many,
+                ));
             }
         }
         let mut index = 0;
@@ -290,12 +319,25 @@ impl Grid {
         }
     }
 
-    fn drawing(&self, lanes: &[Lane], layers: &[usize], edges: &[(usize, usize)], sizes: Sizes) -> Drawing {
+    fn drawing(
+        &self,
+        lanes: &[Lane],
+        layers: &[usize],
+        edges: &[(usize, usize)],
+        sizes: Sizes,
+    ) -> Drawing {
         let mains = || self.columns.iter().flatten();
-        let top = mains().map(|&item| self.heights[item] - self.size(item, sizes) / 2.0).fold(f64::INFINITY, f64::min);
-        let low =
-            mains().map(|&item| self.heights[item] + self.size(item, sizes) / 2.0).fold(f64::NEG_INFINITY, f64::max);
-        let (top, low) = if top.is_finite() { (top, low) } else { (0.0, 0.0) };
+        let top = mains()
+            .map(|&item| self.heights[item] - self.size(item, sizes) / 2.0)
+            .fold(f64::INFINITY, f64::min);
+        let low = mains()
+            .map(|&item| self.heights[item] + self.size(item, sizes) / 2.0)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let (top, low) = if top.is_finite() {
+            (top, low)
+        } else {
+            (0.0, 0.0)
+        };
         let left = |column: usize| column as f64 * (sizes.width + sizes.column_gap);
 
         let has_side = lanes.contains(&Lane::Side);
@@ -303,7 +345,10 @@ impl Grid {
         let mut in_column = vec![0_usize; self.columns.len()];
         let nodes: Vec<(f64, f64)> = (0..self.nodes)
             .map(|node| match lanes[node] {
-                Lane::Main => (left(layers[node]), self.heights[node] - sizes.height / 2.0 - top),
+                Lane::Main => (
+                    left(layers[node]),
+                    self.heights[node] - sizes.height / 2.0 - top,
+                ),
                 Lane::Side => {
                     let row = &mut in_column[layers[node]];
                     let y = side_top + sizes.row_gap + *row as f64 * (sizes.height + sizes.row_gap);
@@ -360,7 +405,10 @@ pub fn path(points: &[(f64, f64)]) -> String {
             Some((_, last_y)) if (last_y - y).abs() < 0.5 => write!(text, "L{x:.1} {y:.1}"),
             Some((last_x, last_y)) => {
                 let half = (x + last_x) / 2.0;
-                write!(text, "C{half:.1} {last_y:.1} {half:.1} {y:.1} {x:.1} {y:.1}")
+                write!(
+                    text,
+                    "C{half:.1} {last_y:.1} {half:.1} {y:.1} {x:.1} {y:.1}"
+                )
             }
         };
     }
@@ -371,7 +419,12 @@ pub fn path(points: &[(f64, f64)]) -> String {
 mod tests {
     use super::*;
 
-    const SIZES: Sizes = Sizes { width: 100.0, height: 40.0, column_gap: 50.0, row_gap: 10.0 };
+    const SIZES: Sizes = Sizes {
+        width: 100.0,
+        height: 40.0,
+        column_gap: 50.0,
+        row_gap: 10.0,
+    };
 
     fn main_lane(count: usize) -> Vec<Lane> {
         vec![Lane::Main; count]
@@ -380,8 +433,16 @@ mod tests {
     #[test]
     fn a_chain_is_a_level_line() {
         let drawing = draw(&main_lane(3), &[(0, 1), (1, 2)], SIZES);
-        assert_eq!(drawing.nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [0.0, 150.0, 300.0]);
-        assert!(drawing.nodes.iter().all(|node| (node.1 - drawing.nodes[0].1).abs() < 0.5));
+        assert_eq!(
+            drawing.nodes.iter().map(|node| node.0).collect::<Vec<_>>(),
+            [0.0, 150.0, 300.0]
+        );
+        assert!(
+            drawing
+                .nodes
+                .iter()
+                .all(|node| (node.1 - drawing.nodes[0].1).abs() < 0.5)
+        );
         assert_eq!(drawing.width, 400.0);
     }
 
@@ -396,14 +457,25 @@ mod tests {
     #[test]
     fn an_edge_that_follows_from_others_is_not_drawn() {
         let drawing = draw(&main_lane(3), &[(0, 1), (1, 2), (0, 2)], SIZES);
-        assert_eq!(drawing.edges.iter().map(|edge| (edge.0, edge.1)).collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        assert_eq!(
+            drawing
+                .edges
+                .iter()
+                .map(|edge| (edge.0, edge.1))
+                .collect::<Vec<_>>(),
+            [(0, 1), (1, 2)]
+        );
     }
 
     #[test]
     fn a_long_edge_goes_around_the_nodes_between() {
         // 0 -> 1 -> 2 and 3 -> 2: the edge of 3 passes the column of 1.
         let drawing = draw(&main_lane(4), &[(0, 1), (1, 2), (3, 2)], SIZES);
-        let long = drawing.edges.iter().find(|edge| edge.0 == 3).expect("it is drawn");
+        let long = drawing
+            .edges
+            .iter()
+            .find(|edge| edge.0 == 3)
+            .expect("it is drawn");
         assert_eq!(long.2.len(), 4);
         let (top, low) = (drawing.nodes[1].1, drawing.nodes[1].1 + SIZES.height);
         assert!(long.2[1].1 <= top || long.2[1].1 >= low, "{drawing:?}");
@@ -421,7 +493,11 @@ mod tests {
     #[test]
     fn nonsense_is_drawn_too() {
         assert_eq!(draw(&[], &[], SIZES), Drawing::default());
-        let cycle = draw(&main_lane(3), &[(0, 1), (1, 2), (2, 0), (1, 1), (7, 9)], SIZES);
+        let cycle = draw(
+            &main_lane(3),
+            &[(0, 1), (1, 2), (2, 0), (1, 1), (7, 9)],
+            SIZES,
+        );
         assert_eq!(cycle.nodes.len(), 3);
     }
 
@@ -433,7 +509,9 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as usize % below
         };
-        let edges: Vec<(usize, usize)> = (1..120).flat_map(|node| [(random(node), node), (random(node), node)]).collect();
+        let edges: Vec<(usize, usize)> = (1..120)
+            .flat_map(|node| [(random(node), node), (random(node), node)])
+            .collect();
         let drawing = draw(&main_lane(120), &edges, SIZES);
         for (index, one) in drawing.nodes.iter().enumerate() {
             for other in &drawing.nodes[index + 1..] {

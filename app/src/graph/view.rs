@@ -23,7 +23,12 @@ pub struct GraphStep {
     pub always_run: bool,
 }
 
-const SIZES: Sizes = Sizes { width: 164.0, height: 40.0, column_gap: 44.0, row_gap: 12.0 };
+const SIZES: Sizes = Sizes {
+    width: 164.0,
+    height: 40.0,
+    column_gap: 44.0,
+    row_gap: 12.0,
+};
 const MARGIN: f64 = 20.0;
 
 /// The verb of a step, for people.
@@ -62,18 +67,27 @@ pub fn WorkflowGraph(
     /// The step that is looked at.
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
-    let index: HashMap<&str, usize> = steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let index: HashMap<&str, usize> = steps
+        .iter()
+        .enumerate()
+        .map(|(at, step)| (step.id.as_str(), at))
+        .collect();
     let edges: Vec<(usize, usize)> = steps
         .iter()
         .enumerate()
         .flat_map(|(to, step)| {
-            step.after.iter().filter_map(|before| index.get(before.as_str()).copied()).map(move |from| (from, to)).collect::<Vec<_>>()
+            step.after
+                .iter()
+                .filter_map(|before| index.get(before.as_str()).copied())
+                .map(move |from| (from, to))
+                .collect::<Vec<_>>()
         })
         .collect();
     let lanes: Vec<Lane> = steps
         .iter()
         .map(|step| {
-            let aside = step.always_run || matches!(step.kind, StepKind::OpenBastion | StepKind::CloseBastion);
+            let aside = step.always_run
+                || matches!(step.kind, StepKind::OpenBastion | StepKind::CloseBastion);
             if aside { Lane::Side } else { Lane::Main }
         })
         .collect();
@@ -87,7 +101,13 @@ pub fn WorkflowGraph(
             let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
             let aside = lanes[*from] == Lane::Side || lanes[*to] == Lane::Side;
             let near = move || {
-                selected.with(|selected| selected.as_ref().is_some_and(|it| *it == from_id || *it == to_id)).to_string()
+                selected
+                    .with(|selected| {
+                        selected
+                            .as_ref()
+                            .is_some_and(|it| *it == from_id || *it == to_id)
+                    })
+                    .to_string()
             };
             view! { <path d=layered::path(points) data-aside=aside.to_string() data-near=near /> }
         })
@@ -119,19 +139,33 @@ pub fn WorkflowGraph(
 
 #[component]
 fn StepNode(
-    step: GraphStep, x: f64, y: f64, state: Option<Callback<String, StepState>>, selected: RwSignal<Option<String>>,
+    step: GraphStep,
+    x: f64,
+    y: f64,
+    state: Option<Callback<String, StepState>>,
+    selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = StoredValue::new(step.id.clone());
     let now = Memo::new(move |_| state.map(|state| state.run(id.get_value())));
     let look = move || now.get().map(Shown::look);
-    let is_selected = move || selected.with(|selected| id.with_value(|id| selected.as_ref() == Some(id))).to_string();
-    let title = step.resource.clone().unwrap_or_else(|| step_verb(step.kind).to_owned());
+    let is_selected = move || {
+        selected
+            .with(|selected| id.with_value(|id| selected.as_ref() == Some(id)))
+            .to_string()
+    };
+    let title = step
+        .resource
+        .clone()
+        .unwrap_or_else(|| step_verb(step.kind).to_owned());
     let icon = move || match now.get() {
         Some(state) => view! { <Icon name=icon_of(state.look()) /> },
         None => view! { <Icon name=step_icon(step.kind) /> },
     };
     let label = move || {
-        let state = now.get().map(|state| format!(", {}", state.title())).unwrap_or_default();
+        let state = now
+            .get()
+            .map(|state| format!(", {}", state.title()))
+            .unwrap_or_default();
         format!("{}{state}", id.get_value())
     };
     view! {

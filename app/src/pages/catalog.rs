@@ -48,7 +48,11 @@ pub fn CatalogPage() -> impl IntoView {
 }
 
 #[component]
-fn Cards(items: Vec<CatalogItem>, query: RwSignal<String>, category: RwSignal<Option<String>>) -> impl IntoView {
+fn Cards(
+    items: Vec<CatalogItem>,
+    query: RwSignal<String>,
+    category: RwSignal<Option<String>>,
+) -> impl IntoView {
     let mut categories: Vec<String> = items.iter().map(|item| item.category.clone()).collect();
     categories.sort();
     categories.dedup();
@@ -58,9 +62,15 @@ fn Cards(items: Vec<CatalogItem>, query: RwSignal<String>, category: RwSignal<Op
         items.with_value(|items| {
             items
                 .iter()
-                .filter(|item| category.as_ref().is_none_or(|category| item.category == *category))
                 .filter(|item| {
-                    [&item.name, &item.title, &item.summary, &item.category].iter().any(|text| text.to_lowercase().contains(&query))
+                    category
+                        .as_ref()
+                        .is_none_or(|category| item.category == *category)
+                })
+                .filter(|item| {
+                    [&item.name, &item.title, &item.summary, &item.category]
+                        .iter()
+                        .any(|text| text.to_lowercase().contains(&query))
                 })
                 .cloned()
                 .collect::<Vec<_>>()
@@ -131,7 +141,8 @@ pub fn ItemIcon(
     let picture = if icon.trim().is_empty() {
         view! { <Icon name="box" /> }.into_any()
     } else {
-        view! { <img alt="" src=format!("data:image/svg+xml,{}", browser::encode(&icon)) /> }.into_any()
+        view! { <img alt="" src=format!("data:image/svg+xml,{}", browser::encode(&icon)) /> }
+            .into_any()
     };
     view! { <span class="item-icon" data-size=size>{picture}</span> }
 }

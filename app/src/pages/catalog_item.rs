@@ -31,9 +31,15 @@ pub fn CatalogItemPage() -> impl IntoView {
         let name = name.get();
         async move { client::catalog_item(&name).await }
     });
-    let title = move || item.with(|item| item.map(|item| item.title.clone())).unwrap_or_else(|| name.get());
+    let title = move || {
+        item.with(|item| item.map(|item| item.title.clone()))
+            .unwrap_or_else(|| name.get())
+    };
     use_frame().crumbs(move || vec![Crumb::link("Catalogue", "/catalog"), Crumb::here(title())]);
-    let body = item.view(|| skeleton::rows(8), |item: CatalogItem| view! { <Body item /> });
+    let body = item.view(
+        || skeleton::rows(8),
+        |item: CatalogItem| view! { <Body item /> },
+    );
     view! {
         <Title text=title />
         <div class="page">{body}</div>
@@ -44,8 +50,14 @@ pub fn CatalogItemPage() -> impl IntoView {
 fn Body(item: CatalogItem) -> impl IntoView {
     let session = use_session();
     let adding = RwSignal::new(false);
-    let fact = |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
-    let listens = item.listens.iter().map(|it| format!("{}/{}", it.port, it.protocol)).collect::<Vec<_>>().join(", ");
+    let fact =
+        |term: &'static str, text: String| view! { <div><dt>{term}</dt><dd>{text}</dd></div> };
+    let listens = item
+        .listens
+        .iter()
+        .map(|it| format!("{}/{}", it.port, it.protocol))
+        .collect::<Vec<_>>()
+        .join(", ");
     let name = item.name.clone();
     view! {
         <header class="item-head">
@@ -139,16 +151,22 @@ fn kind_word(kind: &PropertyKind) -> &'static str {
 }
 
 fn choices(input: &Property) -> Option<String> {
-    input.constraints.iter().find_map(|constraint| match constraint {
-        Constraint::AllowedValues(values) => {
-            Some(format!("One of {}.", values.iter().map(plain).collect::<Vec<_>>().join(", ")))
-        }
-        _ => None,
-    })
+    input
+        .constraints
+        .iter()
+        .find_map(|constraint| match constraint {
+            Constraint::AllowedValues(values) => Some(format!(
+                "One of {}.",
+                values.iter().map(plain).collect::<Vec<_>>().join(", ")
+            )),
+            _ => None,
+        })
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[component]
@@ -202,12 +220,14 @@ fn Relations(item: CatalogItem) -> impl IntoView {
     let offers = item
         .provides
         .iter()
-        .map(|offer| view! {
-            <div class="relation">
-                <span class="pill">{offer.name.clone()}</span>
-                <span class="relation-line" aria-hidden="true"></span>
-                <span>"offered on the port in "<code>{offer.port.clone()}</code></span>
-            </div>
+        .map(|offer| {
+            view! {
+                <div class="relation">
+                    <span class="pill">{offer.name.clone()}</span>
+                    <span class="relation-line" aria-hidden="true"></span>
+                    <span>"offered on the port in "<code>{offer.port.clone()}</code></span>
+                </div>
+            }
         })
         .collect_view();
     Some(view! {

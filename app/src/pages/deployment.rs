@@ -2,7 +2,9 @@
 
 pub mod undeploy;
 
-use api::{Deployment, DeploymentState, OutputValue, ResourceState, Run};
+use std::collections::HashMap;
+
+use api::{DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState, Run};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
@@ -35,18 +37,31 @@ pub fn DeploymentPage() -> impl IntoView {
     refresh_while_busy(deployment, runs);
     let name = move || deployment.with(|it| it.map(|it| it.name.clone()));
     use_frame().crumbs(move || {
-        vec![Crumb::link("Deployments", "/deployments"), Crumb::here(name().unwrap_or_else(|| String::from("Deployment")))]
+        vec![
+            Crumb::link("Deployments", "/deployments"),
+            Crumb::here(name().unwrap_or_else(|| String::from("Deployment"))),
+        ]
     });
     let ask = undeploy::asker();
-    use_palette().register(vec![Command::new("Deployment", "trash-2", "Undeploy", move || {
-        if let Some(deployment) = deployment.peek() {
-            ask.run((deployment, Force::No));
+    use_palette().register(vec![Command::new(
+        "Deployment",
+        "trash-2",
+        "Undeploy",
+        move || {
+            if let Some(deployment) = deployment.peek() {
+                ask.run((deployment, Force::No));
+            }
+        },
+    )]);
+    let is_here = Memo::new(move |_| deployment.with(|it| it.is_some()));
+    let body = move || {
+        if is_here.get() {
+            view! { <Body deployment runs /> }.into_any()
+        } else {
+            let skeleton = || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any();
+            deployment.view(skeleton, |_| ())
         }
-    })]);
-    let body = deployment.view(
-        || view! { <div class="page">{skeleton::rows(8)}</div> }.into_any(),
-        move |it: Deployment| view! { <Body it runs /> },
-    );
+    };
     view! {
         <Title text=move || name().unwrap_or_else(|| String::from("Deployment")) />
         {body}
@@ -55,7 +70,9 @@ pub fn DeploymentPage() -> impl IntoView {
 
 /// A run changes what this page shows; it asks again every few seconds until the run has ended.
 fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
-    let busy = Memo::new(move |_| deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy)));
+    let busy = Memo::new(move |_| {
+        deployment.with(|it| it.is_some_and(|it| it.state == DeploymentState::Busy))
+    });
     Effect::new(move |_| {
         if !busy.get() {
             return;
@@ -75,50 +92,82 @@ fn refresh_while_busy(deployment: Load<Deployment>, runs: Load<Vec<Run>>) {
     });
 }
 
+/// Each part follows what it shows and nothing else, so that a state that changes does not draw the canvas anew.
 #[component]
-fn Body(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
-    let outputs: Vec<(String, OutputValue)> = it.outputs.clone().into_iter().collect();
-    let design = it.design.clone().zip(it.design_version).map(|(id, version)| {
-        view! { <a class="link" href=format!("/designs/{id}")>{format!("Design v{version}")}</a> }
+fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
+    let head = part(deployment, |it| Deployment {
+        resources: Vec::new(),
+        outputs: Default::default(),
+        template: String::new(),
+        layout: Default::default(),
+        ..it.clone()
     });
-    let (state, name, author, updated) = (it.state, it.name.clone(), it.author.clone(), it.updated.clone());
+    let outputs = part(deployment, |it| it.outputs.clone());
+    let resources = part(deployment, |it| it.resources.clone());
     view! {
         <div class="page">
-            <header class="page-head">
-                <div>
-                    <h1>{name}</h1>
-                    <p class="deployment-line">
-                        <StateBadge state />
-                        <span>"by "{author}</span>
-                        <span>"updated "<Ago time=updated /></span>
-                        {design}
-                    </p>
-                </div>
-                <Actions it=it.clone() runs />
-            </header>
-            <Outputs outputs />
-            <Drawing it=it.clone() />
-            <Resources it />
+            {move || head.get().map(|it| view! { <Head it deployment runs /> })}
+            {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() /> })}
+            <Drawing deployment />
+            {move || resources.get().map(|resources| view! { <Resources resources /> })}
             <Runs runs />
         </div>
     }
 }
 
+fn part<T: PartialEq + Send + Sync + 'static>(
+    deployment: Load<Deployment>,
+    look: fn(&Deployment) -> T,
+) -> Memo<Option<T>> {
+    Memo::new(move |_| deployment.with(|it| it.map(look)))
+}
+
 #[component]
-fn Actions(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
+fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
+    let design = it.design.clone().zip(it.design_version).map(|(id, version)| {
+        view! { <a class="link" href=format!("/designs/{id}")>{format!("Design v{version}")}</a> }
+    });
+    view! {
+        <header class="page-head">
+            <div>
+                <h1>{it.name.clone()}</h1>
+                <p class="deployment-line">
+                    <StateBadge state=it.state />
+                    <span>"by "{it.author.clone()}</span>
+                    <span>"updated "<Ago time=it.updated.clone() /></span>
+                    {design}
+                </p>
+            </div>
+            <Actions it deployment runs />
+        </header>
+    }
+}
+
+#[component]
+fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
     let undeploy = undeploy::asker();
     let state = it.state;
-    let plan = it.design.as_ref().map(|design| format!("/designs/{design}/plan?deployment={}", it.id));
+    let plan = it
+        .design
+        .as_ref()
+        .map(|design| format!("/designs/{design}/plan?deployment={}", it.id));
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
-    let stored = StoredValue::new(it);
+    let ask = move |force: Force| {
+        if let Some(deployment) = deployment.peek() {
+            undeploy.run((deployment, force));
+        }
+    };
     // What an undeploy could not remove may be forced.
     let after_failed_undeploy = move || {
         state == DeploymentState::Failed
             && runs.with(|runs| {
-                runs.and_then(|runs| runs.iter().max_by(|one, other| one.created.cmp(&other.created)))
-                    .is_some_and(|run| run.kind == api::RunKind::Undeploy)
+                runs.and_then(|runs| {
+                    runs.iter()
+                        .max_by(|one, other| one.created.cmp(&other.created))
+                })
+                .is_some_and(|run| run.kind == api::RunKind::Undeploy)
             })
     };
     let exists = matches!(state, DeploymentState::Deployed | DeploymentState::Failed);
@@ -131,7 +180,7 @@ fn Actions(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
             {exists.then(|| view! {
                 <button
                     type="button" class="button" data-look="danger-quiet" disabled=locked
-                    on:click=move |_| undeploy.run((stored.get_value(), Force::No))
+                    on:click=move |_| ask(Force::No)
                 >
                     <Icon name="trash-2" />
                     "Undeploy"
@@ -140,7 +189,7 @@ fn Actions(it: Deployment, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || after_failed_undeploy().then(|| view! {
                 <button
                     type="button" class="button" data-look="danger" disabled=locked
-                    on:click=move |_| undeploy.run((stored.get_value(), Force::Yes))
+                    on:click=move |_| ask(Force::Yes)
                 >
                     "Force undeploy"
                 </button>
@@ -179,7 +228,9 @@ fn Outputs(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
 
 /// An address can be opened, everything can be copied.
 fn value_view(value: Value, name: &str) -> AnyView {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     // Only these: `javascript:` in an output must stay text.
     let is_address = text.starts_with("http://") || text.starts_with("https://");
     let shown = if is_address {
@@ -201,21 +252,33 @@ fn value_view(value: Value, name: &str) -> AnyView {
 }
 
 #[component]
-fn Drawing(it: Deployment) -> impl IntoView {
-    (!it.template.is_empty()).then(|| {
-        let states = it.resources.iter().map(|resource| (resource.name.clone(), word(resource.state).to_owned())).collect();
-        let states = RwSignal::new(states);
-        let selected = RwSignal::new(None::<String>);
-        let (template, layout) = (RwSignal::new(it.template), RwSignal::new(it.layout));
-        view! {
-            <section class="section" aria-label="Drawing">
-                <h2>"Drawing"</h2>
-                <div class="panel deployment-board">
-                    <Board template layout states selected />
-                </div>
-            </section>
-        }
-    })
+fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
+    let template = Memo::new(move |_| {
+        deployment
+            .with(|it| it.map(|it| it.template.clone()))
+            .unwrap_or_default()
+    });
+    let layout = Memo::new(move |_| {
+        deployment
+            .with(|it| it.map(|it| it.layout.clone()))
+            .unwrap_or_default()
+    });
+    let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
+        deployment.with(|it| {
+            let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
+            resources
+                .iter()
+                .map(|resource| (resource.name.clone(), word(resource.state).to_owned()))
+                .collect()
+        })
+    });
+    let selected = RwSignal::new(None::<String>);
+    view! {
+        <section class="section" aria-label="Drawing">
+            <h2>"Drawing"</h2>
+            <div class="panel deployment-board"><Board template layout states selected /></div>
+        </section>
+    }
 }
 
 /// A resource's state as the state of a step, which the canvas knows.
@@ -229,11 +292,9 @@ fn word(state: ResourceState) -> &'static str {
 }
 
 #[component]
-fn Resources(it: Deployment) -> impl IntoView {
-    let count = it.resources.len();
-    let rows = it
-        .resources
-        .into_iter()
+fn Resources(resources: Vec<DeployedResource>) -> impl IntoView {
+    let count = resources.len();
+    let rows = resources.into_iter()
         .map(|resource| {
             let id = resource.physical_id.map(|id| view! {
                 <span class="id-cell"><code class="id">{id.clone()}</code><CopyButton text=id label=format!("Copy the id of {}", resource.name) /></span>
@@ -275,7 +336,8 @@ fn Resources(it: Deployment) -> impl IntoView {
 
 #[component]
 fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
-    let table = move || match runs.state() {
+    let table = move || {
+        match runs.state() {
         Loaded::Ready(mut runs) => {
             runs.sort_by(|one, other| other.created.cmp(&one.created));
             let rows = runs
@@ -311,6 +373,7 @@ fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
         }
         Loaded::Loading => skeleton::rows(2),
         Loaded::Failed(problem) => view! { <crate::ui::ProblemCard problem retry=Callback::new(move |()| runs.reload()) /> }.into_any(),
+    }
     };
     view! { <section class="section" aria-label="Runs"><h2>"Runs"</h2>{table}</section> }
 }

@@ -54,13 +54,18 @@ pub fn DeploymentsPage() -> impl IntoView {
 /// While something is busy, its state changes without us.
 fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
     let busy = Memo::new(move |_| {
-        deployments.with(|all| all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Busy)))
+        deployments.with(|all| {
+            all.is_some_and(|all| all.iter().any(|it| it.state == DeploymentState::Busy))
+        })
     });
     Effect::new(move |_| {
         if !busy.get() {
             return;
         }
-        let tick = set_interval_with_handle(move || deployments.reload(), std::time::Duration::from_secs(4));
+        let tick = set_interval_with_handle(
+            move || deployments.reload(),
+            std::time::Duration::from_secs(4),
+        );
         on_cleanup(move || {
             if let Ok(tick) = tick {
                 tick.clear();
@@ -70,15 +75,25 @@ fn refresh_while_busy(deployments: Load<Vec<Deployment>>) {
 }
 
 #[component]
-fn DeploymentTable(deployments: Vec<Deployment>, query: RwSignal<String>, gone: RwSignal<bool>) -> impl IntoView {
-    let gone_count = deployments.iter().filter(|it| it.state == DeploymentState::Undeployed).count();
+fn DeploymentTable(
+    deployments: Vec<Deployment>,
+    query: RwSignal<String>,
+    gone: RwSignal<bool>,
+) -> impl IntoView {
+    let gone_count = deployments
+        .iter()
+        .filter(|it| it.state == DeploymentState::Undeployed)
+        .count();
     let deployments = StoredValue::new(deployments);
     let shown = move || {
         let query = query.get().to_lowercase();
         let gone = gone.get();
         let mut shown: Vec<Deployment> = deployments.with_value(|all| {
             all.iter()
-                .filter(|it| (gone || it.state != DeploymentState::Undeployed) && it.name.to_lowercase().contains(&query))
+                .filter(|it| {
+                    (gone || it.state != DeploymentState::Undeployed)
+                        && it.name.to_lowercase().contains(&query)
+                })
                 .cloned()
                 .collect()
         });

@@ -13,8 +13,8 @@ use crate::{
     starters::{EMPTY, STARTERS, Starter},
     time::Ago,
     ui::{
-        Command, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton,
-        toast::ToastList, use_confirm, use_palette, use_toasts,
+        Command, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton, toast::ToastList,
+        use_confirm, use_palette, use_toasts,
     },
 };
 
@@ -24,6 +24,7 @@ struct Page {
     designs: Load<Vec<DesignSummary>>,
     starting: RwSignal<bool>,
     renaming: RwSignal<Option<DesignSummary>>,
+    rename_open: RwSignal<bool>,
     toasts: ToastList,
     create: Callback<DesignRequest>,
     import: NodeRef<html::Input>,
@@ -52,6 +53,7 @@ pub fn DesignsPage() -> impl IntoView {
         designs: Load::new(client::designs),
         starting: RwSignal::new(false),
         renaming: RwSignal::new(None),
+        rename_open: RwSignal::new(false),
         toasts,
         create,
         import: NodeRef::new(),
@@ -62,13 +64,19 @@ pub fn DesignsPage() -> impl IntoView {
             page.starting.try_set(true);
         })
         .keys("n"),
-        Command::new("Designs", "file-up", "Import a HOT file", move || page.pick_file()),
+        Command::new("Designs", "file-up", "Import a HOT file", move || {
+            page.pick_file()
+        }),
     ]);
 
     let list = page.designs.view(
         || skeleton::rows(5),
         move |designs: Vec<DesignSummary>| {
-            if designs.is_empty() { view! { <NoDesigns page /> }.into_any() } else { view! { <DesignTable page designs query /> }.into_any() }
+            if designs.is_empty() {
+                view! { <NoDesigns page /> }.into_any()
+            } else {
+                view! { <DesignTable page designs query /> }.into_any()
+            }
         },
     );
     view! {
@@ -102,12 +110,21 @@ impl Page {
 
     fn import_picked(self) {
         let toasts = self.toasts;
-        let Some(input) = self.import.get_untracked() else { return };
+        let Some(input) = self.import.get_untracked() else {
+            return;
+        };
         leptos::task::spawn_local(async move {
             match browser::picked_text(&input).await {
                 Some((file, template)) => {
-                    let name = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem).to_owned();
-                    self.create.try_run(DesignRequest { name, template, ..DesignRequest::default() });
+                    let name = file
+                        .rsplit_once('.')
+                        .map_or(file.as_str(), |(stem, _)| stem)
+                        .to_owned();
+                    self.create.try_run(DesignRequest {
+                        name,
+                        template,
+                        ..DesignRequest::default()
+                    });
                 }
                 None => toasts.warn("The file could not be read as text."),
             }
@@ -197,7 +214,11 @@ fn DesignTable(page: Page, designs: Vec<DesignSummary>, query: RwSignal<String>)
     let shown = move || {
         let query = query.get().to_lowercase();
         designs.with_value(|designs| {
-            designs.iter().filter(|design| design.name.to_lowercase().contains(&query)).cloned().collect::<Vec<_>>()
+            designs
+                .iter()
+                .filter(|design| design.name.to_lowercase().contains(&query))
+                .cloned()
+                .collect::<Vec<_>>()
         })
     };
     view! {
@@ -289,7 +310,7 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
                 <div class="row-actions">
                     <Menu id=menu_id label=format!("Actions for {}", design.name) button=view! { <Icon name="ellipsis" /> }.into_any()>
                         <a class="menu-item" href=format!("/designs/{}/plan", design.id)><Icon name="rocket" />"Plan and deploy"</a>
-                        <button type="button" class="menu-item" on:click=move |_| { close(); page.renaming.set(Some(stored.get_value())) }>
+                        <button type="button" class="menu-item" on:click=move |_| { close(); page.renaming.set(Some(stored.get_value())); page.rename_open.set(true) }>
                             <Icon name="pencil" />"Rename"
                         </button>
                         <button type="button" class="menu-item" on:click=move |_| with_whole(duplicate)>
@@ -317,7 +338,11 @@ fn duplicate(page: Page, design: api::Design) {
 }
 
 fn export(_: Page, design: api::Design) {
-    browser::download(&format!("{}.yaml", file_stem(&design.name)), "application/yaml", &design.template);
+    browser::download(
+        &format!("{}.yaml", file_stem(&design.name)),
+        "application/yaml",
+        &design.template,
+    );
 }
 
 /// A design's name as a file's: letters, digits and dashes.
@@ -327,25 +352,30 @@ pub fn file_stem(name: &str) -> String {
         .filter(|word| !word.is_empty())
         .map(str::to_ascii_lowercase)
         .collect();
-    if words.is_empty() { String::from("design") } else { words.join("-") }
+    if words.is_empty() {
+        String::from("design")
+    } else {
+        words.join("-")
+    }
 }
 
 #[component]
 fn RenameDesign(page: Page) -> impl IntoView {
-    let open = RwSignal::new(false);
+    let open = page.rename_open;
     let field = NodeRef::<html::Input>::new();
     let problem = RwSignal::new(None::<Problem>);
-    Effect::new(move |_| open.set(page.renaming.with(Option::is_some)));
-    Effect::new(move |_| {
-        if !open.get() {
-            page.renaming.set(None);
-            problem.set(None);
-        }
-    });
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
-        let Some(design) = page.renaming.get_untracked() else { return };
-        let name = field.get_untracked().map(|field| field.value()).unwrap_or_default().trim().to_owned();
+        let Some(design) = page.renaming.get_untracked() else {
+            return;
+        };
+        let name = field
+            .get_untracked()
+            .map(|field| field.value())
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        problem.set(None);
         leptos::task::spawn_local(async move {
             match rename(&design.id, name).await {
                 Ok(()) => {
@@ -380,8 +410,12 @@ fn RenameDesign(page: Page) -> impl IntoView {
 
 async fn rename(id: &str, name: String) -> client::Answer<()> {
     let design = client::design(id).await?;
-    let request =
-        DesignRequest { name, template: design.template, layout: design.layout, base_version: Some(design.version) };
+    let request = DesignRequest {
+        name,
+        template: design.template,
+        layout: design.layout,
+        base_version: Some(design.version),
+    };
     client::design_save(id, &request).await.map(|_| ())
 }
 
@@ -391,7 +425,10 @@ mod tests {
 
     #[test]
     fn file_names_are_plain() {
-        assert_eq!(file_stem("Web server, behind a proxy"), "web-server-behind-a-proxy");
+        assert_eq!(
+            file_stem("Web server, behind a proxy"),
+            "web-server-behind-a-proxy"
+        );
         assert_eq!(file_stem("<b>../etc</b>"), "b-etc-b");
         assert_eq!(file_stem("日本"), "design");
     }

@@ -38,7 +38,8 @@ pub fn LoginPage() -> impl IntoView {
     Effect::new(move |_| mounted.set(true));
 
     let cloud = NodeRef::<html::Select>::new();
-    let [user, password, domain, project, id, secret] = std::array::from_fn(|_| NodeRef::<html::Input>::new());
+    let [user, password, domain, project, id, secret] =
+        std::array::from_fn(|_| NodeRef::<html::Input>::new());
     let chosen = RwSignal::new(None::<String>);
     propose(clouds, chosen, domain, project);
 
@@ -47,7 +48,10 @@ pub fn LoginPage() -> impl IntoView {
         if busy.get_untracked() {
             return;
         }
-        let cloud = cloud.get_untracked().map(|select| select.value()).unwrap_or_default();
+        let cloud = cloud
+            .get_untracked()
+            .map(|select| select.value())
+            .unwrap_or_default();
         let request = match method.get_untracked() {
             Method::Password => LoginRequest::Password {
                 cloud,
@@ -68,8 +72,12 @@ pub fn LoginPage() -> impl IntoView {
             match client::login(&request).await {
                 Ok(me) => {
                     session.me.try_set(Some(me));
-                    let next = query.try_with_untracked(|query| query.get("next")).flatten();
-                    let next = next.filter(|next| is_ours(next)).unwrap_or_else(|| String::from("/designs"));
+                    let next = query
+                        .try_with_untracked(|query| query.get("next"))
+                        .flatten();
+                    let next = next
+                        .filter(|next| is_ours(next))
+                        .unwrap_or_else(|| String::from("/designs"));
                     navigate.try_with_value(|navigate| navigate(&next, Default::default()));
                 }
                 Err(refused) => {
@@ -133,14 +141,20 @@ pub fn LoginPage() -> impl IntoView {
 
 /// Fills domain and project with what the cloud's configuration proposes, where nothing was typed.
 fn propose(
-    clouds: Load<Vec<CloudInfo>>, chosen: RwSignal<Option<String>>, domain: NodeRef<html::Input>,
+    clouds: Load<Vec<CloudInfo>>,
+    chosen: RwSignal<Option<String>>,
+    domain: NodeRef<html::Input>,
     project: NodeRef<html::Input>,
 ) {
     Effect::new(move |_| {
         let chosen = chosen.get();
         let Some(cloud) = clouds.with(|clouds| {
             let clouds = clouds?;
-            clouds.iter().find(|cloud| Some(&cloud.name) == chosen.as_ref()).or(clouds.first()).cloned()
+            clouds
+                .iter()
+                .find(|cloud| Some(&cloud.name) == chosen.as_ref())
+                .or(clouds.first())
+                .cloned()
         }) else {
             return;
         };
@@ -162,12 +176,17 @@ fn is_ours(next: &str) -> bool {
 }
 
 fn text_of(field: NodeRef<html::Input>) -> String {
-    field.get_untracked().map(|field| field.value()).unwrap_or_default()
+    field
+        .get_untracked()
+        .map(|field| field.value())
+        .unwrap_or_default()
 }
 
 #[component]
 fn CloudField(
-    clouds: Load<Vec<CloudInfo>>, chosen: RwSignal<Option<String>>, select: NodeRef<html::Select>,
+    clouds: Load<Vec<CloudInfo>>,
+    chosen: RwSignal<Option<String>>,
+    select: NodeRef<html::Select>,
 ) -> impl IntoView {
     let options = move || {
         clouds.with(|clouds| {
@@ -176,7 +195,9 @@ fn CloudField(
                     .iter()
                     .map(|cloud| {
                         let shown = match &cloud.region {
-                            Some(region) if *region != cloud.name => format!("{} ({region})", cloud.name),
+                            Some(region) if *region != cloud.name => {
+                                format!("{} ({region})", cloud.name)
+                            }
                             _ => cloud.name.clone(),
                         };
                         view! { <option value=cloud.name.clone()>{shown}</option> }
@@ -216,9 +237,13 @@ fn CloudField(
 
 #[component]
 fn Field(
-    id: &'static str, label: &'static str, #[prop(default = "text")] kind: &'static str,
-    #[prop(default = "off")] autocomplete: &'static str, #[prop(default = "")] value: &'static str,
-    #[prop(default = false)] mono: bool, node: NodeRef<html::Input>,
+    id: &'static str,
+    label: &'static str,
+    #[prop(default = "text")] kind: &'static str,
+    #[prop(default = "off")] autocomplete: &'static str,
+    #[prop(default = "")] value: &'static str,
+    #[prop(default = false)] mono: bool,
+    node: NodeRef<html::Input>,
 ) -> impl IntoView {
     view! {
         <div class="field">
@@ -231,7 +256,6 @@ fn Field(
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::is_ours;
@@ -239,7 +263,13 @@ mod tests {
     #[test]
     fn login_never_leads_to_another_site() {
         assert!(is_ours("/runs/1?step=web:create"));
-        for elsewhere in ["https://elsewhere", "//elsewhere", "/\\elsewhere", "elsewhere", ""] {
+        for elsewhere in [
+            "https://elsewhere",
+            "//elsewhere",
+            "/\\elsewhere",
+            "elsewhere",
+            "",
+        ] {
             assert!(!is_ours(elsewhere), "{elsewhere}");
         }
     }

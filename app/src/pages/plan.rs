@@ -7,7 +7,9 @@ mod changes;
 mod parameters;
 mod quota;
 
-use api::{DeployRequest, Deployment, DeploymentState, Design, Plan, PlanRequest, Problem, Severity};
+use api::{
+    DeployRequest, Deployment, DeploymentState, Design, Plan, PlanRequest, Problem, Severity,
+};
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
@@ -74,23 +76,33 @@ pub fn PlanPage() -> impl IntoView {
     });
     keep_planned(page);
 
-    let name = move || page.design.with(|design| design.map(|design| design.name.clone()));
+    let name = move || {
+        page.design
+            .with(|design| design.map(|design| design.name.clone()))
+    };
     use_frame().crumbs(move || {
         vec![
             Crumb::link("Designs", "/designs"),
-            Crumb::link(name().unwrap_or_else(|| String::from("Design")), format!("/designs/{}", id.get())),
+            Crumb::link(
+                name().unwrap_or_else(|| String::from("Design")),
+                format!("/designs/{}", id.get()),
+            ),
             Crumb::here("Plan"),
         ]
     });
     let deploy = deployer(page);
-    use_palette().register(vec![Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter")]);
+    use_palette().register(vec![
+        Command::new("Plan", "rocket", "Deploy", move || deploy.run(())).keys("Ctrl+Enter"),
+    ]);
 
-    let body = move || match page.design.state() {
+    let body = move || {
+        match page.design.state() {
         Loaded::Loading => view! { <div class="plan-body"><div class="plan-side">{skeleton::rows(7)}</div>{skeleton::panel()}</div> }.into_any(),
         Loaded::Failed(problem) => {
             view! { <ProblemCard problem retry=Callback::new(move |()| page.design.reload()) /> }.into_any()
         }
         Loaded::Ready(_) => view! { <Body page deploy /> }.into_any(),
+    }
     };
     view! {
         <Title text=move || format!("Plan: {}", name().unwrap_or_default()) />
@@ -102,8 +114,17 @@ pub fn PlanPage() -> impl IntoView {
 fn keep_planned(page: Page) {
     let asked = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
-        let Some(template) = page.design.with(|design| design.map(|design| design.template.clone())) else { return false };
-        let request = PlanRequest { template, parameters: page.form.values(), deployment: page.target.get() };
+        let Some(template) = page
+            .design
+            .with(|design| design.map(|design| design.template.clone()))
+        else {
+            return false;
+        };
+        let request = PlanRequest {
+            template,
+            parameters: page.form.values(),
+            deployment: page.target.get(),
+        };
         let number = asked.get_value() + 1;
         asked.set_value(number);
         let pause_ms = if before == Some(true) { 300 } else { 0 };
@@ -121,7 +142,11 @@ fn keep_planned(page: Page) {
                 }
             });
         };
-        if pause_ms == 0 { ask() } else { crate::browser::after_ms(pause_ms, ask) }
+        if pause_ms == 0 {
+            ask()
+        } else {
+            crate::browser::after_ms(pause_ms, ask)
+        }
         true
     });
 }
@@ -133,7 +158,9 @@ fn deployer(page: Page) -> Callback<()> {
         if page.busy.get_untracked() || !page.is_deployable() {
             return;
         }
-        let Some(design) = page.design.peek() else { return };
+        let Some(design) = page.design.peek() else {
+            return;
+        };
         let target = page.target.get_untracked();
         page.busy.set(true);
         page.refused.set(None);
@@ -151,7 +178,9 @@ fn deployer(page: Page) -> Callback<()> {
             page.busy.try_set(false);
             match answer {
                 Ok(started) => {
-                    navigate.try_with_value(|navigate| navigate(&format!("/runs/{}", started.run), Default::default()));
+                    navigate.try_with_value(|navigate| {
+                        navigate(&format!("/runs/{}", started.run), Default::default())
+                    });
                 }
                 Err(problem) => {
                     page.refused.try_set(Some(problem));
@@ -246,12 +275,20 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
     };
     // A design can be deployed again beside what is there, or change what came from it.
     let targets = move || {
-        let design = page.design.with(|design| design.map(|design| design.id.clone()));
+        let design = page
+            .design
+            .with(|design| design.map(|design| design.id.clone()));
         page.deployments.with(|deployments| {
             deployments
                 .into_iter()
                 .flatten()
-                .filter(|it| it.design == design && matches!(it.state, DeploymentState::Deployed | DeploymentState::Failed))
+                .filter(|it| {
+                    it.design == design
+                        && matches!(
+                            it.state,
+                            DeploymentState::Deployed | DeploymentState::Failed
+                        )
+                })
                 .map(|it| (it.id.clone(), it.name.clone()))
                 .collect::<Vec<_>>()
         })
@@ -305,8 +342,13 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
 fn Counts(page: Page) -> impl IntoView {
     move || {
         page.plan.with(|plan| {
-            let Loaded::Ready(plan) = plan else { return ().into_any() };
-            let steps = plan.workflow.as_ref().map_or(0, |workflow| workflow.steps.len());
+            let Loaded::Ready(plan) = plan else {
+                return ().into_any();
+            };
+            let steps = plan
+                .workflow
+                .as_ref()
+                .map_or(0, |workflow| workflow.steps.len());
             let counts = changes::counts(plan);
             view! {
                 <ul class="plan-counts" aria-label="Changes">

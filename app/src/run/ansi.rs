@@ -30,7 +30,11 @@ pub fn settled(line: &str) -> &str {
 
 /// The text without its escape sequences.
 pub fn plain(line: &str) -> String {
-    if line.contains('\u{1b}') { stretches(line).into_iter().map(|it| it.text).collect() } else { line.to_owned() }
+    if line.contains('\u{1b}') {
+        stretches(line).into_iter().map(|it| it.text).collect()
+    } else {
+        line.to_owned()
+    }
 }
 
 /// Text and styles of a line.
@@ -45,12 +49,16 @@ pub fn stretches(line: &str) -> Vec<Stretch> {
             // Two-character sequences; an operating system command runs to its bell.
             rest = match rest.strip_prefix(']') {
                 Some(command) => command.split_once('\u{7}').map_or("", |(_, after)| after),
-                None => rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or(""),
+                None => rest
+                    .get(rest.chars().next().map_or(0, char::len_utf8)..)
+                    .unwrap_or(""),
             };
             continue;
         };
         // Parameters, then one letter.
-        let end = body.find(|letter: char| ('@'..='~').contains(&letter)).unwrap_or(body.len());
+        let end = body
+            .find(|letter: char| ('@'..='~').contains(&letter))
+            .unwrap_or(body.len());
         if body[end..].starts_with('m') {
             style = restyled(style, &body[..end]);
         }
@@ -62,7 +70,12 @@ pub fn stretches(line: &str) -> Vec<Stretch> {
 
 fn push(found: &mut Vec<Stretch>, text: &str, style: Style) {
     if !text.is_empty() {
-        found.push(Stretch { text: text.to_owned(), colour: style.colour, bold: style.bold, hit: false });
+        found.push(Stretch {
+            text: text.to_owned(),
+            colour: style.colour,
+            bold: style.bold,
+            hit: false,
+        });
     }
 }
 
@@ -111,7 +124,11 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
     for stretch in found {
         let end = start + stretch.text.len();
         // Where this stretch changes from hit to not, as places in the whole line.
-        let mut places: Vec<usize> = hits.iter().flat_map(|&(from, to)| [from, to]).filter(|at| (start + 1..end).contains(at)).collect();
+        let mut places: Vec<usize> = hits
+            .iter()
+            .flat_map(|&(from, to)| [from, to])
+            .filter(|at| (start + 1..end).contains(at))
+            .collect();
         places.insert(0, start);
         places.push(end);
         for pair in places.windows(2) {
@@ -119,8 +136,14 @@ pub fn with_hits(found: Vec<Stretch>, needle: &str) -> Vec<Stretch> {
             if let Some(text) = stretch.text.get(from - start..to - start)
                 && !text.is_empty()
             {
-                let hit = hits.iter().any(|&(hit_from, hit_to)| hit_from <= from && to <= hit_to);
-                cut.push(Stretch { text: text.to_owned(), hit, ..stretch.clone() });
+                let hit = hits
+                    .iter()
+                    .any(|&(hit_from, hit_to)| hit_from <= from && to <= hit_to);
+                cut.push(Stretch {
+                    text: text.to_owned(),
+                    hit,
+                    ..stretch.clone()
+                });
             }
         }
         start = end;
@@ -148,7 +171,12 @@ fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     if needle.is_empty() {
         return None;
     }
-    text.windows(needle.len()).position(|window| window.iter().zip(needle).all(|(one, other)| one.to_ascii_lowercase() == *other))
+    text.windows(needle.len()).position(|window| {
+        window
+            .iter()
+            .zip(needle)
+            .all(|(one, other)| one.to_ascii_lowercase() == *other)
+    })
 }
 
 #[cfg(test)]
@@ -156,22 +184,37 @@ mod tests {
     use super::*;
 
     fn brief(line: &str) -> Vec<(String, Option<u8>, bool)> {
-        stretches(line).into_iter().map(|it| (it.text, it.colour, it.bold)).collect()
+        stretches(line)
+            .into_iter()
+            .map(|it| (it.text, it.colour, it.bold))
+            .collect()
     }
 
     #[test]
     fn colours_are_styles() {
         assert_eq!(
             brief("\u{1b}[0;32mok: [web]\u{1b}[0m done"),
-            [("ok: [web]".into(), Some(2), false), (" done".into(), None, false)]
+            [
+                ("ok: [web]".into(), Some(2), false),
+                (" done".into(), None, false)
+            ]
         );
-        assert_eq!(brief("\u{1b}[1;91mno\u{1b}[22m!"), [("no".into(), Some(9), true), ("!".into(), Some(9), false)]);
-        assert_eq!(brief("\u{1b}[38;5;3ma\u{1b}[38;2;1;2;3mb"), [("a".into(), Some(3), false), ("b".into(), None, false)]);
+        assert_eq!(
+            brief("\u{1b}[1;91mno\u{1b}[22m!"),
+            [("no".into(), Some(9), true), ("!".into(), Some(9), false)]
+        );
+        assert_eq!(
+            brief("\u{1b}[38;5;3ma\u{1b}[38;2;1;2;3mb"),
+            [("a".into(), Some(3), false), ("b".into(), None, false)]
+        );
     }
 
     #[test]
     fn other_sequences_are_dropped() {
-        assert_eq!(plain("\u{1b}[2K\u{1b}[1Ga\u{1b}]0;title\u{7}b\u{1b}(Bc"), "abBc");
+        assert_eq!(
+            plain("\u{1b}[2K\u{1b}[1Ga\u{1b}]0;title\u{7}b\u{1b}(Bc"),
+            "abBc"
+        );
         assert_eq!(plain("broken \u{1b}[31"), "broken ");
         assert_eq!(plain("broken \u{1b}"), "broken ");
     }
@@ -186,7 +229,10 @@ mod tests {
     fn hits_are_found_across_styles() {
         let marked = with_hits(stretches("Error: \u{1b}[31mERR\u{1b}[0mor"), "error");
         let hits: Vec<_> = marked.iter().map(|it| (it.text.as_str(), it.hit)).collect();
-        assert_eq!(hits, [("Error", true), (": ", false), ("ERR", true), ("or", true)]);
+        assert_eq!(
+            hits,
+            [("Error", true), (": ", false), ("ERR", true), ("or", true)]
+        );
         assert!(contains("FAILED!", "failed"));
         assert!(!contains("x", ""));
         assert_eq!(super::hits("äERRä", "err"), [(2, 5)]);

@@ -4,10 +4,7 @@ use api::RunState;
 use leptos::prelude::*;
 
 use super::{RunView, header::ResumeButton};
-use crate::{
-    pages::deployment::undeploy,
-    ui::Icon,
-};
+use crate::{pages::deployment::undeploy, ui::Icon};
 
 /// How many log lines are shown.
 const LINES: usize = 6;
@@ -19,9 +16,14 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
     let cause = Memo::new(move |_| {
         model.with(|model| {
             let model = model.as_ref()?;
-            let is_bad = matches!(model.run.state, RunState::Failed | RunState::Failing | RunState::Paused);
+            let is_bad = matches!(
+                model.run.state,
+                RunState::Failed | RunState::Failing | RunState::Paused
+            );
             is_bad.then(|| {
-                let step = model.cause().map(|step| (step.id.clone(), step.error.clone()));
+                let step = model
+                    .cause()
+                    .map(|step| (step.id.clone(), step.error.clone()));
                 (model.run.state, model.run.reason.clone(), step)
             })
         })
@@ -33,13 +35,21 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             return None;
         }
         let id = step.as_ref().map(|(id, _)| id.clone());
-        let error = step.and_then(|(_, error)| error).or_else(|| reason.clone()).unwrap_or_default();
+        let error = step
+            .and_then(|(_, error)| error)
+            .or_else(|| reason.clone())
+            .unwrap_or_default();
         let lines = {
             let id = id.clone();
             move || {
                 view.feed.log_version.track();
-                let lines = id.as_ref().and_then(|id| view.feed.log.try_with_value(|log| log.that_matter(id, LINES)))?;
-                (!lines.is_empty()).then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
+                let lines = id.as_ref().and_then(|id| {
+                    view.feed
+                        .log
+                        .try_with_value(|log| log.that_matter(id, LINES))
+                })?;
+                (!lines.is_empty())
+                    .then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })
             }
         };
         let title = match (state, &id) {
@@ -57,7 +67,9 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             <button type="button" class="button" on:click=show_log><Icon name="terminal" />{format!("Log of {id}")}</button>
         });
         // A run that is still failing has nothing to resume yet.
-        let buttons = state.is_final().then(|| view! { <ResumeButton view /><UndeployButton view /> });
+        let buttons = state
+            .is_final()
+            .then(|| view! { <ResumeButton view /><UndeployButton view /> });
         let resume_paused = (state == RunState::Paused).then(|| view! { <ResumeButton view /> });
         Some(view! {
             <section class="cause" role="alert" data-testid="cause">
@@ -81,9 +93,15 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
 
 fn advice(state: RunState) -> &'static str {
     match state {
-        RunState::Paused => "Your session with the cloud ended. Log in again, then resume: done steps are not walked again.",
-        RunState::Failing => "Steps that were at work may still end, and the bastion is closed. Nothing new starts.",
-        _ => "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made.",
+        RunState::Paused => {
+            "Your session with the cloud ended. Log in again, then resume: done steps are not walked again."
+        }
+        RunState::Failing => {
+            "Steps that were at work may still end, and the bastion is closed. Nothing new starts."
+        }
+        _ => {
+            "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made."
+        }
     }
 }
 

@@ -16,13 +16,21 @@ pub fn StepDetail(view: RunView) -> impl IntoView {
         let id = view.selected.get()?;
         let step = follow(view.feed.model, id.clone());
         let physical_id = move || {
-            let resource = step.with(|step| step.as_ref().and_then(|step| step.resource.clone()))?;
+            let resource =
+                step.with(|step| step.as_ref().and_then(|step| step.resource.clone()))?;
             let live = view.feed.model.with(|model| {
-                model.as_ref().and_then(|model| model.resources.get(&resource)).and_then(|(_, id)| id.clone())
+                model
+                    .as_ref()
+                    .and_then(|model| model.resources.get(&resource))
+                    .and_then(|(_, id)| id.clone())
             });
             live.or_else(|| {
                 view.deployment.with(|deployment| {
-                    deployment?.resources.iter().find(|it| it.name == resource).and_then(|it| it.physical_id.clone())
+                    deployment?
+                        .resources
+                        .iter()
+                        .find(|it| it.name == resource)
+                        .and_then(|it| it.physical_id.clone())
                 })
             })
         };

@@ -96,7 +96,11 @@ impl Feed {
         Effect::new(move |_| {
             let id = id.get();
             feed.inner.update_value(|inner| {
-                *inner = Inner { id, generation: inner.generation + 1, ..Inner::default() };
+                *inner = Inner {
+                    id,
+                    generation: inner.generation + 1,
+                    ..Inner::default()
+                };
             });
             feed.log.set_value(LogStore::default());
             feed.log_version.update(|version| *version += 1);
@@ -104,8 +108,12 @@ impl Feed {
             feed.load();
         });
         Effect::new(move |_| {
-            let watch = set_interval_with_handle(move || feed.watch(), std::time::Duration::from_millis(WATCH_MS));
-            let visible = window_event_listener(leptos::ev::visibilitychange, move |_| feed.watch());
+            let watch = set_interval_with_handle(
+                move || feed.watch(),
+                std::time::Duration::from_millis(WATCH_MS),
+            );
+            let visible =
+                window_event_listener(leptos::ev::visibilitychange, move |_| feed.watch());
             let online = window_event_listener(leptos::ev::online, move |_| feed.watch());
             on_cleanup(move || {
                 if let Ok(watch) = watch {
@@ -120,7 +128,12 @@ impl Feed {
 
     /// Ask for the run again, all of it that changed: after a resume, a lost start, a retry.
     pub fn load(self) {
-        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
+        let Some((id, generation)) = self
+            .inner
+            .try_with_value(|inner| (inner.id.clone(), inner.generation))
+        else {
+            return;
+        };
         self.problem.try_set(None);
         leptos::task::spawn_local(async move {
             match client::run(&id).await {
@@ -135,16 +148,23 @@ impl Feed {
     }
 
     fn is_current(self, generation: u32) -> bool {
-        self.inner.try_with_value(|inner| inner.generation == generation) == Some(true)
+        self.inner
+            .try_with_value(|inner| inner.generation == generation)
+            == Some(true)
     }
 
     fn last(self) -> u64 {
-        self.inner.try_with_value(|inner| inner.sequence.last).unwrap_or_default()
+        self.inner
+            .try_with_value(|inner| inner.sequence.last)
+            .unwrap_or_default()
     }
 
     /// The story so far, then the socket.
     async fn follow(self, run: Run, generation: u32) {
-        let is_first = self.model.try_with_untracked(Option::is_none).unwrap_or(true);
+        let is_first = self
+            .model
+            .try_with_untracked(Option::is_none)
+            .unwrap_or(true);
         let mut replay = is_first.then(|| Model::beginning(&run));
         if is_first {
             self.model.try_set(Some(Model::new(run.clone())));
@@ -187,7 +207,13 @@ impl Feed {
 
     /// The run ended, and its last event is here.
     fn is_over(self) -> bool {
-        self.model.try_with_untracked(|model| model.as_ref().is_some_and(|model| model.run.state.is_final())).unwrap_or(true)
+        self.model
+            .try_with_untracked(|model| {
+                model
+                    .as_ref()
+                    .is_some_and(|model| model.run.state.is_final())
+            })
+            .unwrap_or(true)
     }
 
     fn take(self, events: Vec<Event>) -> Vec<Event> {
@@ -207,7 +233,10 @@ impl Feed {
         if events.is_empty() {
             return;
         }
-        if events.iter().any(|event| !matches!(event.body, api::EventBody::Log { .. })) {
+        if events
+            .iter()
+            .any(|event| !matches!(event.body, api::EventBody::Log { .. }))
+        {
             self.model.try_update(|model| {
                 if let Some(model) = model {
                     for event in &events {
@@ -236,7 +265,9 @@ impl Feed {
 
     /// What came is shown with the next frame; in a hidden tab, where there are none, twice a second.
     fn ask_for_frame(self) {
-        let asked = self.inner.try_update_value(|inner| std::mem::replace(&mut inner.frame_asked, true));
+        let asked = self
+            .inner
+            .try_update_value(|inner| std::mem::replace(&mut inner.frame_asked, true));
         if asked != Some(false) {
             return;
         }
@@ -258,20 +289,36 @@ impl Feed {
     }
 
     fn connect(self) {
-        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
-        let Some(location) = browser::window().map(|window| window.location()) else { return };
-        let (Ok(scheme), Ok(host)) = (location.protocol(), location.host()) else { return };
+        let Some((id, generation)) = self
+            .inner
+            .try_with_value(|inner| (inner.id.clone(), inner.generation))
+        else {
+            return;
+        };
+        let Some(location) = browser::window().map(|window| window.location()) else {
+            return;
+        };
+        let (Ok(scheme), Ok(host)) = (location.protocol(), location.host()) else {
+            return;
+        };
         let scheme = if scheme == "https:" { "wss" } else { "ws" };
-        let address =
-            format!("{scheme}://{host}/api/v1/runs/{}/stream?after={}", browser::encode(&id), self.last());
+        let address = format!(
+            "{scheme}://{host}/api/v1/runs/{}/stream?after={}",
+            browser::encode(&id),
+            self.last()
+        );
         let Ok(socket) = WebSocket::new(&address) else {
             self.retry();
             return;
         };
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
-            let Some(text) = message.data().as_string() else { return };
+            let Some(text) = message.data().as_string() else {
+                return;
+            };
             // What is not a list of events is not for us.
-            let Ok(events) = serde_json::from_str::<Vec<Event>>(&text) else { return };
+            let Ok(events) = serde_json::from_str::<Vec<Event>>(&text) else {
+                return;
+            };
             self.inner.try_update_value(|inner| {
                 inner.failures = 0;
                 inner.waiting.extend(events);
@@ -296,13 +343,19 @@ impl Feed {
         self.freshness.try_set(Freshness::Live);
         // The old socket, if any, is closed by its drop.
         self.inner.try_update_value(|inner| {
-            inner.socket = Some(Socket { socket, _on_message: on_message, _on_close: on_close });
+            inner.socket = Some(Socket {
+                socket,
+                _on_message: on_message,
+                _on_close: on_close,
+            });
         });
     }
 
     /// The stream says that the run has ended: so it must, or the socket is opened again.
     fn finish(self) {
-        let waiting = self.inner.try_update_value(|inner| std::mem::take(&mut inner.waiting));
+        let waiting = self
+            .inner
+            .try_update_value(|inner| std::mem::take(&mut inner.waiting));
         if let Some(waiting) = waiting {
             let fresh = self.take(waiting);
             self.apply(fresh);
@@ -345,7 +398,12 @@ impl Feed {
         if self.freshness.try_get_untracked() != Some(Freshness::Live) {
             return;
         }
-        let Some((id, generation)) = self.inner.try_with_value(|inner| (inner.id.clone(), inner.generation)) else { return };
+        let Some((id, generation)) = self
+            .inner
+            .try_with_value(|inner| (inner.id.clone(), inner.generation))
+        else {
+            return;
+        };
         let before = self.last();
         leptos::task::spawn_local(async move {
             let news = client::events(&id, before, 1).await;
@@ -371,7 +429,8 @@ impl Feed {
 
 /// A replay that has reached the present; steps that no event spoke of are as the snapshot says.
 fn settled(mut replay: Model, snapshot: &Run) -> Model {
-    let is_silent = |step: &api::RunStep| step.state == api::StepState::Waiting && step.attempts == 0;
+    let is_silent =
+        |step: &api::RunStep| step.state == api::StepState::Waiting && step.attempts == 0;
     for (step, known) in replay.run.steps.iter_mut().zip(&snapshot.steps) {
         if is_silent(step) {
             step.clone_from(known);

@@ -3,10 +3,7 @@
 use api::{RunKind, RunState};
 use leptos::prelude::*;
 
-use super::{
-    RunView,
-    feed::Freshness,
-};
+use super::{RunView, feed::Freshness};
 use crate::{
     client,
     session::use_session,
@@ -29,23 +26,36 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
     let clock = time::use_clock();
     let model = view.feed.model;
     let state = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.run.state)));
-    let progress = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.progress())));
+    let progress =
+        Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.progress())));
     let title = move || {
         let name = view.name();
         model.with(|model| {
-            model.as_ref().map(|model| format!("{} {}", kind_title(model.run.kind), name.unwrap_or_default()))
+            model.as_ref().map(|model| {
+                format!(
+                    "{} {}",
+                    kind_title(model.run.kind),
+                    name.unwrap_or_default()
+                )
+            })
         })
     };
     let took = move || {
         model.with(|model| {
             let run = &model.as_ref()?.run;
             let started = run.started.as_deref().or(Some(&run.created));
-            let now = if run.ended.is_none() { clock.now() } else { None };
+            let now = if run.ended.is_none() {
+                clock.now()
+            } else {
+                None
+            };
             time::span(started, run.ended.as_deref(), now)
         })
     };
     let who = move || {
-        model.with(|model| model.as_ref().map(|model| model.run.author.clone())).map(|author| view! { <span>"by "{author}</span> })
+        model
+            .with(|model| model.as_ref().map(|model| model.run.author.clone()))
+            .map(|author| view! { <span>"by "{author}</span> })
     };
     let version = move || {
         view.deployment.with(|deployment| deployment.and_then(|it| Some((it.design.clone()?, it.design_version?)))).map(
@@ -95,7 +105,8 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
     let session = use_session();
     let locked = move || !session.can_change();
     let cancel = view.canceller();
-    let buttons = move || match state.get() {
+    let buttons = move || {
+        match state.get() {
         Some(RunState::Cancelling) => view! {
             <button type="button" class="button" data-look="danger-quiet" disabled=locked on:click=move |_| cancel.run(())>
                 <Icon name="ban" />
@@ -119,6 +130,7 @@ fn RunActions(view: RunView, state: Memo<Option<RunState>>) -> impl IntoView {
         }
         .into_any(),
         None => ().into_any(),
+    }
     };
     view! { <div class="run-actions">{buttons}</div> }
 }
@@ -157,7 +169,9 @@ impl RunView {
         let toasts = use_toasts();
         Callback::new(move |()| {
             let is_forced = self.feed.model.with_untracked(|model| {
-                model.as_ref().is_some_and(|model| model.run.state == RunState::Cancelling)
+                model
+                    .as_ref()
+                    .is_some_and(|model| model.run.state == RunState::Cancelling)
             });
             let id = self.id.get_untracked();
             let question = if is_forced {

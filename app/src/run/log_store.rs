@@ -60,7 +60,15 @@ pub struct LogStore {
 impl LogStore {
     /// Add an event's line, if it has one.
     pub fn push(&mut self, event: Event) {
-        let EventBody::Log { step, stream, level, text } = event.body else { return };
+        let EventBody::Log {
+            step,
+            stream,
+            level,
+            text,
+        } = event.body
+        else {
+            return;
+        };
         let step = self.step_number(step);
         let mut text = ansi::settled(&text).to_owned();
         if text.contains('\t') {
@@ -112,7 +120,9 @@ impl LogStore {
         {
             return;
         }
-        if !self.look.needle.is_empty() && ansi::contains(&ansi::plain(&line.text), &self.look.needle) {
+        if !self.look.needle.is_empty()
+            && ansi::contains(&ansi::plain(&line.text), &self.look.needle)
+        {
             self.hits.push(self.view.len() as u32);
         }
         self.view.push(at);
@@ -168,13 +178,19 @@ impl LogStore {
 
     /// The first row of a place in the view.
     pub fn row_of(&self, place: usize) -> u32 {
-        if self.look.wrap.is_some() { self.rows.get(place).copied().unwrap_or(self.row_count) } else { place as u32 }
+        if self.look.wrap.is_some() {
+            self.rows.get(place).copied().unwrap_or(self.row_count)
+        } else {
+            place as u32
+        }
     }
 
     /// The place in the view that covers a row.
     pub fn place_at(&self, row: u32) -> usize {
         if self.look.wrap.is_some() {
-            self.rows.partition_point(|first| *first <= row).saturating_sub(1)
+            self.rows
+                .partition_point(|first| *first <= row)
+                .saturating_sub(1)
         } else {
             (row as usize).min(self.view.len().saturating_sub(1))
         }
@@ -187,19 +203,37 @@ impl LogStore {
 
     /// Lines of one step that matter most: its errors and warnings, else its last ones; at most `count`.
     pub fn that_matter(&self, step: &str, count: usize) -> Vec<String> {
-        let Some(number) = self.step_numbers.get(step) else { return Vec::new() };
-        let of_step = || self.lines.iter().rev().filter(|line| line.step == *number && !line.text.trim().is_empty());
-        let mut found: Vec<&Line> = of_step().filter(|line| line.level >= LogLevel::Warning).take(count).collect();
+        let Some(number) = self.step_numbers.get(step) else {
+            return Vec::new();
+        };
+        let of_step = || {
+            self.lines
+                .iter()
+                .rev()
+                .filter(|line| line.step == *number && !line.text.trim().is_empty())
+        };
+        let mut found: Vec<&Line> = of_step()
+            .filter(|line| line.level >= LogLevel::Warning)
+            .take(count)
+            .collect();
         if found.is_empty() {
             found = of_step().take(count).collect();
         }
-        found.iter().rev().map(|line| ansi::plain(&line.text)).collect()
+        found
+            .iter()
+            .rev()
+            .map(|line| ansi::plain(&line.text))
+            .collect()
     }
 
     /// The view as plain text, a line each with time and step.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for line in self.view.iter().filter_map(|at| self.lines.get(*at as usize)) {
+        for line in self
+            .view
+            .iter()
+            .filter_map(|at| self.lines.get(*at as usize))
+        {
             text.push_str(&crate::time::time_of_day(line.time_ms, 0.0));
             text.push_str("Z  ");
             text.push_str(self.step_name(line.step));
@@ -224,7 +258,11 @@ mod tests {
                 body: EventBody::Log {
                     step: (*step).to_owned(),
                     stream: LogStream::Engine,
-                    level: if text.contains("bad") { LogLevel::Error } else { LogLevel::Info },
+                    level: if text.contains("bad") {
+                        LogLevel::Error
+                    } else {
+                        LogLevel::Info
+                    },
                     text: (*text).to_owned(),
                 },
             });
@@ -233,13 +271,19 @@ mod tests {
     }
 
     fn shown(store: &LogStore) -> Vec<String> {
-        (0..store.len()).filter_map(|place| store.line(place)).map(|line| line.text.to_string()).collect()
+        (0..store.len())
+            .filter_map(|place| store.line(place))
+            .map(|line| line.text.to_string())
+            .collect()
     }
 
     #[test]
     fn a_filter_shows_one_step_also_of_lines_to_come() {
         let mut store = store(&[("a", "one"), ("b", "two"), ("a", "three")]);
-        store.set_look(Look { step: Some(String::from("a")), ..Look::default() });
+        store.set_look(Look {
+            step: Some(String::from("a")),
+            ..Look::default()
+        });
         assert_eq!(shown(&store), ["one", "three"]);
         store.set_look(Look::default());
         assert_eq!(shown(&store), ["one", "two", "three"]);
@@ -248,10 +292,19 @@ mod tests {
     #[test]
     fn wrapped_lines_take_rows() {
         let mut store = store(&[("a", "12345678901"), ("a", ""), ("a", "1234567890")]);
-        store.set_look(Look { wrap: Some(5), ..Look::default() });
+        store.set_look(Look {
+            wrap: Some(5),
+            ..Look::default()
+        });
         assert_eq!(store.rows(), 3 + 1 + 2);
-        assert_eq!((0..3).map(|place| store.row_of(place)).collect::<Vec<_>>(), [0, 3, 4]);
-        assert_eq!((0..6).map(|row| store.place_at(row)).collect::<Vec<_>>(), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(
+            (0..3).map(|place| store.row_of(place)).collect::<Vec<_>>(),
+            [0, 3, 4]
+        );
+        assert_eq!(
+            (0..6).map(|row| store.place_at(row)).collect::<Vec<_>>(),
+            [0, 0, 0, 1, 2, 2]
+        );
         assert_eq!(store.place_at(99), 2);
     }
 
@@ -265,15 +318,28 @@ mod tests {
     #[test]
     fn hits_are_counted_in_the_view() {
         let mut store = store(&[("a", "an Error"), ("b", "fine"), ("a", "ERROR again")]);
-        store.set_look(Look { needle: String::from("error"), ..Look::default() });
+        store.set_look(Look {
+            needle: String::from("error"),
+            ..Look::default()
+        });
         assert_eq!((store.hits(), store.hit(1)), (2, Some(2)));
-        store.set_look(Look { needle: String::from("error"), step: Some(String::from("a")), wrap: None });
+        store.set_look(Look {
+            needle: String::from("error"),
+            step: Some(String::from("a")),
+            wrap: None,
+        });
         assert_eq!((store.hits(), store.hit(1)), (2, Some(1)));
     }
 
     #[test]
     fn what_matters_is_errors_else_the_end() {
-        let store = store(&[("a", "bad thing"), ("a", "fine"), ("b", "one"), ("b", "two"), ("b", "three")]);
+        let store = store(&[
+            ("a", "bad thing"),
+            ("a", "fine"),
+            ("b", "one"),
+            ("b", "two"),
+            ("b", "three"),
+        ]);
         assert_eq!(store.that_matter("a", 3), ["bad thing"]);
         assert_eq!(store.that_matter("b", 2), ["two", "three"]);
         assert!(store.that_matter("c", 2).is_empty());
@@ -281,6 +347,9 @@ mod tests {
 
     #[test]
     fn text_has_time_and_step() {
-        assert_eq!(store(&[("a:create", "\u{1b}[1mhi")]).text(), "00:00:00Z  a:create  hi\n");
+        assert_eq!(
+            store(&[("a:create", "\u{1b}[1mhi")]).text(),
+            "00:00:00Z  a:create  hi\n"
+        );
     }
 }

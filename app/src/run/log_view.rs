@@ -68,14 +68,20 @@ pub fn LogView(
         view: RwSignal::new(0),
         changed: RwSignal::new(0),
     };
-    Effect::new(move |_| state.wrap.set(browser::remembered("log.wrap").as_deref() != Some("no")));
+    Effect::new(move |_| {
+        state
+            .wrap
+            .set(browser::remembered("log.wrap").as_deref() != Some("no"))
+    });
     measure(state);
     look_again(state);
     keep_up(state);
 
     let rows = move || {
         state.changed.track();
-        feed.log.try_with_value(|log| log.rows()).unwrap_or_default()
+        feed.log
+            .try_with_value(|log| log.rows())
+            .unwrap_or_default()
     };
     let shown = Memo::new(move |_| {
         let generation = state.view.get();
@@ -93,7 +99,9 @@ pub fn LogView(
     });
     let lines = move || {
         let (generation, first, last) = shown.get();
-        (first..last).map(move |place| (generation, place)).collect::<Vec<_>>()
+        (first..last)
+            .map(move |place| (generation, place))
+            .collect::<Vec<_>>()
     };
     let waiting = move || {
         state.changed.track();
@@ -147,15 +155,21 @@ pub fn LogView(
 /// The window's size, kept.
 fn measure(state: LogState) {
     Effect::new(move |_| {
-        let Some(element) = state.scroll.get() else { return };
+        let Some(element) = state.scroll.get() else {
+            return;
+        };
         let look = move || {
-            let Some(element) = state.scroll.try_get_untracked().flatten() else { return };
+            let Some(element) = state.scroll.try_get_untracked().flatten() else {
+                return;
+            };
             let character_px = character_px(&element).unwrap_or(7.2);
             // Time, step and the padding stand before the text; see `log.css`.
             let text_px = f64::from(element.client_width()) - 272.0;
             let columns = (text_px / character_px).floor().max(20.0) as u32;
             let height = f64::from(element.client_height());
-            state.place.try_update(|place| (place.height, place.columns) = (height, columns));
+            state
+                .place
+                .try_update(|place| (place.height, place.columns) = (height, columns));
         };
         look();
         let on_resize = Closure::<dyn FnMut()>::new(look);
@@ -187,7 +201,11 @@ fn look_again(state: LogState) {
         let look = Look {
             step: state.step.get(),
             needle: state.query.with(|query| query.trim().to_lowercase()),
-            wrap: state.wrap.get().then(|| columns.get()).filter(|columns| *columns > 0),
+            wrap: state
+                .wrap
+                .get()
+                .then(|| columns.get())
+                .filter(|columns| *columns > 0),
         };
         state.feed.log.try_update_value(|log| log.set_look(look));
         state.hit.set(0);
@@ -207,7 +225,11 @@ fn keep_up(state: LogState) {
         if !state.follow.get() {
             return;
         }
-        let all = state.feed.log.try_with_value(|log| log.len()).unwrap_or_default();
+        let all = state
+            .feed
+            .log
+            .try_with_value(|log| log.len())
+            .unwrap_or_default();
         state.seen.set(all);
         // After the sheet got its new height.
         browser::on_next_frame(move || {
@@ -222,15 +244,22 @@ fn keep_up(state: LogState) {
 
 impl LogState {
     fn scrolled(self) {
-        let Some(element) = self.scroll.get_untracked() else { return };
+        let Some(element) = self.scroll.get_untracked() else {
+            return;
+        };
         let top = f64::from(element.scroll_top());
         let before = self.place.with_untracked(|place| place.top);
         self.place.update(|place| place.top = top);
-        let at_end = top + f64::from(element.client_height()) >= f64::from(element.scroll_height()) - ROW / 2.0;
+        let at_end = top + f64::from(element.client_height())
+            >= f64::from(element.scroll_height()) - ROW / 2.0;
         if at_end {
             self.follow.set(true);
         } else if top < before - 1.0 && self.follow.get_untracked() {
-            let all = self.feed.log.try_with_value(|log| log.len()).unwrap_or_default();
+            let all = self
+                .feed
+                .log
+                .try_with_value(|log| log.len())
+                .unwrap_or_default();
             self.seen.set(all);
             self.follow.set(false);
         }
@@ -246,18 +275,29 @@ impl LogState {
 
     fn hits(self) -> usize {
         self.changed.track();
-        self.feed.log.try_with_value(|log| log.hits()).unwrap_or_default()
+        self.feed
+            .log
+            .try_with_value(|log| log.hits())
+            .unwrap_or_default()
     }
 
     /// Go to a hit by its number, around the ends.
     fn to_hit(self, step: isize) {
-        let count = self.feed.log.try_with_value(|log| log.hits()).unwrap_or_default();
+        let count = self
+            .feed
+            .log
+            .try_with_value(|log| log.hits())
+            .unwrap_or_default();
         if count == 0 {
             return;
         }
         let next = (self.hit.get_untracked() as isize + step).rem_euclid(count as isize) as usize;
         self.hit.set(next);
-        let row = self.feed.log.try_with_value(|log| log.hit(next).map(|place| log.row_of(place))).flatten();
+        let row = self
+            .feed
+            .log
+            .try_with_value(|log| log.hit(next).map(|place| log.row_of(place)))
+            .flatten();
         if let (Some(row), Some(element)) = (row, self.scroll.get_untracked()) {
             self.follow.set(false);
             let middle = f64::from(element.client_height()) / 2.0;

@@ -25,8 +25,8 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 pub use self::header::kind_title;
 use self::{
-    cause::CauseCard, detail::StepDetail, feed::Feed, header::RunHeader, log_view::LogView, split::Split, steps::StepList,
-    timeline::Timeline,
+    cause::CauseCard, detail::StepDetail, feed::Feed, header::RunHeader, log_view::LogView,
+    split::Split, steps::StepList, timeline::Timeline,
 };
 use crate::{
     browser, client,
@@ -60,11 +60,15 @@ enum Upper {
 
 impl RunView {
     fn name(self) -> Option<String> {
-        self.deployment.with(|deployment| deployment.map(|deployment| deployment.name.clone()))
+        self.deployment
+            .with(|deployment| deployment.map(|deployment| deployment.name.clone()))
     }
 
     fn deployment_href(self) -> String {
-        let id = self.feed.model.with(|model| model.as_ref().map(|model| model.run.deployment.clone()));
+        let id = self
+            .feed
+            .model
+            .with(|model| model.as_ref().map(|model| model.run.deployment.clone()));
         format!("/deployments/{}", id.unwrap_or_default())
     }
 }
@@ -76,10 +80,17 @@ pub fn RunPage() -> impl IntoView {
     let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id")).unwrap_or_default());
     let feed = Feed::new(id.into());
-    let deployment_id =
-        Memo::new(move |_| feed.model.with(|model| model.as_ref().map(|model| model.run.deployment.clone())));
-    let is_over =
-        Memo::new(move |_| feed.model.with(|model| model.as_ref().is_some_and(|model| model.run.state.is_final())));
+    let deployment_id = Memo::new(move |_| {
+        feed.model
+            .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
+    });
+    let is_over = Memo::new(move |_| {
+        feed.model.with(|model| {
+            model
+                .as_ref()
+                .is_some_and(|model| model.run.state.is_final())
+        })
+    });
     let deployment = Load::new(move || {
         let id = deployment_id.get();
         async move {
@@ -98,7 +109,12 @@ pub fn RunPage() -> impl IntoView {
         }
         over
     });
-    let view = RunView { id: id.into(), feed, deployment, selected: RwSignal::new(None) };
+    let view = RunView {
+        id: id.into(),
+        feed,
+        deployment,
+        selected: RwSignal::new(None),
+    };
     Effect::new(move |_| {
         if let Some(step) = query.with(|query| query.get("step")) {
             view.selected.set(Some(step));
@@ -110,15 +126,27 @@ pub fn RunPage() -> impl IntoView {
             Some(model) => {
                 let (done, all) = model.progress();
                 let mark = mark_of(model.run.state);
-                if model.run.state.is_final() { format!("{mark} {name}") } else { format!("{mark} {done}/{all} {name}") }
+                if model.run.state.is_final() {
+                    format!("{mark} {name}")
+                } else {
+                    format!("{mark} {done}/{all} {name}")
+                }
             }
             None => String::from("Run"),
         })
     };
     use_frame().crumbs(move || {
         let name = view.name().unwrap_or_else(|| String::from("Deployment"));
-        let kind = feed.model.with(|model| model.as_ref().map_or("Run", |model| kind_title(model.run.kind)));
-        vec![Crumb::link("Deployments", "/deployments"), Crumb::link(name, view.deployment_href()), Crumb::here(format!("{kind} run"))]
+        let kind = feed.model.with(|model| {
+            model
+                .as_ref()
+                .map_or("Run", |model| kind_title(model.run.kind))
+        });
+        vec![
+            Crumb::link("Deployments", "/deployments"),
+            Crumb::link(name, view.deployment_href()),
+            Crumb::here(format!("{kind} run")),
+        ]
     });
     let cancel = view.canceller();
     use_palette().register(vec![
@@ -204,7 +232,9 @@ fn UpperHalf(view: RunView) -> impl IntoView {
     let content = move || match shown.get() {
         Upper::Canvas => view! { <RunBoard view /> }.into_any(),
         Upper::Graph => view! { <RunGraph view /> }.into_any(),
-        Upper::Timeline => view! { <Timeline model=view.feed.model selected=view.selected /> }.into_any(),
+        Upper::Timeline => {
+            view! { <Timeline model=view.feed.model selected=view.selected /> }.into_any()
+        }
     };
     view! {
         <div class="run-upper">
@@ -223,20 +253,45 @@ fn UpperHalf(view: RunView) -> impl IntoView {
 fn RunBoard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
     let drawing = Memo::new(move |_| {
-        view.deployment.with(|deployment| deployment.map(|it| (it.template.clone(), it.layout.clone())))
+        view.deployment
+            .with(|deployment| deployment.map(|it| (it.template.clone(), it.layout.clone())))
     });
-    let template = Memo::new(move |_| drawing.with(|it| it.as_ref().map(|it| it.0.clone())).unwrap_or_default());
-    let layout = Memo::new(move |_| drawing.with(|it| it.as_ref().map(|it| it.1.clone())).unwrap_or_else(Layout::default));
-    let states: Memo<HashMap<String, String>> =
-        Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.states_of_resources()).unwrap_or_default()));
+    let template = Memo::new(move |_| {
+        drawing
+            .with(|it| it.as_ref().map(|it| it.0.clone()))
+            .unwrap_or_default()
+    });
+    let layout = Memo::new(move |_| {
+        drawing
+            .with(|it| it.as_ref().map(|it| it.1.clone()))
+            .unwrap_or_else(Layout::default)
+    });
+    let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
+        model.with(|model| {
+            model
+                .as_ref()
+                .map(|model| model.states_of_resources())
+                .unwrap_or_default()
+        })
+    });
     let node = RwSignal::new(None::<String>);
     Effect::new(move |before: Option<Option<String>>| {
         let chosen = node.get();
-        if before.is_some_and(|before| before != chosen) && let Some(resource) = &chosen {
+        if before.is_some_and(|before| before != chosen)
+            && let Some(resource) = &chosen
+        {
             let step = model.with_untracked(|model| {
                 let steps = &model.as_ref()?.run.steps;
-                let of_resource = || steps.iter().filter(|step| step.resource.as_ref() == Some(resource));
-                of_resource().filter(|step| step.state != StepState::Waiting).last().or(of_resource().next()).map(|it| it.id.clone())
+                let of_resource = || {
+                    steps
+                        .iter()
+                        .filter(|step| step.resource.as_ref() == Some(resource))
+                };
+                of_resource()
+                    .filter(|step| step.state != StepState::Waiting)
+                    .last()
+                    .or(of_resource().next())
+                    .map(|it| it.id.clone())
             });
             view.selected.set(step);
         }
@@ -258,7 +313,10 @@ fn RunGraph(view: RunView) -> impl IntoView {
     // Steps come and go with the run only, their states do not redraw the graph.
     let steps = Memo::new(move |_| {
         model.with(|model| {
-            let steps = model.as_ref().map(|model| model.run.steps.as_slice()).unwrap_or_default();
+            let steps = model
+                .as_ref()
+                .map(|model| model.run.steps.as_slice())
+                .unwrap_or_default();
             steps
                 .iter()
                 .map(|step| GraphStep {
@@ -272,7 +330,12 @@ fn RunGraph(view: RunView) -> impl IntoView {
         })
     });
     let state = Callback::new(move |id: String| {
-        model.with(|model| model.as_ref().and_then(|model| model.step(&id)).map_or(StepState::Waiting, |step| step.state))
+        model.with(|model| {
+            model
+                .as_ref()
+                .and_then(|model| model.step(&id))
+                .map_or(StepState::Waiting, |step| step.state)
+        })
     });
     move || view! { <WorkflowGraph steps=steps.get() state selected=view.selected /> }
 }

@@ -51,8 +51,17 @@ pub struct Model {
 impl Model {
     /// From the server's snapshot.
     pub fn new(run: Run) -> Model {
-        let index = run.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at)).collect();
-        Model { run, resources: BTreeMap::new(), index }
+        let index = run
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| (step.id.clone(), at))
+            .collect();
+        Model {
+            run,
+            resources: BTreeMap::new(),
+            index,
+        }
     }
 
     /// The state before all events; a replay of the whole story starts here, so that what is shown in the
@@ -83,12 +92,25 @@ impl Model {
         match &event.body {
             EventBody::Log { .. } => return false,
             EventBody::Run { state, reason } => self.move_run(*state, reason.clone(), &event.time),
-            EventBody::Step { step, state, attempt, error } => {
-                if let Some(step) = self.index.get(step).and_then(|at| self.run.steps.get_mut(*at)) {
+            EventBody::Step {
+                step,
+                state,
+                attempt,
+                error,
+            } => {
+                if let Some(step) = self
+                    .index
+                    .get(step)
+                    .and_then(|at| self.run.steps.get_mut(*at))
+                {
                     move_step(step, *state, *attempt, error.clone(), &event.time);
                 }
             }
-            EventBody::Resource { name, state, physical_id } => {
+            EventBody::Resource {
+                name,
+                state,
+                physical_id,
+            } => {
                 let entry = self.resources.entry(name.clone()).or_insert((*state, None));
                 entry.0 = *state;
                 if physical_id.is_some() {
@@ -110,7 +132,12 @@ impl Model {
 
     /// Steps that are done, and all of them.
     pub fn progress(&self) -> (usize, usize) {
-        let done = self.run.steps.iter().filter(|step| step.state.is_final()).count();
+        let done = self
+            .run
+            .steps
+            .iter()
+            .filter(|step| step.state.is_final())
+            .count();
         (done, self.run.steps.len())
     }
 
@@ -133,12 +160,23 @@ impl Model {
         }
         by_resource
             .into_iter()
-            .map(|(name, states)| (name.to_owned(), crate::ui::state::Shown::word(combined(&states)).to_owned()))
+            .map(|(name, states)| {
+                (
+                    name.to_owned(),
+                    crate::ui::state::Shown::word(combined(&states)).to_owned(),
+                )
+            })
             .collect()
     }
 }
 
-fn move_step(step: &mut RunStep, state: StepState, attempt: u32, error: Option<String>, time: &str) {
+fn move_step(
+    step: &mut RunStep,
+    state: StepState,
+    attempt: u32,
+    error: Option<String>,
+    time: &str,
+) {
     step.state = state;
     step.attempts = step.attempts.max(attempt);
     if state == StepState::Running && step.started.is_none() {
@@ -152,7 +190,13 @@ fn move_step(step: &mut RunStep, state: StepState, attempt: u32, error: Option<S
 
 /// The loudest state wins; between two steps on a resource it is next.
 fn combined(states: &[StepState]) -> StepState {
-    for loud in [StepState::Failed, StepState::Retrying, StepState::Running, StepState::Cancelled, StepState::Ready] {
+    for loud in [
+        StepState::Failed,
+        StepState::Retrying,
+        StepState::Running,
+        StepState::Cancelled,
+        StepState::Ready,
+    ] {
         if states.contains(&loud) {
             return loud;
         }
@@ -197,21 +241,45 @@ mod tests {
             created: String::from("2026-01-01T00:00:00Z"),
             started: None,
             ended: None,
-            steps: vec![step("net:create", "net"), step("web:create", "web"), step("web:ssh", "web")],
+            steps: vec![
+                step("net:create", "net"),
+                step("web:create", "web"),
+                step("web:ssh", "web"),
+            ],
         }
     }
 
     fn event(seq: u64, body: EventBody) -> Event {
-        Event { seq, time: format!("2026-01-01T00:00:{seq:02}Z"), body }
+        Event {
+            seq,
+            time: format!("2026-01-01T00:00:{seq:02}Z"),
+            body,
+        }
     }
 
     fn step(seq: u64, id: &str, state: StepState) -> Event {
-        event(seq, EventBody::Step { step: id.to_owned(), state, attempt: 1, error: None })
+        event(
+            seq,
+            EventBody::Step {
+                step: id.to_owned(),
+                state,
+                attempt: 1,
+                error: None,
+            },
+        )
     }
 
     fn log(seq: u64) -> Event {
         let text = format!("line {seq}");
-        event(seq, EventBody::Log { step: String::from("web:create"), stream: LogStream::Engine, level: LogLevel::Info, text })
+        event(
+            seq,
+            EventBody::Log {
+                step: String::from("web:create"),
+                stream: LogStream::Engine,
+                level: LogLevel::Info,
+                text,
+            },
+        )
     }
 
     fn numbers(taken: &Taken) -> Vec<u64> {
@@ -223,7 +291,13 @@ mod tests {
         let mut sequence = Sequence::default();
         assert_eq!(numbers(&sequence.take(vec![log(1), log(2)])), [1, 2]);
         assert_eq!(numbers(&sequence.take(vec![log(1), log(2), log(3)])), [3]);
-        assert_eq!(sequence.take(vec![log(2)]), Taken { fresh: vec![], hole: false });
+        assert_eq!(
+            sequence.take(vec![log(2)]),
+            Taken {
+                fresh: vec![],
+                hole: false
+            }
+        );
     }
 
     #[test]
@@ -239,7 +313,13 @@ mod tests {
     fn a_replay_ends_where_the_server_is() {
         let mut model = Model::beginning(&run());
         for event in [
-            event(1, EventBody::Run { state: RunState::Running, reason: None }),
+            event(
+                1,
+                EventBody::Run {
+                    state: RunState::Running,
+                    reason: None,
+                },
+            ),
             step(2, "net:create", StepState::Running),
             log(3),
             step(4, "net:create", StepState::Succeeded),
@@ -250,9 +330,15 @@ mod tests {
         assert_eq!(model.progress(), (1, 3));
         assert_eq!(model.run.started.as_deref(), Some("2026-01-01T00:00:01Z"));
         let net = model.step("net:create").expect("it is there");
-        assert_eq!((net.started.as_deref(), net.ended.as_deref()), (Some("2026-01-01T00:00:02Z"), Some("2026-01-01T00:00:04Z")));
+        assert_eq!(
+            (net.started.as_deref(), net.ended.as_deref()),
+            (Some("2026-01-01T00:00:02Z"), Some("2026-01-01T00:00:04Z"))
+        );
         let states = model.states_of_resources();
-        assert_eq!((states["net"].as_str(), states["web"].as_str()), ("succeeded", "running"));
+        assert_eq!(
+            (states["net"].as_str(), states["web"].as_str()),
+            ("succeeded", "running")
+        );
     }
 
     #[test]
@@ -266,15 +352,30 @@ mod tests {
         ] {
             model.apply(&event);
         }
-        assert_eq!(model.cause().map(|step| step.id.as_str()), Some("web:create"));
+        assert_eq!(
+            model.cause().map(|step| step.id.as_str()),
+            Some("web:create")
+        );
     }
 
     #[test]
     fn between_two_steps_a_resource_is_next() {
-        assert_eq!(combined(&[StepState::Succeeded, StepState::Waiting]), StepState::Ready);
-        assert_eq!(combined(&[StepState::Succeeded, StepState::Succeeded]), StepState::Succeeded);
-        assert_eq!(combined(&[StepState::Succeeded, StepState::Failed]), StepState::Failed);
-        assert_eq!(combined(&[StepState::Succeeded, StepState::Skipped]), StepState::Skipped);
+        assert_eq!(
+            combined(&[StepState::Succeeded, StepState::Waiting]),
+            StepState::Ready
+        );
+        assert_eq!(
+            combined(&[StepState::Succeeded, StepState::Succeeded]),
+            StepState::Succeeded
+        );
+        assert_eq!(
+            combined(&[StepState::Succeeded, StepState::Failed]),
+            StepState::Failed
+        );
+        assert_eq!(
+            combined(&[StepState::Succeeded, StepState::Skipped]),
+            StepState::Skipped
+        );
         assert_eq!(combined(&[StepState::Waiting]), StepState::Waiting);
     }
 

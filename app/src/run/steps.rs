@@ -23,7 +23,17 @@ pub fn StepList(
 ) -> impl IntoView {
     let ids = Memo::new(move |_| {
         model.with(|model| {
-            model.as_ref().map(|model| model.run.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>()).unwrap_or_default()
+            model
+                .as_ref()
+                .map(|model| {
+                    model
+                        .run
+                        .steps
+                        .iter()
+                        .map(|step| step.id.clone())
+                        .collect::<Vec<_>>()
+                })
+                .unwrap_or_default()
         })
     });
     view! {
@@ -37,20 +47,35 @@ pub fn StepList(
 
 /// One step of the run, followed.
 pub fn follow(model: RwSignal<Option<Model>>, id: String) -> Memo<Option<RunStep>> {
-    Memo::new(move |_| model.with(|model| model.as_ref().and_then(|model| model.step(&id).cloned())))
+    Memo::new(move |_| {
+        model.with(|model| model.as_ref().and_then(|model| model.step(&id).cloned()))
+    })
 }
 
 #[component]
-fn StepRow(model: RwSignal<Option<Model>>, selected: RwSignal<Option<String>>, id: String) -> impl IntoView {
+fn StepRow(
+    model: RwSignal<Option<Model>>,
+    selected: RwSignal<Option<String>>,
+    id: String,
+) -> impl IntoView {
     let clock = time::use_clock();
     let step = follow(model, id.clone());
     let stored = StoredValue::new(id.clone());
-    let state = Memo::new(move |_| step.with(|step| step.as_ref().map_or(StepState::Waiting, |step| step.state)));
+    let state = Memo::new(move |_| {
+        step.with(|step| step.as_ref().map_or(StepState::Waiting, |step| step.state))
+    });
     let look = move || state.get().look();
-    let pressed =
-        move || selected.with(|selected| stored.with_value(|id| selected.as_ref() == Some(id))).to_string();
+    let pressed = move || {
+        selected
+            .with(|selected| stored.with_value(|id| selected.as_ref() == Some(id)))
+            .to_string()
+    };
     let (title, verb) = step.with_untracked(|step| match step {
-        Some(RunStep { resource: Some(resource), kind, .. }) => (resource.clone(), step_verb(*kind)),
+        Some(RunStep {
+            resource: Some(resource),
+            kind,
+            ..
+        }) => (resource.clone(), step_verb(*kind)),
         Some(step) => (step_verb(step.kind).to_owned(), ""),
         None => (id.clone(), ""),
     });
@@ -58,13 +83,21 @@ fn StepRow(model: RwSignal<Option<Model>>, selected: RwSignal<Option<String>>, i
         step.with(|step| {
             let step = step.as_ref()?;
             // Only what runs hangs on the clock.
-            let now = if step.ended.is_none() { clock.now() } else { None };
+            let now = if step.ended.is_none() {
+                clock.now()
+            } else {
+                None
+            };
             time::span(step.started.as_deref(), step.ended.as_deref(), now)
         })
     };
     let attempts = move || {
-        step.with(|step| step.as_ref().map(|step| step.attempts).filter(|attempts| *attempts > 1))
-            .map(|attempts| view! { <span class="pill">{format!("attempt {attempts}")}</span> })
+        step.with(|step| {
+            step.as_ref()
+                .map(|step| step.attempts)
+                .filter(|attempts| *attempts > 1)
+        })
+        .map(|attempts| view! { <span class="pill">{format!("attempt {attempts}")}</span> })
     };
     view! {
         <li>

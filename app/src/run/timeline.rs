@@ -3,10 +3,7 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::{
-    time,
-    ui::state::Shown,
-};
+use crate::{time, ui::state::Shown};
 
 /// The run's time, from left to right.
 #[component]
@@ -78,9 +75,19 @@ pub fn Timeline(
 
 /// Round marks over a span, at most eight.
 fn ticks(whole_ms: f64) -> Vec<f64> {
-    let seconds = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0];
-    let step_ms = seconds.into_iter().map(|it| it * 1000.0).find(|step| whole_ms / step <= 8.0).unwrap_or(86_400_000.0);
-    (1..=8).map(|count| f64::from(count) * step_ms).take_while(|tick| *tick <= whole_ms * 0.97).collect()
+    let seconds = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0,
+        21_600.0,
+    ];
+    let step_ms = seconds
+        .into_iter()
+        .map(|it| it * 1000.0)
+        .find(|step| whole_ms / step <= 8.0)
+        .unwrap_or(86_400_000.0);
+    (1..=8)
+        .map(|count| f64::from(count) * step_ms)
+        .take_while(|tick| *tick <= whole_ms * 0.97)
+        .collect()
 }
 
 #[cfg(test)]
@@ -89,8 +96,14 @@ mod tests {
 
     #[test]
     fn marks_are_round_and_few() {
-        assert_eq!(ticks(6_500.0), [1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0, 6_000.0]);
-        assert_eq!(ticks(90_000.0), [15_000.0, 30_000.0, 45_000.0, 60_000.0, 75_000.0]);
+        assert_eq!(
+            ticks(6_500.0),
+            [1_000.0, 2_000.0, 3_000.0, 4_000.0, 5_000.0, 6_000.0]
+        );
+        assert_eq!(
+            ticks(90_000.0),
+            [15_000.0, 30_000.0, 45_000.0, 60_000.0, 75_000.0]
+        );
         assert!(ticks(1e12).len() <= 8);
     }
 }

@@ -25,7 +25,9 @@ pub struct Confirm {
 
 /// For [`crate::App`].
 pub fn provide_confirm() {
-    provide_context(Confirm { open: RwSignal::new(None) });
+    provide_context(Confirm {
+        open: RwSignal::new(None),
+    });
 }
 
 /// The page's dialog.
@@ -36,7 +38,8 @@ pub fn use_confirm() -> Confirm {
 impl Confirm {
     /// Ask, and call `yes` if the person agrees.
     pub fn ask(self, question: Question, yes: impl Fn() + Send + Sync + 'static) {
-        self.open.try_set(Some((question, Callback::new(move |()| yes()))));
+        self.open
+            .try_set(Some((question, Callback::new(move |()| yes()))));
     }
 }
 

@@ -37,7 +37,8 @@ pub fn Menu(
 /// Close the menu with this id.
 pub fn close(id: &str) {
     use wasm_bindgen::JsCast;
-    if let Some(element) = crate::browser::document().and_then(|document| document.get_element_by_id(id))
+    if let Some(element) =
+        crate::browser::document().and_then(|document| document.get_element_by_id(id))
         && let Some(element) = element.dyn_ref::<web_sys::HtmlElement>()
     {
         // A menu that is closed already is what we want.

@@ -27,9 +27,19 @@ pub struct Command {
 impl Command {
     /// A command without keys.
     pub fn new(
-        group: &'static str, icon: &'static str, name: impl Into<String>, run: impl Fn() + Send + Sync + 'static,
+        group: &'static str,
+        icon: &'static str,
+        name: impl Into<String>,
+        run: impl Fn() + Send + Sync + 'static,
     ) -> Command {
-        Command { name: name.into(), group, icon, keys: None, listens: true, run: Callback::new(move |()| run()) }
+        Command {
+            name: name.into(),
+            group,
+            icon,
+            keys: None,
+            listens: true,
+            run: Callback::new(move |()| run()),
+        }
     }
 
     /// With keys that the frame listens for.
@@ -72,7 +82,9 @@ pub fn use_palette() -> Palette {
 impl Palette {
     /// Adds commands after mount, and takes them away with their owner.
     pub fn register(self, commands: Vec<Command>) {
-        let Some(id) = self.next.try_get_value() else { return };
+        let Some(id) = self.next.try_get_value() else {
+            return;
+        };
         self.next.set_value(id + 1);
         Effect::new(move |_| {
             self.sets.try_update(|sets| {
@@ -81,13 +93,19 @@ impl Palette {
             });
         });
         on_cleanup(move || {
-            self.sets.try_update(|sets| sets.retain(|(set, _)| *set != id));
+            self.sets
+                .try_update(|sets| sets.retain(|(set, _)| *set != id));
         });
     }
 
     /// All of them, the newest page's first.
     pub fn commands(self) -> Vec<Command> {
-        self.sets.with(|sets| sets.iter().rev().flat_map(|(_, commands)| commands.iter().cloned()).collect())
+        self.sets.with(|sets| {
+            sets.iter()
+                .rev()
+                .flat_map(|(_, commands)| commands.iter().cloned())
+                .collect()
+        })
     }
 }
 
@@ -95,10 +113,19 @@ impl Palette {
 pub fn score(query: &str, text: &str) -> Option<u32> {
     let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
     let (mut at, mut points, mut last) = (0, 0, None);
-    for wanted in query.chars().flat_map(char::to_lowercase).filter(|letter| !letter.is_whitespace()) {
+    for wanted in query
+        .chars()
+        .flat_map(char::to_lowercase)
+        .filter(|letter| !letter.is_whitespace())
+    {
         let found = (at..text.len()).find(|&index| text[index] == wanted)?;
         let starts_word = found == 0 || !text[found - 1].is_alphanumeric();
-        points += if starts_word { 8 } else { 1 } + if last == found.checked_sub(1) && last.is_some() { 4 } else { 0 };
+        points += if starts_word { 8 } else { 1 }
+            + if last == found.checked_sub(1) && last.is_some() {
+                4
+            } else {
+                0
+            };
         last = Some(found);
         at = found + 1;
     }
@@ -133,16 +160,24 @@ pub fn CommandPalette() -> impl IntoView {
                 run: go(href),
             };
             if let Ok(designs) = client::designs().await {
-                found.extend(
-                    designs.into_iter().map(|it| place("Design", "pencil-ruler", it.name, format!("/designs/{}", it.id))),
-                );
+                found.extend(designs.into_iter().map(|it| {
+                    place(
+                        "Design",
+                        "pencil-ruler",
+                        it.name,
+                        format!("/designs/{}", it.id),
+                    )
+                }));
             }
             if let Ok(deployments) = client::deployments().await {
-                found.extend(
-                    deployments
-                        .into_iter()
-                        .map(|it| place("Deployment", "rocket", it.name, format!("/deployments/{}", it.id))),
-                );
+                found.extend(deployments.into_iter().map(|it| {
+                    place(
+                        "Deployment",
+                        "rocket",
+                        it.name,
+                        format!("/deployments/{}", it.id),
+                    )
+                }));
             }
             places.try_set(found);
         });
@@ -173,7 +208,8 @@ pub fn CommandPalette() -> impl IntoView {
                 .enumerate()
                 .filter_map(|(index, command)| {
                     let points = score(&query, &command.name).or_else(|| {
-                        score(&query, &format!("{} {}", command.group, command.name)).map(|points| points / 2)
+                        score(&query, &format!("{} {}", command.group, command.name))
+                            .map(|points| points / 2)
                     })?;
                     Some((points, index, command))
                 })
@@ -182,7 +218,9 @@ pub fn CommandPalette() -> impl IntoView {
                 hits.sort_by_key(|(points, index, _)| (u32::MAX - points, *index));
             }
             hits.truncate(50);
-            hits.into_iter().map(|(_, _, command)| command).collect::<Vec<_>>()
+            hits.into_iter()
+                .map(|(_, _, command)| command)
+                .collect::<Vec<_>>()
         },
         |_, _| true,
     );

@@ -42,7 +42,10 @@ pub fn Shortcuts() -> impl IntoView {
         let pair = format!("{last} {key}");
         let commands = palette.commands();
         let hit = commands.iter().find(|command| {
-            command.listens && command.keys.is_some_and(|keys| keys == key || (now - at < 1_000.0 && keys == pair))
+            command.listens
+                && command
+                    .keys
+                    .is_some_and(|keys| keys == key || (now - at < 1_000.0 && keys == pair))
         });
         before.set_value((key, now));
         if let Some(command) = hit {
@@ -92,7 +95,9 @@ pub fn Shortcuts() -> impl IntoView {
 }
 
 fn keys_view(keys: &'static str) -> impl IntoView {
-    keys.split(' ').map(|key| view! { <kbd>{key}</kbd> }).collect_view()
+    keys.split(' ')
+        .map(|key| view! { <kbd>{key}</kbd> })
+        .collect_view()
 }
 
 /// `Ctrl+K`, `?`, `g`; `None` for keys that only modify.
@@ -102,8 +107,16 @@ fn key_of(event: &KeyboardEvent) -> Option<String> {
         return None;
     }
     if event.ctrl_key() || event.meta_key() {
-        let key = if key.chars().count() == 1 { key.to_uppercase() } else { key };
-        return Some(if event.shift_key() { format!("Ctrl+Shift+{key}") } else { format!("Ctrl+{key}") });
+        let key = if key.chars().count() == 1 {
+            key.to_uppercase()
+        } else {
+            key
+        };
+        return Some(if event.shift_key() {
+            format!("Ctrl+Shift+{key}")
+        } else {
+            format!("Ctrl+{key}")
+        });
     }
     Some(key)
 }

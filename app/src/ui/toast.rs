@@ -31,7 +31,10 @@ pub struct ToastList {
 
 /// For [`crate::App`].
 pub fn provide_toasts() {
-    provide_context(ToastList { toasts: RwSignal::new(Vec::new()), next: StoredValue::new(0) });
+    provide_context(ToastList {
+        toasts: RwSignal::new(Vec::new()),
+        next: StoredValue::new(0),
+    });
 }
 
 /// The page's messages.
@@ -52,18 +55,31 @@ impl ToastList {
 
     /// Something was refused.
     pub fn problem(self, problem: &Problem) {
-        let text = if problem.detail.is_empty() { problem.title.clone() } else { problem.detail.clone() };
+        let text = if problem.detail.is_empty() {
+            problem.title.clone()
+        } else {
+            problem.detail.clone()
+        };
         // A write that found the session ended must not lose the page: the login opens beside it.
-        let link = (problem.status == 401).then(|| (String::from("Log in"), String::from("/login")));
+        let link =
+            (problem.status == 401).then(|| (String::from("Log in"), String::from("/login")));
         self.push(Tone::Problem, text, problem.hint.clone(), link);
     }
 
     fn push(self, tone: Tone, text: String, hint: Option<String>, link: Option<(String, String)>) {
-        let Some(id) = self.next.try_get_value() else { return };
+        let Some(id) = self.next.try_get_value() else {
+            return;
+        };
         self.next.set_value(id + 1);
         self.toasts.try_update(|toasts| {
             toasts.retain(|toast| toast.text != text);
-            toasts.push(Toast { id, tone, text, hint, link });
+            toasts.push(Toast {
+                id,
+                tone,
+                text,
+                hint,
+                link,
+            });
             if toasts.len() > 4 {
                 toasts.remove(0);
             }
@@ -77,7 +93,8 @@ impl ToastList {
     }
 
     fn close(self, id: u32) {
-        self.toasts.try_update(|toasts| toasts.retain(|toast| toast.id != id));
+        self.toasts
+            .try_update(|toasts| toasts.retain(|toast| toast.id != id));
     }
 }
 

@@ -37,7 +37,11 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
     // The first design is chosen until a person chooses.
     let design_id = Memo::new(move |_| {
         let chosen = chosen.get();
-        if chosen.is_empty() { designs.with(|all| all?.first().map(|it| it.id.clone())) } else { Some(chosen) }
+        if chosen.is_empty() {
+            designs.with(|all| all?.first().map(|it| it.id.clone()))
+        } else {
+            Some(chosen)
+        }
     });
     let design = Load::new(move || {
         let id = design_id.get();
@@ -55,12 +59,18 @@ fn Form(name: String, open: RwSignal<bool>) -> impl IntoView {
         event.prevent_default();
         let Some(design) = design.peek() else { return };
         let chosen = host.get_untracked();
-        let server = if chosen.is_empty() { untrack(servers).into_iter().next() } else { Some(chosen) };
+        let server = if chosen.is_empty() {
+            untrack(servers).into_iter().next()
+        } else {
+            Some(chosen)
+        };
         leptos::task::spawn_local(async move {
             match put(&design, &item.get_value(), server.as_deref()).await {
                 Ok(()) => {
                     open.try_set(false);
-                    navigate.try_with_value(|navigate| navigate(&format!("/designs/{}", design.id), Default::default()));
+                    navigate.try_with_value(|navigate| {
+                        navigate(&format!("/designs/{}", design.id), Default::default())
+                    });
                 }
                 Err(refused) => {
                     problem.try_set(Some(refused));
@@ -124,12 +134,17 @@ async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answe
     let edit = Edit::AddResource {
         name,
         resource_type: format!("Stackloom::Catalog::{item}"),
-        properties: server.map_or_else(|| json!({}), |server| json!({"host": {"get_resource": server}})),
+        properties: server.map_or_else(
+            || json!({}),
+            |server| json!({"host": {"get_resource": server}}),
+        ),
     };
     let edited = document.edit(&edit).map_err(|error| Problem {
         title: String::from("The design could not be changed"),
         detail: error.to_string(),
-        hint: Some(String::from("Open the design and mend it in the code view.")),
+        hint: Some(String::from(
+            "Open the design and mend it in the code view.",
+        )),
         ..Problem::default()
     })?;
     let request = DesignRequest {

@@ -21,7 +21,9 @@ pub fn asker() -> Callback<(Deployment, Force)> {
             leptos::task::spawn_local(async move {
                 match client::undeploy(&id, force).await {
                     Ok(started) => {
-                        navigate.try_with_value(|navigate| navigate(&format!("/runs/{}", started.run), Default::default()));
+                        navigate.try_with_value(|navigate| {
+                            navigate(&format!("/runs/{}", started.run), Default::default())
+                        });
                     }
                     Err(problem) => toasts.problem(&problem),
                 }
@@ -43,13 +45,19 @@ fn question(deployment: &Deployment, force: Force) -> Question {
         many => format!("{many} resources are removed from the cloud, with all that is on them:"),
     }];
     if force == Force::Yes {
-        body.push(String::from("Forced: what cannot be removed is left in the cloud, and the run says what that was."));
+        body.push(String::from(
+            "Forced: what cannot be removed is left in the cloud, and the run says what that was.",
+        ));
     }
     Question {
         title: format!("Undeploy {}?", deployment.name),
         body,
         items: going,
-        action: String::from(if force == Force::Yes { "Force undeploy" } else { "Undeploy" }),
+        action: String::from(if force == Force::Yes {
+            "Force undeploy"
+        } else {
+            "Undeploy"
+        }),
         danger: true,
     }
 }

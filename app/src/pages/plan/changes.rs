@@ -31,7 +31,14 @@ pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
     GROUPS
         .iter()
         .map(|&(action, _, text, _)| {
-            (text, word(action), plan.changes.iter().filter(|change| change.action == action).count())
+            (
+                text,
+                word(action),
+                plan.changes
+                    .iter()
+                    .filter(|change| change.action == action)
+                    .count(),
+            )
         })
         .filter(|(_, _, count)| *count > 0)
         .collect()
@@ -77,16 +84,26 @@ pub fn Changes(
 }
 
 #[component]
-fn ChangeRow(change: Change, step: Option<String>, selected: RwSignal<Option<String>>) -> impl IntoView {
+fn ChangeRow(
+    change: Change,
+    step: Option<String>,
+    selected: RwSignal<Option<String>>,
+) -> impl IntoView {
     let (derived, why) = match &change.origin {
         Origin::Drawn => (false, None),
         Origin::Derived { why, .. } => (true, Some(why.clone())),
     };
     let because = change.because.clone().or(why);
-    let short = change.resource_type.rsplit("::").next().unwrap_or_default().to_owned();
+    let short = change
+        .resource_type
+        .rsplit("::")
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     let step = StoredValue::new(step);
     let is_selected = move || {
-        step.with_value(|step| step.is_some() && selected.with(|selected| selected == step)).to_string()
+        step.with_value(|step| step.is_some() && selected.with(|selected| selected == step))
+            .to_string()
     };
     view! {
         <li class="change" data-change=change.resource.clone() data-derived=derived.to_string()>
@@ -126,10 +143,15 @@ fn ChangeRow(change: Change, step: Option<String>, selected: RwSignal<Option<Str
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Object(map) if map.len() == 1 => {
-            map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect()
-        }
-        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+        Value::Object(map) if map.len() == 1 => map
+            .iter()
+            .map(|(key, value)| format!("{key}: {}", shown(value)))
+            .collect(),
+        Value::Array(items)
+            if items
+                .iter()
+                .all(|item| !item.is_object() && !item.is_array()) =>
+        {
             items.iter().map(shown).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
@@ -146,7 +168,10 @@ mod tests {
     fn values_are_short() {
         assert_eq!(shown(&json!("debian-12")), "debian-12");
         assert_eq!(shown(&json!({"get_resource": "net"})), "get_resource: net");
-        assert_eq!(shown(&json!({"get_attr": ["web", "name"]})), "get_attr: web, name");
+        assert_eq!(
+            shown(&json!({"get_attr": ["web", "name"]})),
+            "get_attr: web, name"
+        );
         assert_eq!(shown(&json!([{"a": 1}])), r#"[{"a":1}]"#);
         assert_eq!(shown(&json!(80)), "80");
     }

@@ -16,17 +16,22 @@ pub struct Form {
 impl Form {
     /// Without parameters.
     pub fn new() -> Form {
-        Form { parameters: RwSignal::new(Vec::new()), typed: RwSignal::new(BTreeMap::new()) }
+        Form {
+            parameters: RwSignal::new(Vec::new()),
+            typed: RwSignal::new(BTreeMap::new()),
+        }
     }
 
     /// Take the parameters of a template.
     pub fn read(self, template: &str) {
-        self.parameters.set(Document::parse(template).template().parameters.clone());
+        self.parameters
+            .set(Document::parse(template).template().parameters.clone());
     }
 
     /// What was typed, as values; what was not is left to the defaults. Tracks.
     pub fn values(self) -> BTreeMap<String, Value> {
-        self.parameters.with(|parameters| self.typed.with(|typed| values(parameters, typed)))
+        self.parameters
+            .with(|parameters| self.typed.with(|typed| values(parameters, typed)))
     }
 
     /// The same, untracked.
@@ -51,7 +56,9 @@ fn value(kind: &str, text: &str) -> Value {
     match kind {
         "number" => {
             let whole = text.trim().parse::<i64>().ok().map(Number::from);
-            whole.or_else(|| Number::from_f64(text.trim().parse().ok()?)).map_or_else(text_value, Value::Number)
+            whole
+                .or_else(|| Number::from_f64(text.trim().parse().ok()?))
+                .map_or_else(text_value, Value::Number)
         }
         "boolean" => match text {
             "true" => Value::Bool(true),
@@ -86,22 +93,38 @@ pub fn Parameters(
 fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     let id = format!("parameter-{}", parameter.name);
     let name = StoredValue::new(parameter.name.clone());
-    let typed = move || form.typed.with(|typed| name.with_value(|name| typed.get(name).cloned())).unwrap_or_default();
+    let typed = move || {
+        form.typed
+            .with(|typed| name.with_value(|name| typed.get(name).cloned()))
+            .unwrap_or_default()
+    };
     let set = move |text: String| {
         form.typed.update(|typed| {
             typed.insert(name.get_value(), text);
         });
     };
-    let label = parameter.label.clone().unwrap_or_else(|| parameter.name.clone());
+    let label = parameter
+        .label
+        .clone()
+        .unwrap_or_else(|| parameter.name.clone());
     let default = parameter.default.as_ref().map(plain);
     let required = default.is_none();
-    let allowed = parameter.constraints.iter().find_map(|constraint| match constraint {
-        Constraint::AllowedValues(values) => Some(values.iter().map(plain).collect::<Vec<_>>()),
-        _ => None,
+    let allowed = parameter
+        .constraints
+        .iter()
+        .find_map(|constraint| match constraint {
+            Constraint::AllowedValues(values) => Some(values.iter().map(plain).collect::<Vec<_>>()),
+            _ => None,
+        });
+    let choices = allowed.or_else(|| {
+        (parameter.kind == "boolean").then(|| vec![String::from("true"), String::from("false")])
     });
-    let choices = allowed.or_else(|| (parameter.kind == "boolean").then(|| vec![String::from("true"), String::from("false")]));
     // A hidden default stays hidden.
-    let shown_default = if parameter.hidden { default.map(|_| String::from("as the template says")) } else { default };
+    let shown_default = if parameter.hidden {
+        default.map(|_| String::from("as the template says"))
+    } else {
+        default
+    };
     let control = match choices {
         Some(choices) => view! {
             <select class="input" id=id.clone() required=required prop:value=typed on:change=move |event| set(event_target_value(&event))>
@@ -130,7 +153,9 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -31,7 +31,10 @@ pub fn QuotaLine(
     let session = use_session();
     let facts = Load::new(client::cloud_facts);
     move || {
-        let quotas = session.me.with(|me| me.as_ref().map(|me| me.quotas.clone())).unwrap_or_default();
+        let quotas = session
+            .me
+            .with(|me| me.as_ref().map(|me| me.quotas.clone()))
+            .unwrap_or_default();
         let lines = plan.with(|plan| match plan {
             Loaded::Ready(plan) => facts.with(|facts| lines(plan, &quotas, facts)),
             _ => Vec::new(),
@@ -56,7 +59,11 @@ pub fn QuotaLine(
 
 fn lines(plan: &Plan, quotas: &BTreeMap<String, Quota>, facts: Option<&CloudFacts>) -> Vec<Line> {
     let (mut servers, mut cores, mut ram_mib, mut all_known) = (0, 0, 0, true);
-    for change in plan.changes.iter().filter(|change| change.resource_type == "OS::Nova::Server") {
+    for change in plan
+        .changes
+        .iter()
+        .filter(|change| change.resource_type == "OS::Nova::Server")
+    {
         let sign = match change.action {
             Action::Create => 1,
             Action::Delete => -1,
@@ -64,13 +71,22 @@ fn lines(plan: &Plan, quotas: &BTreeMap<String, Quota>, facts: Option<&CloudFact
         };
         servers += sign;
         let flavor = plan.workflow.as_ref().and_then(|workflow| {
-            match workflow.resources.get(&change.resource)?.properties.get("flavor")? {
+            match workflow
+                .resources
+                .get(&change.resource)?
+                .properties
+                .get("flavor")?
+            {
                 Expr::Literal(name) => name.as_str(),
                 _ => None,
             }
         });
         let known = flavor.and_then(|flavor| {
-            facts?.flavors.as_ref()?.iter().find(|known| known.name == flavor || known.id == flavor)
+            facts?
+                .flavors
+                .as_ref()?
+                .iter()
+                .find(|known| known.name == flavor || known.id == flavor)
         });
         match known {
             Some(flavor) => {
@@ -82,7 +98,11 @@ fn lines(plan: &Plan, quotas: &BTreeMap<String, Quota>, facts: Option<&CloudFact
     }
     let line = |name, key: &str, more: i64| {
         let quota = quotas.get(key)?;
-        Some(Line { name, after: quota.used + more, limit: quota.limit })
+        Some(Line {
+            name,
+            after: quota.used + more,
+            limit: quota.limit,
+        })
     };
     let mut lines: Vec<Line> = line("servers", "instances", servers).into_iter().collect();
     if all_known {
@@ -98,8 +118,29 @@ mod tests {
 
     #[test]
     fn a_negative_limit_is_none() {
-        assert!(Line { name: "servers", after: 99, limit: -1 }.fits());
-        assert!(Line { name: "servers", after: 10, limit: 10 }.fits());
-        assert!(!Line { name: "servers", after: 11, limit: 10 }.fits());
+        assert!(
+            Line {
+                name: "servers",
+                after: 99,
+                limit: -1
+            }
+            .fits()
+        );
+        assert!(
+            Line {
+                name: "servers",
+                after: 10,
+                limit: 10
+            }
+            .fits()
+        );
+        assert!(
+            !Line {
+                name: "servers",
+                after: 11,
+                limit: 10
+            }
+            .fits()
+        );
     }
 }

@@ -10,7 +10,9 @@ use crate::{run::ansi, time};
 #[component]
 pub fn LineView(state: LogState, place: usize) -> impl IntoView {
     let offset = js_sys::Date::new_0().get_timezone_offset();
-    let needle = state.query.with_untracked(|query| query.trim().to_lowercase());
+    let needle = state
+        .query
+        .with_untracked(|query| query.trim().to_lowercase());
     state
         .feed
         .log

@@ -12,7 +12,13 @@ use crate::{
 #[component]
 pub fn LogTools(state: LogState) -> impl IntoView {
     let toasts = use_toasts();
-    let text = move || state.feed.log.try_with_value(|log| log.text()).unwrap_or_default();
+    let text = move || {
+        state
+            .feed
+            .log
+            .try_with_value(|log| log.text())
+            .unwrap_or_default()
+    };
     let copy = move |_| {
         let text = text();
         leptos::task::spawn_local(async move {
@@ -24,7 +30,10 @@ pub fn LogTools(state: LogState) -> impl IntoView {
         });
     };
     let download = move |_| {
-        let name = state.step.get_untracked().map_or_else(|| String::from("run.log"), |step| format!("{}.log", step.replace(':', "-")));
+        let name = state.step.get_untracked().map_or_else(
+            || String::from("run.log"),
+            |step| format!("{}.log", step.replace(':', "-")),
+        );
         browser::download(&name, "text/plain", &text());
     };
     let on_key = move |event: KeyboardEvent| {
@@ -33,7 +42,8 @@ pub fn LogTools(state: LogState) -> impl IntoView {
             state.to_hit(if event.shift_key() { -1 } else { 1 });
         }
     };
-    let filter = move || match state.step.get() {
+    let filter = move || {
+        match state.step.get() {
         Some(step) => view! {
             <span class="log-filter">
                 <Icon name="terminal" />
@@ -45,6 +55,7 @@ pub fn LogTools(state: LogState) -> impl IntoView {
         }
         .into_any(),
         None => view! { <span class="log-filter" data-all><Icon name="terminal" />"All steps"</span> }.into_any(),
+    }
     };
     let hits = move || {
         if state.query.with(|query| query.trim().is_empty()) {
