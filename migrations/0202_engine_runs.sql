@@ -17,8 +17,8 @@ CREATE TABLE runs (
     ended      TEXT,
     -- A run that has ended well has no bad end, and one that has ended badly has.
     CHECK (state <> 'succeeded' OR ending IS NULL),
-    CHECK (state <> 'failed' OR ending = 'failed'),
-    CHECK (state <> 'cancelled' OR ending = 'cancelled')
+    CHECK (state <> 'failed' OR COALESCE(ending, '') = 'failed'),
+    CHECK (state <> 'cancelled' OR COALESCE(ending, '') = 'cancelled')
 );
 
 -- The runs of a deployment, newest first.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    CloudFacts, DeploymentState, Event, EventBody, Plan, ResourceState, RunKind, RunState,
+    Action, CloudFacts, DeploymentState, Event, EventBody, Plan, ResourceState, RunKind, RunState,
     Severity, Started, Workflow,
 };
 use serde_json::Value;
@@ -52,22 +52,38 @@ impl Engine {
     ) -> Result<Plan> {
         let document = Document::parse(template);
         let mut parameters = parameters.clone();
-        let deployed = match deployment {
+        let rows = match deployment {
             Some(id) => {
                 let row = self.deployment_row(tenant, id).await?;
                 parameters = with_stored(&row, &parameters);
-                deployed(&document, self.core.journal.resources(id).await?)
+                self.core.journal.resources(id).await?
             }
-            None => Deployed::default(),
+            None => Vec::new(),
         };
-        let input = PlanInput {
-            document: &document,
-            parameters: &parameters,
-            deployed: &deployed,
-            types: &self.core.registry,
-            cloud,
+        let plan = |deployed: &Deployed| {
+            let types = &self.core.registry;
+            topology::plan::plan(&PlanInput {
+                document: &document,
+                parameters: &parameters,
+                deployed,
+                types,
+                cloud,
+            })
         };
-        Ok(topology::plan::plan(&input))
+        let plan_of_all = plan(&deployed(&rows, |_| true));
+        // What is wanted as it is and not in order (a step on it failed, or never ended) is made
+        // again: the step finds what there is of it, and replaces it if it is broken.
+        let stays = |name: &str| {
+            plan_of_all.changes.iter().any(|change| {
+                change.resource == name && matches!(change.action, Action::None | Action::Update)
+            })
+        };
+        let is_kept = |row: &ResourceRow| row.state == ResourceState::Ready || !stays(&row.name);
+        if rows.iter().all(is_kept) {
+            Ok(plan_of_all)
+        } else {
+            Ok(plan(&deployed(&rows, is_kept)))
+        }
     }
 
     pub(super) async fn begin_deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
@@ -526,8 +542,8 @@ impl Engine {
         };
         let site = opening.site().await?;
         let workflow = site.workflow.clone();
-        RunTask::new(&self.core, &row, workflow, machine, Some(site)).spawn(first);
-        Ok(())
+        let begun = RunTask::new(&self.core, &row, workflow, machine, Some(site)).spawn(first);
+        begun.await.map_err(|_gone| super::let_go())
     }
 
     /// The machine of a stored run.
@@ -590,22 +606,13 @@ fn accepted(plan: Plan) -> Result<Workflow> {
     }
 }
 
-/// What an update compares with. A thing that is drawn and not in order (a step on it failed, or
-/// never ended) is made again: the step finds what there is of it, and replaces it if it is broken.
-fn deployed(document: &Document, rows: Vec<ResourceRow>) -> Deployed {
-    let drawn = |row: &ResourceRow| match &row.spec.origin {
-        topology::workflow::Origin::Drawn => document
-            .template()
-            .resource(&row.name)
-            .is_some_and(|drawn| drawn.resource_type == row.spec.resource_type),
-        topology::workflow::Origin::Derived { .. } => false,
-    };
-    let in_order = |row: &ResourceRow| row.state == ResourceState::Ready || !drawn(row);
+/// What a plan compares with.
+fn deployed(rows: &[ResourceRow], wanted: impl Fn(&ResourceRow) -> bool) -> Deployed {
     Deployed {
         resources: rows
-            .into_iter()
-            .filter(in_order)
-            .map(|row| (row.name, row.spec))
+            .iter()
+            .filter(|row| wanted(row))
+            .map(|row| (row.name.clone(), row.spec.clone()))
             .collect(),
     }
 }

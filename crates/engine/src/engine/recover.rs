@@ -77,8 +77,8 @@ impl Engine {
             "a run is taken up"
         );
         let workflow = std::sync::Arc::new(row.workflow()?);
-        RunTask::new(&self.core, &row, workflow, machine, site).spawn(first);
-        Ok(())
+        let begun = RunTask::new(&self.core, &row, workflow, machine, site).spawn(first);
+        begun.await.map_err(|_gone| super::let_go())
     }
 
     /// The session behind a sealed token, if the token is still good. A cloud that cannot be reached
@@ -145,8 +145,9 @@ impl Engine {
         drop(connection);
 
         if row.shown.state != RunState::Paused {
-            if self.core.task_of(run).is_some() {
-                return Err(super::let_go());
+            // The task that brought it to its end may not have gone yet.
+            if let Some(task) = self.core.task_of(run) {
+                task.closed().await;
             }
             return self.put_to_work(actor, run, Event::Resume).await;
         }

@@ -98,25 +98,29 @@ impl RunTask {
         }
     }
 
-    /// Goes to work in the background, beginning with an event.
-    pub fn spawn(self, first: Event) {
+    /// Goes to work in the background, beginning with an event. Tells when the journal has it.
+    pub fn spawn(self, first: Event) -> oneshot::Receiver<()> {
+        let (begun, told) = oneshot::channel();
         let core = self.core.clone();
         let id = self.id.clone();
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
         core.clone().tasks.spawn(
             async move {
-                if let Err(error) = self.drive(first).await {
+                if let Err(error) = self.drive(first, begun).await {
                     tracing::error!(%error, "the run is let go of; the next start takes it up");
                 }
                 core.unregister(&id);
             }
             .instrument(span),
         );
+        told
     }
 
-    async fn drive(mut self, first: Event) -> Result<()> {
+    async fn drive(mut self, first: Event, begun: oneshot::Sender<()>) -> Result<()> {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
+        // Who started it may not want to know.
+        drop(begun.send(()));
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {

@@ -37,7 +37,7 @@ impl Mask {
         ];
         words.extend(whole.lines().map(|line| line.trim().to_owned()));
         let escaped = Value::String(whole.to_owned()).to_string();
-        words.push(escaped.trim_matches('"').to_owned());
+        words.push(escaped[1..escaped.len() - 1].to_owned());
         for word in words {
             let boundary = word.starts_with("-----");
             if word.chars().count() >= SHORTEST

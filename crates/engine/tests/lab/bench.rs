@@ -1,0 +1,249 @@
+//! A lab, an engine, a person; and templates.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use api::{CloudFacts, Event, EventBody, Run, RunState, Started};
+use engine::{Actor, Config, Engine, Error, Force, NewDeployment, Tenant, VaultKey};
+use futures::StreamExt;
+use lab::Lab;
+use openstack::{Clouds, Credentials, Scope, Session};
+use serde_json::{Value, json};
+use sqlx::SqlitePool;
+use tempfile::TempDir;
+
+/// A network behind a router, a public server and a private one.
+pub const TWO_SERVERS: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}
+  gate:
+    type: OS::Nova::Server
+    metadata: {stackloom: {public: true}}
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}
+outputs:
+  address: {value: {get_attr: [web, first_address]}}
+";
+
+/// One network.
+pub const NET: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+";
+
+/// Two networks.
+pub const TWO_NETS: &str = "heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+";
+
+pub struct Bench {
+    pub lab: Lab,
+    pub engine: Engine,
+    pub actor: Actor,
+    pub tenant: Tenant,
+    pub pool: SqlitePool,
+    clouds: Clouds,
+    folder: TempDir,
+}
+
+fn config(folder: &TempDir, clouds: &Clouds) -> Config {
+    Config {
+        grace: Duration::from_millis(300),
+        retry_pause: Duration::from_millis(20),
+        poll_first: Duration::from_millis(5),
+        poll_longest: Duration::from_millis(20),
+        stop_patience: Duration::from_millis(500),
+        ssh_timeout: Duration::from_secs(1),
+        ..Config::new(
+            folder.path().join("data"),
+            folder.path().join("catalog"),
+            clouds.clone(),
+        )
+    }
+}
+
+impl Bench {
+    pub async fn new() -> Bench {
+        Bench::on(Lab::memory().await.unwrap()).await
+    }
+
+    pub async fn on(lab: Lab) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
+            lab.auth_url()
+        );
+        let clouds = Clouds::from_yaml(&text).unwrap();
+        let pool = engine::journal::open(&folder.path().join("test.db"))
+            .await
+            .unwrap();
+        sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
+        let actor = log_in(&clouds, "demo").await;
+        let engine = Engine::start(config(&folder, &clouds), pool.clone())
+            .await
+            .unwrap();
+        Bench {
+            lab,
+            engine,
+            tenant: actor.tenant.clone(),
+            actor,
+            pool,
+            clouds,
+            folder,
+        }
+    }
+
+    pub async fn log_in(&self, user: &str) -> Actor {
+        log_in(&self.clouds, user).await
+    }
+
+    /// As if the process were killed and started again.
+    pub async fn crash(&mut self) {
+        self.engine.shutdown().await;
+        self.engine = Engine::start(config(&self.folder, &self.clouds), self.pool.clone())
+            .await
+            .unwrap();
+    }
+
+    pub async fn try_deploy(
+        &self,
+        name: &str,
+        template: &str,
+        parameters: BTreeMap<String, Value>,
+    ) -> Result<Started, Error> {
+        let new = NewDeployment {
+            name: name.into(),
+            template: template.into(),
+            parameters,
+            cloud: facts(),
+            ..NewDeployment::default()
+        };
+        self.engine.deploy(&self.actor, new).await
+    }
+
+    pub async fn start(&self, template: &str) -> Started {
+        self.try_deploy("shop", template, BTreeMap::new())
+            .await
+            .unwrap()
+    }
+
+    /// Deploys and waits.
+    pub async fn deploy(&self, template: &str) -> (Started, Run) {
+        let started = self.start(template).await;
+        let run = self.end_of(&started.run).await;
+        (started, run)
+    }
+
+    /// Undeploys and waits.
+    pub async fn undeploy(&self, deployment: &str) -> Run {
+        let started = self
+            .engine
+            .undeploy(&self.actor, deployment, Force::No)
+            .await
+            .unwrap();
+        self.end_of(&started.run).await
+    }
+
+    pub async fn end_of(&self, run: &str) -> Run {
+        self.until(
+            run,
+            |event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()),
+        )
+        .await;
+        let run = self.engine.run(&self.tenant, run).await.unwrap();
+        assert!(
+            run.state.is_final(),
+            "the last event is the final one: {run:?}"
+        );
+        run
+    }
+
+    /// Waits for an event. A run that ends before is a failure of the test.
+    pub async fn until(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
+        let search = async {
+            let mut stream = self.engine.stream(&self.tenant, run, 0).await.unwrap();
+            let mut seen = 0;
+            while let Some(events) = stream.next().await {
+                for event in &events {
+                    assert_eq!(event.seq, seen + 1);
+                    seen = event.seq;
+                }
+                if events.iter().any(&is_it) {
+                    return;
+                }
+            }
+            panic!("the run ended before, or its stream did");
+        };
+        tokio::time::timeout(Duration::from_secs(60), search)
+            .await
+            .expect("the event comes within a minute");
+    }
+
+    pub async fn until_step(&self, run: &str, id: &str, wanted: api::StepState) {
+        self.until(run, |event| matches!(&event.body, EventBody::Step { step, state, .. } if step == id && *state == wanted)).await;
+    }
+
+    pub async fn until_state(&self, run: &str, wanted: RunState) {
+        self.until(
+            run,
+            |event| matches!(&event.body, EventBody::Run { state, .. } if *state == wanted),
+        )
+        .await;
+    }
+
+    /// What the project has in the cloud.
+    pub fn left(&self) -> Vec<String> {
+        self.lab.leftovers().remove("demo").unwrap_or_default()
+    }
+
+    /// Sealed rows of a kind.
+    pub async fn sealed(&self, kind: &str) -> i64 {
+        sqlx::query_scalar("SELECT COUNT(*) FROM sealed WHERE kind = ?")
+            .bind(kind)
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+}
+
+async fn log_in(clouds: &Clouds, user: &str) -> Actor {
+    let credentials = Credentials::password(user, "Default", user);
+    let cloud = clouds.get("lab").unwrap();
+    let session = Session::login(cloud, &credentials, Some(&Scope::project(user, "Default")))
+        .await
+        .unwrap();
+    let project_id = session.project().unwrap().id.clone();
+    let vault_key = VaultKey::derive(&credentials, &session.user().id);
+    Actor {
+        tenant: Tenant {
+            cloud: "lab".into(),
+            project_id,
+        },
+        user: user.into(),
+        session,
+        vault_key,
+    }
+}
+
+pub fn facts() -> CloudFacts {
+    serde_json::from_value(json!({
+        "images": [{"id": "1", "name": "debian-12"}],
+        "flavors": [{"id": "1", "name": "m1.tiny", "vcpus": 1, "ram_mib": 512, "disk_gib": 1}],
+        "external_networks": [{"id": "public", "name": "public"}],
+    }))
+    .unwrap()
+}
+
+/// Steps by id and state, for a readable comparison.
+pub fn steps(run: &Run) -> BTreeMap<String, (api::StepState, u32)> {
+    run.steps
+        .iter()
+        .map(|step| (step.id.clone(), (step.state, step.attempts)))
+        .collect()
+}

@@ -1,0 +1,260 @@
+//! Every way in which a run can end or be cut short, and go on.
+
+use std::time::Duration;
+
+use api::{DeploymentState, EventBody, RunState, StepState};
+use engine::{Error, Force};
+use lab::{CallFault, Fault, ServerFault, ServerTrouble};
+
+use crate::bench::{Bench, NET, TWO_SERVERS, steps};
+
+fn calls(service: &str, method: &str, path: &str) -> CallFault {
+    CallFault {
+        service: Some(service.into()),
+        method: Some(method.into()),
+        path: Some(path.into()),
+        ..CallFault::default()
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_run_stops_and_goes_on_from_there() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*web*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    }));
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "gate:create", StepState::Succeeded)
+        .await;
+    bench
+        .engine
+        .cancel(&bench.tenant, &started.run)
+        .await
+        .unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Cancelled);
+    assert_eq!(steps(&run)["web:create"].0, StepState::Cancelled);
+    assert!(matches!(
+        bench.engine.cancel(&bench.tenant, &started.run).await,
+        Err(Error::NotNow(_))
+    ));
+    assert_eq!(bench.sealed("run").await, 0);
+
+    // The server hangs in BUILD for ever; undeploy removes it all the same.
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_failed_run_is_resumed_and_walks_only_what_is_not_done() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        status: Some(400),
+        ..calls("compute", "POST", "/v2.1/servers")
+    }));
+    let (started, run) = bench.deploy(TWO_SERVERS).await;
+    assert_eq!(run.state, RunState::Failed);
+    let reason = run.reason.unwrap();
+    assert!(reason.contains(":create` failed"), "{reason}");
+    let deployment = bench
+        .engine
+        .deployment(&bench.tenant, &started.deployment)
+        .await
+        .unwrap();
+    assert_eq!(deployment.state, DeploymentState::Failed);
+
+    bench.lab.faults().clear();
+    bench.lab.faults().clear_calls();
+    bench
+        .engine
+        .resume(&bench.actor, &started.run)
+        .await
+        .unwrap();
+    bench.until_state(&started.run, RunState::Succeeded).await;
+    let made: Vec<_> = bench
+        .lab
+        .faults()
+        .calls()
+        .into_iter()
+        .filter(|call| call.method == "POST" && call.service == "network")
+        .collect();
+    assert!(
+        !made.iter().any(|call| call.path == "/v2.0/networks"),
+        "{made:?}"
+    );
+    assert!(matches!(
+        bench.engine.resume(&bench.actor, &started.run).await,
+        Err(Error::NotNow(_))
+    ));
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_crash_in_the_middle_makes_nothing_twice() {
+    let mut bench = Bench::new().await;
+    let started = bench.start(TWO_SERVERS).await;
+    for _ in 0..6 {
+        tokio::time::timeout(Duration::from_millis(25), bench.end_of(&started.run))
+            .await
+            .ok();
+        bench.crash().await;
+    }
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let servers = bench.lab.model(|model| model.servers.iter().count());
+    assert_eq!(servers, 2);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*gate*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    }));
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "gate:create", StepState::Running)
+        .await;
+    bench.actor.session.revoke().await.unwrap();
+    bench.until_state(&started.run, RunState::Paused).await;
+    let run = bench.engine.run(&bench.tenant, &started.run).await.unwrap();
+    assert!(run.reason.unwrap().contains("log in again"));
+
+    let again = bench.log_in("demo").await;
+    assert_eq!(
+        bench.engine.resume_paused(&again).await.unwrap(),
+        [started.run.clone()]
+    );
+    bench
+        .until_step(&started.run, "web:create", StepState::Succeeded)
+        .await;
+    bench
+        .engine
+        .cancel(&bench.tenant, &started.run)
+        .await
+        .unwrap();
+    bench.end_of(&started.run).await;
+    let gone = bench
+        .engine
+        .undeploy(&again, &started.deployment, Force::No)
+        .await
+        .unwrap();
+    bench.end_of(&gone.run).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_restart_after_the_token_has_ended_pauses_and_a_paused_run_can_be_undeployed() {
+    let mut bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*gate*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
+    }));
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "gate:create", StepState::Running)
+        .await;
+    bench.engine.shutdown().await;
+    bench.actor.session.revoke().await.unwrap();
+    bench.crash().await;
+    bench.until_state(&started.run, RunState::Paused).await;
+
+    bench.actor = bench.log_in("demo").await;
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!((run.state, bench.left()), (RunState::Succeeded, Vec::new()));
+    assert_eq!(
+        bench
+            .engine
+            .run(&bench.tenant, &started.run)
+            .await
+            .unwrap()
+            .state,
+        RunState::Cancelled
+    );
+}
+
+#[tokio::test]
+async fn a_forced_undeploy_reports_what_it_leaves() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(NET).await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        status: Some(500),
+        ..calls("network", "DELETE", "/v2.0/networks*")
+    }));
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(
+        (run.state, steps(&run)["front:delete"]),
+        (RunState::Failed, (StepState::Failed, 2))
+    );
+    let forced = bench
+        .engine
+        .undeploy(&bench.actor, &started.deployment, Force::Yes)
+        .await
+        .unwrap();
+    let run = bench.end_of(&forced.run).await;
+    assert_eq!(run.state, RunState::Succeeded);
+    let reason = run.reason.unwrap();
+    assert!(
+        reason.starts_with("left behind in the cloud, delete by hand: `front` (OS::Neutron::Net, "),
+        "{reason}"
+    );
+    let deployment = bench
+        .engine
+        .deployment(&bench.tenant, &started.deployment)
+        .await
+        .unwrap();
+    assert_eq!(deployment.state, DeploymentState::Undeployed);
+    assert_eq!(bench.left().len(), 1);
+}
+
+#[tokio::test]
+async fn one_run_at_a_time_works_on_a_deployment() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        delay_ms: 300,
+        ..calls("network", "POST", "/v2.0/networks*")
+    }));
+    let started = bench.start(NET).await;
+    let undeploy = bench
+        .engine
+        .undeploy(&bench.actor, &started.deployment, Force::Yes)
+        .await;
+    assert!(matches!(undeploy, Err(Error::Busy(run)) if run == started.run));
+    assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn a_viewer_who_comes_in_the_middle_of_a_crash_misses_nothing() {
+    let mut bench = Bench::new().await;
+    let started = bench.start(TWO_SERVERS).await;
+    bench
+        .until_step(&started.run, "front:create", StepState::Running)
+        .await;
+    bench.crash().await;
+    bench.end_of(&started.run).await;
+    let events = bench
+        .engine
+        .events(&bench.tenant, &started.run, 0, 10_000)
+        .await
+        .unwrap();
+    assert!(
+        events
+            .iter()
+            .enumerate()
+            .all(|(index, event)| event.seq == index as u64 + 1)
+    );
+    let finals = events
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()))
+        .count();
+    assert_eq!(finals, 1);
+}

@@ -1,0 +1,155 @@
+//! The design's table of rules, and a failure of each call in turn.
+
+use api::{RunState, StepState};
+use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
+
+use crate::bench::{Bench, NET, TWO_SERVERS, steps};
+
+fn making_networks(fault: CallFault) -> Fault {
+    Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        path: Some("/v2.0/networks*".into()),
+        ..fault
+    })
+}
+
+#[tokio::test]
+async fn a_refused_creation_is_tried_once_more() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(making_networks(CallFault {
+        status: Some(500),
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let (started, run) = bench.deploy(NET).await;
+    assert_eq!(
+        (run.state, steps(&run)["front:create"]),
+        (RunState::Succeeded, (StepState::Succeeded, 2))
+    );
+    bench.undeploy(&started.deployment).await;
+
+    bench.lab.faults().add(making_networks(CallFault {
+        status: Some(500),
+        ..CallFault::default()
+    }));
+    let (_, run) = bench.deploy(NET).await;
+    assert_eq!(
+        (run.state, steps(&run)["front:create"]),
+        (RunState::Failed, (StepState::Failed, 2))
+    );
+}
+
+#[tokio::test]
+async fn an_unreachable_cloud_is_asked_six_times() {
+    for fault in [
+        CallFault {
+            status: Some(503),
+            ..CallFault::default()
+        },
+        CallFault {
+            status: Some(500),
+            body: Some("The backend server is unreachable".into()),
+            ..CallFault::default()
+        },
+        CallFault {
+            damage: Some(Damage::CutBefore),
+            ..CallFault::default()
+        },
+    ] {
+        let bench = Bench::new().await;
+        bench.lab.faults().add(making_networks(fault.clone()));
+        let (started, run) = bench.deploy(NET).await;
+        assert_eq!(
+            steps(&run)["front:create"],
+            (StepState::Failed, 6),
+            "{fault:?}: {run:#?}"
+        );
+        bench.lab.faults().clear();
+        bench.undeploy(&started.deployment).await;
+
+        bench.lab.faults().add(making_networks(CallFault {
+            times: Some(5),
+            ..fault
+        }));
+        let (_, run) = bench.deploy(NET).await;
+        assert_eq!(steps(&run)["front:create"], (StepState::Succeeded, 6));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_makes_nothing_twice() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(making_networks(CallFault {
+        damage: Some(Damage::CutAfter),
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let (started, run) = bench.deploy(NET).await;
+    assert_eq!(steps(&run)["front:create"], (StepState::Succeeded, 2));
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_server_in_error_is_replaced_once() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*web*".into(),
+        fault: ServerTrouble::Error,
+        times: Some(1),
+    }));
+    let (started, run) = bench.deploy(TWO_SERVERS).await;
+    assert_eq!(
+        (run.state, steps(&run)["web:create"]),
+        (RunState::Succeeded, (StepState::Succeeded, 2)),
+        "{run:#?}"
+    );
+    assert_eq!(bench.lab.model(|model| model.servers.iter().count()), 2);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A failure at each call that changes something, in turn, once and for ever.
+#[tokio::test]
+async fn nothing_is_left_wherever_it_fails() {
+    let bench = Bench::new().await;
+    bench.lab.faults().clear_calls();
+    let (started, run) = bench.deploy(TWO_SERVERS).await;
+    assert_eq!(run.state, RunState::Succeeded);
+    let changes = |calls: Vec<lab::Call>| {
+        calls
+            .into_iter()
+            .filter(|call| call.method != "GET" && call.service != "identity")
+            .count() as u64
+    };
+    let count = changes(bench.lab.faults().calls());
+    bench.undeploy(&started.deployment).await;
+    assert!(count > 8, "{count}");
+
+    for nth in 1..=count {
+        for (status, method) in [(500, "POST"), (409, "POST"), (500, "PUT")] {
+            bench.lab.faults().clear();
+            let fault = CallFault {
+                method: Some(method.into()),
+                nth: Some(nth),
+                status: Some(status),
+                ..CallFault::default()
+            };
+            bench.lab.faults().add(Fault::Call(fault));
+            let (started, run) = bench.deploy(TWO_SERVERS).await;
+            assert_eq!(
+                run.state,
+                RunState::Succeeded,
+                "one failure of {method} number {nth} is mended: {run:#?}"
+            );
+            bench.undeploy(&started.deployment).await;
+            assert_eq!(
+                bench.left(),
+                Vec::<String>::new(),
+                "after {method} number {nth} failed"
+            );
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The engine against the lab cloud in memory: everything but software.
+
+mod bench;
+mod endings;
+mod faults;
+mod life;
