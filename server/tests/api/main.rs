@@ -7,6 +7,7 @@ mod keystone;
 mod stack;
 
 mod designs;
+mod lab;
 mod login;
 mod pages;
 mod requests;

@@ -20,16 +20,24 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// With the clouds `test`, which is up, and `dead`, which is not.
+    /// With the cloud of `keystone`.
     pub async fn start() -> Stack {
         let (address, asked) = keystone::start().await;
+        Stack {
+            asked,
+            ..Stack::with_cloud(&format!("{address}/v3")).await
+        }
+    }
+
+    /// With the clouds `test`, which is up, and `dead`, which is not.
+    pub async fn with_cloud(auth_url: &str) -> Stack {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
         let clouds = format!(
-            "clouds:\n  test:\n    auth: {{auth_url: '{address}/v3'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
+            "clouds:\n  test:\n    auth: {{auth_url: '{auth_url}'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
         );
         std::fs::write(folder.path().join("clouds.yaml"), clouds).unwrap();
-        Stack::on(folder, asked).await
+        Stack::on(folder, Asked::default()).await
     }
 
     async fn on(folder: TempDir, asked: Asked) -> Stack {

@@ -23,7 +23,7 @@ async fn deploy(browser: &Client, name: &str) -> (String, String) {
 }
 
 /// All events that the socket gives until it closes, and how it closed.
-async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
+pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
     let url = format!(
         "{}/api/v1/runs/{run}/stream?after={after}",
         browser.base.replace("http", "ws")

@@ -1,0 +1,105 @@
+//! The main job over the API, on the lab cloud in memory: what it has, a plan, a deploy, an undeploy.
+
+use lab::Lab;
+use serde_json::{Value, json};
+
+use crate::stack::{Client, Stack, json};
+
+const TEMPLATE: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.7.0.0/24}
+  web:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: front}}]
+outputs:
+  name: {value: {get_attr: [web, name]}}
+";
+
+async fn start() -> (Lab, Stack, Client) {
+    let lab = Lab::memory().await.unwrap();
+    let stack = Stack::with_cloud(&lab.auth_url()).await;
+    let browser = stack.login("demo").await;
+    (lab, stack, browser)
+}
+
+#[tokio::test]
+async fn forms_offer_what_the_cloud_has() {
+    let (_lab, _stack, browser) = start().await;
+    let facts = json(browser.get("/api/v1/cloud").await, 200).await;
+    let names = |list: &str| -> Vec<String> {
+        let list = facts[list]
+            .as_array()
+            .unwrap_or_else(|| panic!("no {list} in {facts}"));
+        list.iter()
+            .map(|thing| thing["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(names("images").contains(&"debian-12".to_owned()));
+    assert!(names("flavors").contains(&"m1.small".to_owned()));
+    assert_eq!(names("external_networks"), ["public"]);
+    let me = json(browser.get("/api/v1/me").await, 200).await;
+    assert!(me["quotas"]["instances"]["limit"].is_i64(), "{me}");
+}
+
+#[tokio::test]
+async fn plan_deploy_watch_undeploy() {
+    let (lab, _stack, browser) = start().await;
+    let plan = json(
+        browser
+            .post("/api/v1/plan", &json!({"template": TEMPLATE}))
+            .await,
+        200,
+    )
+    .await;
+    let steps = plan["workflow"]["steps"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no workflow in {plan}"));
+    assert!(steps.iter().any(|step| step["id"] == "web:create"));
+
+    let design = json!({"name": "shop", "template": TEMPLATE});
+    let design = json(browser.post("/api/v1/designs", &design).await, 201).await;
+    let request = json!({"name": "shop", "design": design["id"]});
+    let started = json(browser.post("/api/v1/deployments", &request).await, 202).await;
+    assert_eq!(ended(&browser, &started).await, "succeeded");
+
+    let path = format!(
+        "/api/v1/deployments/{}",
+        started["deployment"].as_str().unwrap()
+    );
+    let deployment = json(browser.get(&path).await, 200).await;
+    assert_eq!(deployment["state"], "deployed");
+    assert_eq!(deployment["design_version"], 1);
+    assert_eq!(deployment["outputs"]["name"]["value"], "shop-web");
+    let metrics = browser.get("/metrics").await.text().await.unwrap();
+    assert!(
+        metrics.contains("stackloom_runs{state=\"succeeded\"} 1\n"),
+        "{metrics}"
+    );
+
+    let removing = json(browser.delete(&path).await, 202).await;
+    assert_eq!(ended(&browser, &removing).await, "succeeded");
+    assert_eq!(
+        json(browser.get(&path).await, 200).await["state"],
+        "undeployed"
+    );
+    assert_eq!(
+        lab.leftovers().get("demo").cloned().unwrap_or_default(),
+        Vec::<String>::new()
+    );
+}
+
+/// The last state of a run, once its stream has closed.
+async fn ended(browser: &Client, started: &Value) -> String {
+    let run = started["run"].as_str().unwrap();
+    let (events, _) = crate::stream::watch(browser, run, 0).await;
+    let last = events.last().unwrap();
+    assert_eq!(last["type"], "run", "{last}");
+    last["state"].as_str().unwrap().to_owned()
+}
