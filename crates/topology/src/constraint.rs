@@ -17,7 +17,12 @@ pub(crate) fn pattern(pattern: &str) -> Result<regex_lite::Regex, String> {
     regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$"))
         .size_limit(1 << 20)
         .build()
-        .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(pattern)))
+        .map_err(|error| {
+            format!(
+                "`{}` is no pattern that we can read: {error}",
+                shown(pattern)
+            )
+        })
 }
 
 /// What is wrong with a value; nothing when it is right.
@@ -27,20 +32,32 @@ pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> 
             if let Value::Array(items) = value {
                 return items.iter().find_map(|item| problem(constraint, item));
             }
-            let fits = allowed.iter().any(|one| one == value || as_text(one) == as_text(value));
+            let fits = allowed
+                .iter()
+                .any(|one| one == value || as_text(one) == as_text(value));
             if fits {
                 return None;
             }
             let words: Vec<String> = allowed.iter().map(as_text).collect();
             let near = did_you_mean(&as_text(value), words.iter().map(String::as_str));
-            Some(format!("`{}` is not one of {}{near}", shown(&as_text(value)), words.join(", ")))
+            Some(format!(
+                "`{}` is not one of {}{near}",
+                shown(&as_text(value)),
+                words.join(", ")
+            ))
         }
         Constraint::AllowedPattern(text) => {
             let value = as_text(value);
             // A pattern that cannot be read was reported where it stands.
             let pattern = pattern(text).ok()?;
             let fits = value.len() <= PATTERN_VALUE_MAX && pattern.is_match(&value);
-            (!fits).then(|| format!("`{}` does not match the pattern `{}`", shown(&value), shown(text)))
+            (!fits).then(|| {
+                format!(
+                    "`{}` does not match the pattern `{}`",
+                    shown(&value),
+                    shown(text)
+                )
+            })
         }
         Constraint::Length { min, max } => {
             let (length, unit) = match value {
@@ -56,7 +73,9 @@ pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> 
             None
         }
         Constraint::Range { min, max } => {
-            let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+            let number = value
+                .as_f64()
+                .or_else(|| value.as_str()?.trim().parse().ok())?;
             if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
                 let wanted = between(min.map(|n| n.to_string()), max.map(|n| n.to_string()));
                 return Some(format!("{number} is out of range: it must be {wanted}"));
@@ -84,7 +103,10 @@ fn custom(name: &str, value: &str) -> Option<String> {
         "ip_or_cidr" => value.parse::<IpAddr>().is_ok() || is_cidr(value),
         "mac_addr" => {
             let parts: Vec<&str> = value.split([':', '-']).collect();
-            parts.len() == 6 && parts.iter().all(|part| part.len() == 2 && part.chars().all(|c| c.is_ascii_hexdigit()))
+            parts.len() == 6
+                && parts
+                    .iter()
+                    .all(|part| part.len() == 2 && part.chars().all(|c| c.is_ascii_hexdigit()))
         }
         "dns_name" | "rel_dns_name" | "dns_domain" => is_dns_name(value, name == "dns_domain"),
         "json_string" => serde_json::from_str::<Value>(value).is_ok(),
@@ -102,7 +124,9 @@ fn custom(name: &str, value: &str) -> Option<String> {
 }
 
 fn is_cidr(value: &str) -> bool {
-    let Some((address, length)) = value.split_once('/') else { return false };
+    let Some((address, length)) = value.split_once('/') else {
+        return false;
+    };
     match (address.parse::<IpAddr>(), length.parse::<u8>()) {
         (Ok(IpAddr::V4(_)), Ok(length)) => length <= 32,
         (Ok(IpAddr::V6(_)), Ok(length)) => length <= 128,
@@ -132,7 +156,12 @@ fn is_dns_name(value: &str, absolute: bool) -> bool {
 /// What is wrong with the type of a value, as Heat would take it: numbers as text and text as
 /// numbers where they read so. Members of lists and maps are the caller's.
 pub(crate) fn type_problem(kind: &PropertyKind, value: &Value) -> Option<String> {
-    let number = || value.as_f64().or_else(|| value.as_str()?.trim().parse::<f64>().ok()).filter(|number| number.is_finite());
+    let number = || {
+        value
+            .as_f64()
+            .or_else(|| value.as_str()?.trim().parse::<f64>().ok())
+            .filter(|number| number.is_finite())
+    };
     let fits = match kind {
         PropertyKind::String => !value.is_object() && !value.is_array(),
         PropertyKind::Integer => number().is_some_and(|number| number.fract() == 0.0),
@@ -144,7 +173,12 @@ pub(crate) fn type_problem(kind: &PropertyKind, value: &Value) -> Option<String>
             _ => false,
         },
         PropertyKind::List { .. } => value.is_array() || value.is_string(),
-        PropertyKind::Map { .. } => value.is_object() || value.as_str().is_some_and(|text| text.trim_start().starts_with('{')),
+        PropertyKind::Map { .. } => {
+            value.is_object()
+                || value
+                    .as_str()
+                    .is_some_and(|text| text.trim_start().starts_with('{'))
+        }
         PropertyKind::Any => true,
     };
     let given = match value {
@@ -194,16 +228,34 @@ mod tests {
     fn constraints_say_what_is_wrong() {
         let allowed = Constraint::AllowedValues(vec![json!("ingress"), json!("egress")]);
         assert_eq!(problem(&allowed, &json!("egress")), None);
-        assert_eq!(problem(&allowed, &json!("egres")).unwrap(), "`egres` is not one of ingress, egress; did you mean `egress`?");
+        assert_eq!(
+            problem(&allowed, &json!("egres")).unwrap(),
+            "`egres` is not one of ingress, egress; did you mean `egress`?"
+        );
         let pattern = Constraint::AllowedPattern("[a-z]+".into());
         assert_eq!(problem(&pattern, &json!("abc")), None);
-        assert_eq!(problem(&pattern, &json!("abc1")).unwrap(), "`abc1` does not match the pattern `[a-z]+`");
-        let length = Constraint::Length { min: Some(2), max: Some(3) };
+        assert_eq!(
+            problem(&pattern, &json!("abc1")).unwrap(),
+            "`abc1` does not match the pattern `[a-z]+`"
+        );
+        let length = Constraint::Length {
+            min: Some(2),
+            max: Some(3),
+        };
         assert_eq!(problem(&length, &json!("ab")), None);
-        assert_eq!(problem(&length, &json!("äöüß")).unwrap(), "it has 4 characters and must have from 2 to 3");
-        let range = Constraint::Range { min: Some(1.0), max: None };
+        assert_eq!(
+            problem(&length, &json!("äöüß")).unwrap(),
+            "it has 4 characters and must have from 2 to 3"
+        );
+        let range = Constraint::Range {
+            min: Some(1.0),
+            max: None,
+        };
         assert_eq!(problem(&range, &json!("7")), None);
-        assert_eq!(problem(&range, &json!(0)).unwrap(), "0 is out of range: it must be at least 1");
+        assert_eq!(
+            problem(&range, &json!(0)).unwrap(),
+            "0 is out of range: it must be at least 1"
+        );
     }
 
     #[test]
@@ -229,7 +281,13 @@ mod tests {
         assert_eq!(type_problem(&PropertyKind::Integer, &json!("80")), None);
         assert_eq!(type_problem(&PropertyKind::String, &json!(80)), None);
         assert_eq!(type_problem(&PropertyKind::Boolean, &json!("yes")), None);
-        assert_eq!(type_problem(&PropertyKind::Integer, &json!("eighty")).unwrap(), "it takes a whole number, not `eighty`");
-        assert_eq!(type_problem(&PropertyKind::Map { of: vec![] }, &json!([1])).unwrap(), "it takes a map, not a list");
+        assert_eq!(
+            type_problem(&PropertyKind::Integer, &json!("eighty")).unwrap(),
+            "it takes a whole number, not `eighty`"
+        );
+        assert_eq!(
+            type_problem(&PropertyKind::Map { of: vec![] }, &json!([1])).unwrap(),
+            "it takes a map, not a list"
+        );
     }
 }

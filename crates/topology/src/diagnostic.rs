@@ -110,9 +110,21 @@ impl Diagnostic {
         Diagnostic::new(Severity::Info, code, path, message)
     }
 
-    fn new(severity: Severity, code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+    fn new(
+        severity: Severity,
+        code: &str,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         debug_assert!(CODES.contains(&code), "`{code}` is not in CODES");
-        Diagnostic { severity, code: code.to_owned(), message: message.into(), path: path.into(), line: None, column: None }
+        Diagnostic {
+            severity,
+            code: code.to_owned(),
+            message: message.into(),
+            path: path.into(),
+            line: None,
+            column: None,
+        }
     }
 
     /// Whether it stops a deployment.
@@ -128,7 +140,13 @@ impl Diagnostic {
 
 /// In the order of the text; what has no line comes last.
 pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
-    diagnostics.sort_by_key(|one| (one.line.unwrap_or(u32::MAX), one.column.unwrap_or(u32::MAX), one.severity));
+    diagnostics.sort_by_key(|one| {
+        (
+            one.line.unwrap_or(u32::MAX),
+            one.column.unwrap_or(u32::MAX),
+            one.severity,
+        )
+    });
 }
 
 #[cfg(test)]
@@ -138,19 +156,32 @@ mod tests {
     #[test]
     fn codes_are_sorted_and_kebab_case() {
         assert!(CODES.is_sorted());
-        assert!(CODES.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+        assert!(
+            CODES
+                .iter()
+                .all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        );
     }
 
     #[test]
     fn every_code_has_a_page() {
         let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/");
-        let missing: Vec<_> = CODES.iter().filter(|code| !std::path::Path::new(&format!("{pages}{code}.md")).exists()).collect();
+        let missing: Vec<_> = CODES
+            .iter()
+            .filter(|code| !std::path::Path::new(&format!("{pages}{code}.md")).exists())
+            .collect();
         assert!(missing.is_empty(), "no page for {missing:?}");
     }
 
     #[test]
     fn a_path_into_a_resource_names_it() {
-        assert_eq!(Diagnostic::error("bad-name", "resources.web.properties.image", "").resource(), Some("web"));
-        assert_eq!(Diagnostic::error("bad-name", "outputs.url", "").resource(), None);
+        assert_eq!(
+            Diagnostic::error("bad-name", "resources.web.properties.image", "").resource(),
+            Some("web")
+        );
+        assert_eq!(
+            Diagnostic::error("bad-name", "outputs.url", "").resource(),
+            None
+        );
     }
 }

@@ -21,7 +21,10 @@ pub(crate) struct Node<'a> {
 
 impl<'a> Node<'a> {
     fn property(&self, name: &str) -> Option<&'a Expr> {
-        self.properties.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+        self.properties
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
     }
 
     /// The resource that a property names.
@@ -41,14 +44,22 @@ pub(crate) fn target(expr: &Expr) -> Option<&str> {
 /// For each node, in the given order, the names of those that must exist before it; no doubles.
 /// Names of nothing are left out.
 pub(crate) fn requirements<'a>(nodes: &[Node<'a>]) -> Vec<Vec<&'a str>> {
-    let known: HashMap<&str, usize> = nodes.iter().enumerate().map(|(index, node)| (node.name, index)).collect();
+    let known: HashMap<&str, usize> = nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| (node.name, index))
+        .collect();
     let implicit = Implicit::of(nodes);
     nodes
         .iter()
         .map(|node| {
             let mut seen = HashSet::new();
             let mut names = Vec::new();
-            let explicit = node.properties.iter().flat_map(|(_, value)| value.resources()).chain(node.depends_on.iter().copied());
+            let explicit = node
+                .properties
+                .iter()
+                .flat_map(|(_, value)| value.resources())
+                .chain(node.depends_on.iter().copied());
             for name in explicit.chain(implicit.of_node(node, nodes, &known)) {
                 if name != node.name && known.contains_key(name) && seen.insert(name) {
                     // The name's own node lives as long as all of them.
@@ -72,7 +83,11 @@ struct Implicit<'a> {
 
 impl<'a> Implicit<'a> {
     fn of(nodes: &[Node<'a>]) -> Implicit<'a> {
-        let mut implicit = Implicit { subnets: HashMap::new(), interfaces: HashMap::new(), gateways: HashMap::new() };
+        let mut implicit = Implicit {
+            subnets: HashMap::new(),
+            interfaces: HashMap::new(),
+            gateways: HashMap::new(),
+        };
         for node in nodes {
             match node.resource_type {
                 SUBNET => {
@@ -82,12 +97,23 @@ impl<'a> Implicit<'a> {
                 }
                 ROUTER_INTERFACE => {
                     if let Some(subnet) = node.reference("subnet") {
-                        implicit.interfaces.entry(subnet).or_default().push(node.name);
+                        implicit
+                            .interfaces
+                            .entry(subnet)
+                            .or_default()
+                            .push(node.name);
                     }
                 }
                 ROUTER => {
-                    if let Some(network) = node.property("external_gateway_info").and_then(|info| info.get("network")) {
-                        implicit.gateways.entry(network.to_json().to_string()).or_default().push(node.name);
+                    if let Some(network) = node
+                        .property("external_gateway_info")
+                        .and_then(|info| info.get("network"))
+                    {
+                        implicit
+                            .gateways
+                            .entry(network.to_json().to_string())
+                            .or_default()
+                            .push(node.name);
                     }
                 }
                 _ => {}
@@ -97,51 +123,92 @@ impl<'a> Implicit<'a> {
     }
 
     fn subnets(&self, network: Option<&str>) -> Vec<&'a str> {
-        network.and_then(|network| self.subnets.get(network)).cloned().unwrap_or_default()
+        network
+            .and_then(|network| self.subnets.get(network))
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Interfaces on the subnets that a port has addresses of.
-    fn interfaces_of_port(&self, port: &str, nodes: &[Node<'a>], known: &HashMap<&str, usize>) -> Vec<&'a str> {
-        let Some(port) = known.get(port).map(|index| &nodes[*index]) else { return Vec::new() };
+    fn interfaces_of_port(
+        &self,
+        port: &str,
+        nodes: &[Node<'a>],
+        known: &HashMap<&str, usize>,
+    ) -> Vec<&'a str> {
+        let Some(port) = known.get(port).map(|index| &nodes[*index]) else {
+            return Vec::new();
+        };
         let mut subnets: Vec<&str> = Vec::new();
         if let Some(Expr::List(addresses)) = port.property("fixed_ips") {
-            subnets.extend(addresses.iter().filter_map(|address| address.get("subnet")).filter_map(target));
+            subnets.extend(
+                addresses
+                    .iter()
+                    .filter_map(|address| address.get("subnet"))
+                    .filter_map(target),
+            );
         }
         if subnets.is_empty() {
             subnets = self.subnets(port.reference("network"));
         }
-        subnets.into_iter().filter_map(|subnet| self.interfaces.get(subnet)).flatten().copied().collect()
+        subnets
+            .into_iter()
+            .filter_map(|subnet| self.interfaces.get(subnet))
+            .flatten()
+            .copied()
+            .collect()
     }
 
-    fn of_node(&self, node: &Node<'a>, nodes: &[Node<'a>], known: &HashMap<&str, usize>) -> Vec<&'a str> {
+    fn of_node(
+        &self,
+        node: &Node<'a>,
+        nodes: &[Node<'a>],
+        known: &HashMap<&str, usize>,
+    ) -> Vec<&'a str> {
         match node.resource_type {
             // Without a subnet there is no address to give.
             SERVER => match node.property("networks") {
                 Some(Expr::List(networks)) => networks
                     .iter()
-                    .flat_map(|entry| self.subnets(entry.get("network").or_else(|| entry.get("uuid")).and_then(target)))
+                    .flat_map(|entry| {
+                        self.subnets(
+                            entry
+                                .get("network")
+                                .or_else(|| entry.get("uuid"))
+                                .and_then(target),
+                        )
+                    })
                     .collect(),
                 _ => Vec::new(),
             },
             PORT => self.subnets(node.reference("network")),
             ROUTER => {
-                let network = node.property("external_gateway_info").and_then(|info| info.get("network"));
+                let network = node
+                    .property("external_gateway_info")
+                    .and_then(|info| info.get("network"));
                 self.subnets(network.and_then(target))
             }
             // Neutron refuses a floating IP that no router carries.
             FLOATING_IP => {
                 let mut names = Vec::new();
                 if let Some(network) = node.property("floating_network") {
-                    names.extend(self.gateways.get(&network.to_json().to_string()).into_iter().flatten().copied());
+                    names.extend(
+                        self.gateways
+                            .get(&network.to_json().to_string())
+                            .into_iter()
+                            .flatten()
+                            .copied(),
+                    );
                 }
                 if let Some(port) = node.reference("port_id") {
                     names.extend(self.interfaces_of_port(port, nodes, known));
                 }
                 names
             }
-            FLOATING_IP_ASSOCIATION => {
-                node.reference("port_id").map(|port| self.interfaces_of_port(port, nodes, known)).unwrap_or_default()
-            }
+            FLOATING_IP_ASSOCIATION => node
+                .reference("port_id")
+                .map(|port| self.interfaces_of_port(port, nodes, known))
+                .unwrap_or_default(),
             _ => Vec::new(),
         }
     }
@@ -149,8 +216,15 @@ impl<'a> Implicit<'a> {
 
 /// Names in an order in which each comes after all that it requires, else in the given order. The
 /// error is one circle, in its order.
-pub(crate) fn order<'a>(names: &[&'a str], requires: &[Vec<&'a str>]) -> Result<Vec<usize>, Vec<&'a str>> {
-    let index: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (*name, index)).collect();
+pub(crate) fn order<'a>(
+    names: &[&'a str],
+    requires: &[Vec<&'a str>],
+) -> Result<Vec<usize>, Vec<&'a str>> {
+    let index: HashMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (*name, index))
+        .collect();
     let mut waiting: Vec<usize> = vec![0; names.len()];
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
     for (node, required) in requires.iter().enumerate() {
@@ -161,7 +235,9 @@ pub(crate) fn order<'a>(names: &[&'a str], requires: &[Vec<&'a str>]) -> Result<
             }
         }
     }
-    let mut ready: VecDeque<usize> = (0..names.len()).filter(|node| waiting[*node] == 0).collect();
+    let mut ready: VecDeque<usize> = (0..names.len())
+        .filter(|node| waiting[*node] == 0)
+        .collect();
     let mut order = Vec::with_capacity(names.len());
     while let Some(node) = ready.pop_front() {
         order.push(node);
@@ -179,14 +255,22 @@ pub(crate) fn order<'a>(names: &[&'a str], requires: &[Vec<&'a str>]) -> Result<
 }
 
 /// From a node that never became ready, follow one that it waits for until one comes twice.
-fn circle<'a>(names: &[&'a str], requires: &[Vec<&'a str>], index: &HashMap<&str, usize>, waiting: &[usize]) -> Vec<&'a str> {
+fn circle<'a>(
+    names: &[&'a str],
+    requires: &[Vec<&'a str>],
+    index: &HashMap<&str, usize>,
+    waiting: &[usize],
+) -> Vec<&'a str> {
     let mut at = waiting.iter().position(|count| *count > 0).unwrap_or(0);
     let mut path: Vec<usize> = Vec::new();
     let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
     while !seen.contains_key(&at) {
         seen.insert(at, path.len());
         path.push(at);
-        let next = requires[at].iter().filter_map(|name| index.get(name)).find(|next| waiting[**next] > 0);
+        let next = requires[at]
+            .iter()
+            .filter_map(|name| index.get(name))
+            .find(|next| waiting[**next] > 0);
         match next {
             Some(next) => at = *next,
             None => break,
@@ -203,12 +287,18 @@ mod tests {
     #[test]
     fn what_is_required_comes_first() {
         let names = ["server", "port", "net"];
-        assert_eq!(order(&names, &[vec!["port"], vec!["net"], vec![]]), Ok(vec![2, 1, 0]));
+        assert_eq!(
+            order(&names, &[vec!["port"], vec!["net"], vec![]]),
+            Ok(vec![2, 1, 0])
+        );
     }
 
     #[test]
     fn a_circle_is_named_in_its_order() {
         let names = ["z", "a", "b", "c"];
-        assert_eq!(order(&names, &[vec!["a"], vec!["b"], vec!["c"], vec!["a"]]), Err(vec!["a", "b", "c"]));
+        assert_eq!(
+            order(&names, &[vec!["a"], vec!["b"], vec!["c"], vec!["a"]]),
+            Err(vec!["a", "b", "c"])
+        );
     }
 }

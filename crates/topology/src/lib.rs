@@ -5,23 +5,24 @@
 //! the browser on every keystroke. Parsing never fails: half-typed text still gives a model, and
 //! diagnostics beside it.
 //!
-//! Read in this order:
+//! Read in this order: `diagnostic`, `yaml`, `expr`, `template`, `document`, `types`, `catalog`,
+//! `cloud`, `validate`, `passes`, `plan`, `workflow`.
 
-pub mod diagnostic;
-mod text;
-mod yaml;
-pub mod expr;
-pub mod template;
-pub mod document;
-pub mod types;
-mod constraint;
 pub mod catalog;
 pub mod cloud;
+mod constraint;
+pub mod diagnostic;
+pub mod document;
+pub mod expr;
 mod graph;
-pub mod validate;
 pub mod passes;
 pub mod plan;
+pub mod template;
+mod text;
+pub mod types;
+pub mod validate;
 pub mod workflow;
+mod yaml;
 
 #[cfg(test)]
 mod testing;

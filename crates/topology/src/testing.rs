@@ -26,14 +26,24 @@ pub(crate) fn types() -> Registry {
          requires: [{name: backends, capability: http, min: 1, summary: The servers.}]\n",
         "argument_specs:\n  main:\n    options:\n      listen_port: {type: int, default: 80, description: The port.}\n",
     );
-    Registry::openstack().with_catalog([nginx.expect("nginx reads"), haproxy.expect("haproxy reads")])
+    Registry::openstack()
+        .with_catalog([nginx.expect("nginx reads"), haproxy.expect("haproxy reads")])
 }
 
 pub(crate) fn cloud() -> CloudFacts {
-    let named = |name: &str| Named { id: format!("{name}-id"), name: name.to_owned() };
+    let named = |name: &str| Named {
+        id: format!("{name}-id"),
+        name: name.to_owned(),
+    };
     CloudFacts {
         images: Some(vec![named("debian-12")]),
-        flavors: Some(vec![Flavor { id: "1".into(), name: "m1.small".into(), vcpus: 1, ram_mib: 512, disk_gib: 1 }]),
+        flavors: Some(vec![Flavor {
+            id: "1".into(),
+            name: "m1.small".into(),
+            vcpus: 1,
+            ram_mib: 512,
+            disk_gib: 1,
+        }]),
         networks: Some(vec![]),
         external_networks: Some(vec![named("public")]),
         key_pairs: Some(vec![]),
@@ -51,15 +61,29 @@ pub(crate) fn plan_of(text: &str) -> Plan {
 }
 
 pub(crate) fn plan_with(text: &str, parameters: &[(&str, Value)], deployed: &Deployed) -> Plan {
-    let parameters: BTreeMap<String, Value> = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    plan(&PlanInput { document: &Document::parse(text), parameters: &parameters, deployed, types: &types(), cloud: &cloud() })
+    let parameters: BTreeMap<String, Value> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect();
+    plan(&PlanInput {
+        document: &Document::parse(text),
+        parameters: &parameters,
+        deployed,
+        types: &types(),
+        cloud: &cloud(),
+    })
 }
 
 /// One line each: `line:column severity code path: message`.
 pub(crate) fn told(diagnostics: &[Diagnostic]) -> String {
     let lines = diagnostics.iter().map(|one| {
-        let at = one.line.map_or("-".to_owned(), |line| format!("{line}:{}", one.column.unwrap_or(0)));
-        format!("{at} {:?} {} {}: {}", one.severity, one.code, one.path, one.message)
+        let at = one.line.map_or("-".to_owned(), |line| {
+            format!("{line}:{}", one.column.unwrap_or(0))
+        });
+        format!(
+            "{at} {:?} {} {}: {}",
+            one.severity, one.code, one.path, one.message
+        )
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -11,7 +11,12 @@ pub(crate) struct Lines {
 impl Lines {
     pub(crate) fn of(text: &str) -> Lines {
         let mut starts = vec![0];
-        starts.extend(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1));
+        starts.extend(
+            text.bytes()
+                .enumerate()
+                .filter(|(_, byte)| *byte == b'\n')
+                .map(|(at, _)| at + 1),
+        );
         Lines { starts }
     }
 
@@ -25,14 +30,21 @@ impl Lines {
         let byte = byte.min(text.len());
         let line = self.line(byte);
         let start = self.starts.get(line as usize - 1).copied().unwrap_or(0);
-        let column = text.get(start..byte).map_or(byte - start, |part| part.chars().count());
-        Position { line, column: column as u32 + 1 }
+        let column = text
+            .get(start..byte)
+            .map_or(byte - start, |part| part.chars().count());
+        Position {
+            line,
+            column: column as u32 + 1,
+        }
     }
 }
 
 /// `; did you mean `x`?` for the nearest of `known`, or nothing when none is near.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(word, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    nearest(word, known)
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
 }
 
 /// The known word that is most likely meant: at most a third of its letters off, case aside.
@@ -60,7 +72,9 @@ fn distance(a: &[char], b: &[char]) -> usize {
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            let mut best = (last[j] + usize::from(x != y))
+                .min(last[j + 1] + 1)
+                .min(row[j] + 1);
             if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
                 best = best.min(before[j - 1] + 1);
             }
@@ -73,7 +87,11 @@ fn distance(a: &[char], b: &[char]) -> usize {
 
 /// Text from a stranger, fit for a message: short, on one line.
 pub(crate) fn shown(text: &str) -> String {
-    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut out: String = text
+        .chars()
+        .take(60)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     if text.chars().nth(60).is_some() {
         out.push('…');
     }
@@ -86,7 +104,10 @@ pub(crate) fn listed<S: AsRef<str>>(items: &[S]) -> String {
         [] => "nothing".to_owned(),
         [one] => format!("`{}`", one.as_ref()),
         [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(|item| format!("`{}`", item.as_ref())).collect();
+            let first: Vec<String> = first
+                .iter()
+                .map(|item| format!("`{}`", item.as_ref()))
+                .collect();
             format!("{} and `{}`", first.join(", "), last.as_ref())
         }
     }
@@ -98,9 +119,18 @@ mod tests {
 
     #[test]
     fn near_misses_are_found_and_far_ones_are_not() {
-        assert_eq!(nearest("flavour", ["image", "flavor", "name"]), Some("flavor"));
-        assert_eq!(nearest("m1.smal", ["m1.small", "m1.large"]), Some("m1.small"));
-        assert_eq!(nearest("OS::Nova::Sever", ["OS::Nova::Server", "OS::Neutron::Net"]), Some("OS::Nova::Server"));
+        assert_eq!(
+            nearest("flavour", ["image", "flavor", "name"]),
+            Some("flavor")
+        );
+        assert_eq!(
+            nearest("m1.smal", ["m1.small", "m1.large"]),
+            Some("m1.small")
+        );
+        assert_eq!(
+            nearest("OS::Nova::Sever", ["OS::Nova::Server", "OS::Neutron::Net"]),
+            Some("OS::Nova::Server")
+        );
         assert_eq!(nearest("zebra", ["image", "flavor"]), None);
         assert_eq!(did_you_mean("wbe", ["web", "db"]), "; did you mean `web`?");
     }
@@ -108,6 +138,9 @@ mod tests {
     #[test]
     fn columns_count_characters() {
         let text = "a: 1\nö: x";
-        assert_eq!(Lines::of(text).position(text, 9), Position { line: 2, column: 4 });
+        assert_eq!(
+            Lines::of(text).position(text, 9),
+            Position { line: 2, column: 4 }
+        );
     }
 }

@@ -137,12 +137,19 @@ pub struct Bastion<'a> {
 impl Workflow {
     /// The bastion, if the deployment carries software.
     pub fn bastion(&self) -> Option<Bastion<'_>> {
-        let (server, _) = self.resources.iter().find(|(_, spec)| spec.marks.bastion && spec.resource_type == SERVER)?;
+        let (server, _) = self
+            .resources
+            .iter()
+            .find(|(_, spec)| spec.marks.bastion && spec.resource_type == SERVER)?;
         let (security_group, _) = self.resources.iter().find(|(_, spec)| {
             spec.resource_type == SECURITY_GROUP
                 && matches!(&spec.origin, Origin::Derived { pass, serves: Some(serves), .. } if pass == "access" && serves == server)
         })?;
-        Some(Bastion { server, floating_ip: self.public_address_of(server)?, security_group })
+        Some(Bastion {
+            server,
+            floating_ip: self.public_address_of(server)?,
+            security_group,
+        })
     }
 
     /// The server that a component runs on.
@@ -158,16 +165,28 @@ impl Workflow {
     /// The floating IP that leads to the server: its attribute `floating_ip_address`.
     pub fn public_address_of(&self, server: &str) -> Option<&str> {
         let ports = self.ports_of(server);
-        let leads_here = |spec: &ResourceSpec| spec.properties.get("port_id").and_then(target).is_some_and(|port| ports.contains(&port));
+        let leads_here = |spec: &ResourceSpec| {
+            spec.properties
+                .get("port_id")
+                .and_then(target)
+                .is_some_and(|port| ports.contains(&port))
+        };
         let drawn_in_networks = || {
-            let Expr::List(networks) = self.resources.get(server)?.properties.get("networks")? else { return None };
-            networks.iter().find_map(|entry| target(entry.get("floating_ip")?))
+            let Expr::List(networks) = self.resources.get(server)?.properties.get("networks")?
+            else {
+                return None;
+            };
+            networks
+                .iter()
+                .find_map(|entry| target(entry.get("floating_ip")?))
         };
         self.resources
             .iter()
             .find_map(|(name, spec)| match spec.resource_type.as_str() {
                 FLOATING_IP if leads_here(spec) => Some(name.as_str()),
-                FLOATING_IP_ASSOCIATION if leads_here(spec) => spec.properties.get("floatingip_id").and_then(target),
+                FLOATING_IP_ASSOCIATION if leads_here(spec) => {
+                    spec.properties.get("floatingip_id").and_then(target)
+                }
                 _ => None,
             })
             .or_else(drawn_in_networks)
@@ -175,8 +194,15 @@ impl Workflow {
 
     /// A server's ports, in the order of its networks.
     pub fn ports_of(&self, server: &str) -> Vec<&str> {
-        match self.resources.get(server).and_then(|spec| spec.properties.get("networks")) {
-            Some(Expr::List(networks)) => networks.iter().filter_map(|entry| target(entry.get("port")?)).collect(),
+        match self
+            .resources
+            .get(server)
+            .and_then(|spec| spec.properties.get("networks"))
+        {
+            Some(Expr::List(networks)) => networks
+                .iter()
+                .filter_map(|entry| target(entry.get("port")?))
+                .collect(),
             _ => Vec::new(),
         }
     }

@@ -100,7 +100,10 @@ impl CatalogItem {
     ///
     /// # Errors
     /// All problems of both texts; a path begins with the file's name.
-    pub fn parse(manifest: &str, argument_specs: &str) -> Result<CatalogItem, Vec<crate::diagnostic::Diagnostic>> {
+    pub fn parse(
+        manifest: &str,
+        argument_specs: &str,
+    ) -> Result<CatalogItem, Vec<crate::diagnostic::Diagnostic>> {
         read::item(manifest, argument_specs)
     }
 
@@ -111,14 +114,27 @@ impl CatalogItem {
 
     /// The item as a resource type: property `host`, then the requirements, then the inputs.
     pub fn resource_type(&self) -> ResourceType {
-        let host = string("host").required().nests(&[SERVER]).summary("The server that it runs on.");
+        let host = string("host")
+            .required()
+            .nests(&[SERVER])
+            .summary("The server that it runs on.");
         let requirements = self.requires.iter().map(|requirement| {
             let capability = format!("component:{}", requirement.capability);
             let item = string(&requirement.name).connects(&[&capability]);
-            let property = list(&requirement.name, item).connects(&[&capability]).updates().summary(&requirement.summary);
-            if requirement.min > 0 { property.required() } else { property }
+            let property = list(&requirement.name, item)
+                .connects(&[&capability])
+                .updates()
+                .summary(&requirement.summary);
+            if requirement.min > 0 {
+                property.required()
+            } else {
+                property
+            }
         });
-        let properties = std::iter::once(host).chain(requirements).chain(self.inputs.iter().cloned()).collect();
+        let properties = std::iter::once(host)
+            .chain(requirements)
+            .chain(self.inputs.iter().cloned())
+            .collect();
         ResourceType {
             name: self.type_name(),
             title: self.title.clone(),
@@ -129,7 +145,10 @@ impl CatalogItem {
             attributes: self
                 .outputs
                 .iter()
-                .map(|output| Attribute { name: output.name.clone(), summary: format!("Such as {}.", output.value) })
+                .map(|output| Attribute {
+                    name: output.name.clone(),
+                    summary: format!("Such as {}.", output.value),
+                })
                 .collect(),
             component: Some(self.clone()),
         }

@@ -41,17 +41,42 @@ argument_specs:
 fn an_item_becomes_a_type() {
     let described = CatalogItem::parse(MANIFEST, SPECS).unwrap().resource_type();
     assert_eq!(described.name, "Stackloom::Catalog::nginx");
-    let names: Vec<&str> = described.properties.iter().map(|property| property.name.as_str()).collect();
-    assert_eq!(names, ["host", "backends", "listen_port", "mode", "password", "tuning", "names", "anything"]);
+    let names: Vec<&str> = described
+        .properties
+        .iter()
+        .map(|property| property.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "host",
+            "backends",
+            "listen_port",
+            "mode",
+            "password",
+            "tuning",
+            "names",
+            "anything"
+        ]
+    );
     let of = |name: &str| described.property(name).unwrap();
-    assert_eq!(of("host").reference.as_ref().unwrap().role, ReferenceRole::Nests);
-    assert_eq!(of("backends").reference.as_ref().unwrap().to, ["component:http"]);
+    assert_eq!(
+        of("host").reference.as_ref().unwrap().role,
+        ReferenceRole::Nests
+    );
+    assert_eq!(
+        of("backends").reference.as_ref().unwrap().to,
+        ["component:http"]
+    );
     assert!(of("password").secret && of("password").required && !of("backends").required);
     assert_eq!(of("mode").summary, "One. Two.");
     assert!(matches!(&of("tuning").kind, PropertyKind::Map { of } if of[0].name == "workers"));
     assert_eq!(described.attributes[0].name, "url");
     let json = serde_json::to_string(&described).unwrap();
-    assert_eq!(serde_json::from_str::<ResourceType>(&json).unwrap(), described);
+    assert_eq!(
+        serde_json::from_str::<ResourceType>(&json).unwrap(),
+        described
+    );
 }
 
 #[test]

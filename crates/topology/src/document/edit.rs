@@ -11,18 +11,32 @@ use crate::{template::is_name, yaml::write};
 /// The document after `edit`. The text has no syntax error.
 pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditError> {
     match edit {
-        Edit::AddResource { name, resource_type, properties } => {
+        Edit::AddResource {
+            name,
+            resource_type,
+            properties,
+        } => {
             must_be_name(name)?;
             must_be_free(document, name)?;
-            let mut resource = Map::from_iter([("type".to_owned(), Value::from(resource_type.as_str()))]);
-            if properties.as_object().is_some_and(|properties| !properties.is_empty()) {
+            let mut resource =
+                Map::from_iter([("type".to_owned(), Value::from(resource_type.as_str()))]);
+            if properties
+                .as_object()
+                .is_some_and(|properties| !properties.is_empty())
+            {
                 resource.insert("properties".to_owned(), properties.clone());
             }
-            put(document, &["resources".to_owned(), name.clone()], &Value::Object(resource))
+            put(
+                document,
+                &["resources".to_owned(), name.clone()],
+                &Value::Object(resource),
+            )
         }
         Edit::RemoveResource { name } => {
             must_exist(document, name)?;
-            let root = document.root().ok_or_else(|| EditError::NotFound(name.clone()))?;
+            let root = document
+                .root()
+                .ok_or_else(|| EditError::NotFound(name.clone()))?;
             let mut paths = references::removable(root, name);
             paths.push(vec!["resources".to_owned(), name.clone()]);
             take(document, &paths)
@@ -38,20 +52,34 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
         }
         Edit::Set { path, value } if !path.is_empty() => put(document, path, value),
         Edit::Remove { path } if !path.is_empty() => take(document, std::slice::from_ref(path)),
-        Edit::Set { .. } | Edit::Remove { .. } => Err(EditError::NotPossible("the path is empty".to_owned())),
+        Edit::Set { .. } | Edit::Remove { .. } => {
+            Err(EditError::NotPossible("the path is empty".to_owned()))
+        }
     }
 }
 
 fn must_be_name(name: &str) -> Result<(), EditError> {
-    if is_name(name) { Ok(()) } else { Err(EditError::BadName(name.to_owned())) }
+    if is_name(name) {
+        Ok(())
+    } else {
+        Err(EditError::BadName(name.to_owned()))
+    }
 }
 
 fn must_be_free(document: &Document, name: &str) -> Result<(), EditError> {
-    if document.value(&["resources", name]).is_some() { Err(EditError::NameTaken(name.to_owned())) } else { Ok(()) }
+    if document.value(&["resources", name]).is_some() {
+        Err(EditError::NameTaken(name.to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
 fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
-    if document.value(&["resources", name]).is_some() { Ok(()) } else { Err(EditError::NotFound(name.to_owned())) }
+    if document.value(&["resources", name]).is_some() {
+        Ok(())
+    } else {
+        Err(EditError::NotFound(name.to_owned()))
+    }
 }
 
 fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
@@ -69,36 +97,73 @@ fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, 
         }
     };
     let segments: Vec<&str> = path.iter().map(String::as_str).collect();
-    let reads_back = after.is_readable() && after.value(&segments).as_ref().is_some_and(|read| same(read, value));
-    if reads_back { Ok(after) } else { Err(EditError::NotPossible(format!("the lines around `{}` are written unusually", path.join(".")))) }
+    let reads_back = after.is_readable()
+        && after
+            .value(&segments)
+            .as_ref()
+            .is_some_and(|read| same(read, value));
+    if reads_back {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "the lines around `{}` are written unusually",
+            path.join(".")
+        )))
+    }
 }
 
 /// Equal, numbers by value: `1.0` may be written for `1`.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
-        (Value::Object(x), Value::Object(y)) => x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| same(x, y))),
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
+        }
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len()
+                && x.iter()
+                    .all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
+        }
         _ => a == b,
     }
 }
 
 fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
-    let Some(root) = document.root() else { return Err(EditError::NotFound(paths[0].join("."))) };
+    let Some(root) = document.root() else {
+        return Err(EditError::NotFound(paths[0].join(".")));
+    };
     let splices = remove::remove(document.text(), root, paths)?;
     let after = Document::parse(splice::apply(document.text(), splices));
-    if after.is_readable() { Ok(after) } else { Err(EditError::NotPossible(format!("the lines around `{}` are written unusually", paths[0].join(".")))) }
+    if after.is_readable() {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "the lines around `{}` are written unusually",
+            paths[0].join(".")
+        )))
+    }
 }
 
 fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditError> {
-    let root = document.root().ok_or_else(|| EditError::NotFound(from.to_owned()))?;
-    let key = root.entry("resources").and_then(|section| section.value.entry(from)).ok_or_else(|| EditError::NotFound(from.to_owned()))?;
-    let spans = references::mentions(root, from).into_iter().chain([key.key_span.clone()]);
-    let splices = spans.map(|span| splice::Splice::replace(span, write::key_text(to, true))).collect();
+    let root = document
+        .root()
+        .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
+    let key = root
+        .entry("resources")
+        .and_then(|section| section.value.entry(from))
+        .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
+    let spans = references::mentions(root, from)
+        .into_iter()
+        .chain([key.key_span.clone()]);
+    let splices = spans
+        .map(|span| splice::Splice::replace(span, write::key_text(to, true)))
+        .collect();
     let after = Document::parse(splice::apply(document.text(), splices));
     if after.is_readable() && after.value(&["resources", to]).is_some() {
         Ok(after)
     } else {
-        Err(EditError::NotPossible(format!("`{from}` is written unusually")))
+        Err(EditError::NotPossible(format!(
+            "`{from}` is written unusually"
+        )))
     }
 }

@@ -113,7 +113,15 @@ impl Document {
         let lines = Lines::of(&text);
         let (template, mut diagnostics) = read::read(&text, &lines, &tree);
         diagnostic::sort(&mut diagnostics);
-        Document { inner: Arc::new(Inner { text, lines, tree, template, diagnostics }) }
+        Document {
+            inner: Arc::new(Inner {
+                text,
+                lines,
+                tree,
+                template,
+                diagnostics,
+            }),
+        }
     }
 
     /// The text, byte for byte.
@@ -141,8 +149,16 @@ impl Document {
     /// # Errors
     /// See [`EditError`]; the edit is then not applied at all.
     pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
-        if let Some(problem) = self.inner.tree.problems.iter().find(|problem| problem.fatal) {
-            return Err(EditError::Syntax { line: self.inner.lines.line(problem.at) });
+        if let Some(problem) = self
+            .inner
+            .tree
+            .problems
+            .iter()
+            .find(|problem| problem.fatal)
+        {
+            return Err(EditError::Syntax {
+                line: self.inner.lines.line(problem.at),
+            });
         }
         edit::apply(self, edit)
     }
@@ -161,7 +177,10 @@ impl Document {
                 node = &item.value;
             }
         }
-        Some((self.inner.lines.line(span.start), self.inner.lines.line(span.end)))
+        Some((
+            self.inner.lines.line(span.start),
+            self.inner.lines.line(span.end),
+        ))
     }
 
     /// What stands at a path, in HOT form: `None` where there is nothing.
@@ -198,7 +217,11 @@ impl Document {
                 continue;
             }
             let (index, after) = rest.split_once('.').unwrap_or((rest, ""));
-            let Some(item) = index.parse::<usize>().ok().and_then(|index| node.items()?.get(index)) else {
+            let Some(item) = index
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| node.items()?.get(index))
+            else {
                 if depth == 1 {
                     return None;
                 }
@@ -226,7 +249,11 @@ impl Document {
 
 fn strip_segment<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
+    if rest.is_empty() {
+        Some(rest)
+    } else {
+        rest.strip_prefix('.')
+    }
 }
 
 #[cfg(test)]

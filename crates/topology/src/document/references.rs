@@ -10,8 +10,12 @@ use crate::{
 
 /// The scalar that names the resource, if the node is a call that names one.
 fn named(node: &Node) -> Option<&Node> {
-    let Kind::Map(entries) = &node.kind else { return None };
-    let [only] = entries.as_slice() else { return None };
+    let Kind::Map(entries) = &node.kind else {
+        return None;
+    };
+    let [only] = entries.as_slice() else {
+        return None;
+    };
     match only.key.as_str() {
         "get_resource" => Some(&only.value),
         "get_attr" => only.value.items()?.first().map(|item| &item.value),
@@ -29,8 +33,17 @@ pub(super) fn mentions(root: &Node, name: &str) -> Vec<Range<usize>> {
     for resource in entries_of(root, "resources") {
         for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
             if key == "depends_on" {
-                let items = value.items().unwrap_or_default().iter().map(|item| &item.value);
-                found.extend(items.chain([value]).filter(|node| is(node, name)).map(|node| node.span.clone()));
+                let items = value
+                    .items()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|item| &item.value);
+                found.extend(
+                    items
+                        .chain([value])
+                        .filter(|node| is(node, name))
+                        .map(|node| node.span.clone()),
+                );
             } else {
                 walk(value, name, &mut found);
             }
@@ -47,26 +60,43 @@ fn walk(node: &Node, name: &str, found: &mut Vec<Range<usize>>) {
         found.push(word.span.clone());
     }
     match &node.kind {
-        Kind::Map(entries) => entries.iter().for_each(|entry| walk(&entry.value, name, found)),
+        Kind::Map(entries) => entries
+            .iter()
+            .for_each(|entry| walk(&entry.value, name, found)),
         Kind::List(items) => items.iter().for_each(|item| walk(&item.value, name, found)),
         _ => {}
     }
 }
 
 fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
-    root.entry(section).and_then(|entry| entry.value.entries()).unwrap_or_default()
+    root.entry(section)
+        .and_then(|entry| entry.value.entries())
+        .unwrap_or_default()
 }
 
 /// Paths to remove so that nothing mentions the resource any more: the list item that does, else the
 /// optional property, else the output. Required properties keep the mention, and a diagnostic says so.
 pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
-    for resource in entries_of(root, "resources").iter().filter(|resource| resource.key != name) {
+    for resource in entries_of(root, "resources")
+        .iter()
+        .filter(|resource| resource.key != name)
+    {
         let of = |rest: &[&str]| -> Vec<String> {
-            ["resources", &resource.key].iter().chain(rest).map(|segment| (*segment).to_owned()).collect()
+            ["resources", &resource.key]
+                .iter()
+                .chain(rest)
+                .map(|segment| (*segment).to_owned())
+                .collect()
         };
-        let kind = resource.value.entry("type").and_then(|entry| entry.value.scalar());
-        let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default();
+        let kind = resource
+            .value
+            .entry("type")
+            .and_then(|entry| entry.value.scalar());
+        let kind = kind
+            .as_ref()
+            .and_then(|kind| kind.as_str())
+            .unwrap_or_default();
         for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
             match key.as_str() {
                 "depends_on" if is(value, name) => paths.push(of(&["depends_on"])),
@@ -80,7 +110,9 @@ pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
                 "properties" => {
                     for property in value.entries().unwrap_or_default() {
                         let path = of(&["properties", &property.key]);
-                        if units(&property.value, &path, name, &mut paths) && !is_required(kind, &property.key) {
+                        if units(&property.value, &path, name, &mut paths)
+                            && !is_required(kind, &property.key)
+                        {
                             paths.push(path);
                         }
                     }
@@ -142,7 +174,9 @@ fn units(node: &Node, path: &[String], name: &str, paths: &mut Vec<Vec<String>>)
 fn is_required(resource_type: &str, property: &str) -> bool {
     static TYPES: OnceLock<Registry> = OnceLock::new();
     match TYPES.get_or_init(Registry::openstack).get(resource_type) {
-        Some(described) => described.property(property).is_some_and(|property| property.required),
+        Some(described) => described
+            .property(property)
+            .is_some_and(|property| property.required),
         // Catalogue items are not known here; each requires its host and nothing else that is a reference.
         None => property == "host",
     }

@@ -19,16 +19,24 @@ struct Mark {
 }
 
 /// Splices that remove what stands at `paths`, and what becomes empty by it; `resources` itself stays.
-pub(super) fn remove(text: &str, root: &Node, paths: &[Vec<String>]) -> Result<Vec<Splice>, EditError> {
+pub(super) fn remove(
+    text: &str,
+    root: &Node,
+    paths: &[Vec<String>],
+) -> Result<Vec<Splice>, EditError> {
     let mut marks = Mark::default();
     for path in paths {
         let mut mark = &mut marks;
         let mut node = root;
         for segment in path {
             if matches!(node.kind, Kind::Alias(_)) {
-                return Err(EditError::NotPossible(format!("`{}` stands behind a YAML alias", path.join("."))));
+                return Err(EditError::NotPossible(format!(
+                    "`{}` stands behind a YAML alias",
+                    path.join(".")
+                )));
             }
-            let index = child_index(node, segment).ok_or_else(|| EditError::NotFound(path.join(".")))?;
+            let index =
+                child_index(node, segment).ok_or_else(|| EditError::NotFound(path.join(".")))?;
             node = child(node, index);
             mark = mark.below.entry(index).or_default();
         }
@@ -61,7 +69,10 @@ fn bounds(node: &Node, index: usize) -> (usize, usize) {
     match &node.kind {
         Kind::Map(entries) => {
             let entry = &entries[index];
-            (entry.key_span.start, entry.value.span.end.max(entry.after_colon))
+            (
+                entry.key_span.start,
+                entry.value.span.end.max(entry.after_colon),
+            )
         }
         Kind::List(items) => (items[index].start, items[index].value.span.end),
         _ => (node.span.start, node.span.end),
@@ -79,7 +90,8 @@ fn count(node: &Node) -> usize {
 /// Mark what becomes empty. True: nothing is left of `node`.
 fn prune(node: &Node, mark: &mut Mark, top: bool) -> bool {
     for (index, below) in &mut mark.below {
-        let stays = top && matches!(&node.kind, Kind::Map(entries) if entries[*index].key == "resources");
+        let stays =
+            top && matches!(&node.kind, Kind::Map(entries) if entries[*index].key == "resources");
         if !below.gone {
             let empty = prune(child(node, *index), below, false);
             below.gone = empty && !stays;
@@ -114,14 +126,28 @@ fn flow_child(node: &Node, index: usize, total: usize, gone: &dyn Fn(usize) -> b
     if (0..index).any(|before| !gone(before)) {
         return Splice::delete(bounds(node, index - 1).1..end);
     }
-    if index + 1 < total { Splice::delete(start..bounds(node, index + 1).0) } else { Splice::delete(start..end) }
+    if index + 1 < total {
+        Splice::delete(start..bounds(node, index + 1).0)
+    } else {
+        Splice::delete(start..end)
+    }
 }
 
 /// A child in lines. Returns the next index to look at.
-fn block_child(text: &str, node: &Node, index: usize, gone: &dyn Fn(usize) -> bool, splices: &mut Vec<Splice>) -> usize {
+fn block_child(
+    text: &str,
+    node: &Node,
+    index: usize,
+    gone: &dyn Fn(usize) -> bool,
+    splices: &mut Vec<Splice>,
+) -> usize {
     let page = Page(text);
     let (start, end) = bounds(node, index);
-    if !page.before(start).trim_matches([' ', '\u{feff}']).is_empty() {
+    if !page
+        .before(start)
+        .trim_matches([' ', '\u{feff}'])
+        .is_empty()
+    {
         // It shares its line with a dash: the next one that stays moves up.
         let next = (index + 1..count(node)).find(|next| !gone(*next));
         let until = next.map_or(end, |next| bounds(node, next).0);
@@ -132,10 +158,15 @@ fn block_child(text: &str, node: &Node, index: usize, gone: &dyn Fn(usize) -> bo
     let mut from = page.line_start(start);
     let last_line_end = page.entry_end(end, column);
     let mut until = page.next_line(last_line_end);
-    if index == 0 && count(node) > 1 && !gone(1) && until < text.len() && page.is_blank_line(until) {
+    if index == 0 && count(node) > 1 && !gone(1) && until < text.len() && page.is_blank_line(until)
+    {
         until = page.next_line(until);
     }
-    if from > 0 && page.is_blank_line(from - 1) && page.line_start(from - 1) > 0 && ends_group(page, until, column) {
+    if from > 0
+        && page.is_blank_line(from - 1)
+        && page.line_start(from - 1) > 0
+        && ends_group(page, until, column)
+    {
         from = page.line_start(from - 1);
     }
     if until == text.len() && !text.ends_with('\n') && from > 0 {

@@ -36,40 +36,76 @@ pub(super) enum Outcome {
 }
 
 /// How to put `value` at `path`.
-pub(super) fn set(text: &str, root: Option<&Node>, path: &[String], value: &Value) -> Result<Outcome, EditError> {
+pub(super) fn set(
+    text: &str,
+    root: Option<&Node>,
+    path: &[String],
+    value: &Value,
+) -> Result<Outcome, EditError> {
     let Some(root) = root else {
-        let entry = write::entry(path.first().map_or("resources", String::as_str), &wrap(path.get(1..).unwrap_or(&[]), value), 0, 2);
-        let before = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let entry = write::entry(
+            path.first().map_or("resources", String::as_str),
+            &wrap(path.get(1..).unwrap_or(&[]), value),
+            0,
+            2,
+        );
+        let before = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         let added = format!("{before}heat_template_version: 2021-04-16\n\n{entry}\n");
         return Ok(Outcome::Splices(vec![Splice::insert(text.len(), added)]));
     };
-    let writer = Writer { page: Page(text), step: step(text, root) };
+    let writer = Writer {
+        page: Page(text),
+        step: step(text, root),
+    };
     let mut node = root;
     let mut holder = Holder::Root;
     for (depth, segment) in path.iter().enumerate() {
         if matches!(node.kind, Kind::Alias(_)) {
-            return Err(EditError::NotPossible(format!("`{}` stands behind a YAML alias", path[..depth].join("."))));
+            return Err(EditError::NotPossible(format!(
+                "`{}` stands behind a YAML alias",
+                path[..depth].join(".")
+            )));
         }
         let rest = &path[depth + 1..];
         match &node.kind {
             Kind::Map(entries) => match entries.iter().find(|entry| entry.key == *segment) {
                 Some(entry) => {
-                    holder = Holder::Entry { entry, parent: node };
+                    holder = Holder::Entry {
+                        entry,
+                        parent: node,
+                    };
                     node = &entry.value;
                 }
-                None => return writer.add_entry(node, holder, segment, &wrap(rest, value)).map(Outcome::Splices),
+                None => {
+                    return writer
+                        .add_entry(node, holder, segment, &wrap(rest, value))
+                        .map(Outcome::Splices);
+                }
             },
             Kind::List(items) => match segment.parse::<usize>() {
                 Ok(index) if index < items.len() => {
-                    holder = Holder::Item { item: &items[index], parent: node };
+                    holder = Holder::Item {
+                        item: &items[index],
+                        parent: node,
+                    };
                     node = &items[index].value;
                 }
                 Ok(index) if index == items.len() => {
-                    return writer.add_item(node, holder, &wrap(rest, value)).map(Outcome::Splices);
+                    return writer
+                        .add_item(node, holder, &wrap(rest, value))
+                        .map(Outcome::Splices);
                 }
                 _ => return Err(EditError::NotFound(path[..=depth].join("."))),
             },
-            _ if node.is_null() => return writer.replace(node, holder, &wrap(&path[depth..], value)).map(Outcome::Splices),
+            _ if node.is_null() => {
+                return writer
+                    .replace(node, holder, &wrap(&path[depth..], value))
+                    .map(Outcome::Splices);
+            }
             _ => return Err(EditError::NotFound(path[..=depth].join("."))),
         }
     }
@@ -82,7 +118,11 @@ pub(super) fn set(text: &str, root: Option<&Node>, path: &[String], value: &Valu
 /// Maps and lists around a value.
 fn wrap(path: &[String], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, segment| {
-        if segment == "0" { Value::Array(vec![inner]) } else { Value::Object(Map::from_iter([(segment.clone(), inner)])) }
+        if segment == "0" {
+            Value::Array(vec![inner])
+        } else {
+            Value::Object(Map::from_iter([(segment.clone(), inner)]))
+        }
     })
 }
 
@@ -100,7 +140,12 @@ fn step(text: &str, root: &Node) -> usize {
 
 /// From a map to a map, or a list to a list: only what differs. `None`: better written anew.
 fn differences(node: &Node, path: &[String], value: &Value) -> Option<Vec<Step>> {
-    let below = |key: &str| path.iter().cloned().chain([key.to_owned()]).collect::<Vec<_>>();
+    let below = |key: &str| {
+        path.iter()
+            .cloned()
+            .chain([key.to_owned()])
+            .collect::<Vec<_>>()
+    };
     let mut steps = Vec::new();
     match (&node.kind, value) {
         _ if node.to_json() == *value && !matches!(value, Value::Null) => {}
@@ -114,7 +159,12 @@ fn differences(node: &Node, path: &[String], value: &Value) -> Option<Vec<Step>>
                     _ => steps.push(Step::Set(below(key), value.clone())),
                 }
             }
-            steps.extend(entries.iter().filter(|entry| !new.contains_key(&entry.key)).map(|entry| Step::Remove(below(&entry.key))));
+            steps.extend(
+                entries
+                    .iter()
+                    .filter(|entry| !new.contains_key(&entry.key))
+                    .map(|entry| Step::Remove(below(&entry.key))),
+            );
         }
         (Kind::List(items), Value::Array(new)) if !items.is_empty() && !new.is_empty() => {
             for (index, value) in new.iter().enumerate() {
@@ -123,7 +173,11 @@ fn differences(node: &Node, path: &[String], value: &Value) -> Option<Vec<Step>>
                     _ => steps.push(Step::Set(below(&index.to_string()), value.clone())),
                 }
             }
-            steps.extend((new.len()..items.len()).rev().map(|index| Step::Remove(below(&index.to_string()))));
+            steps.extend(
+                (new.len()..items.len())
+                    .rev()
+                    .map(|index| Step::Remove(below(&index.to_string()))),
+            );
         }
         _ => return None,
     }
@@ -140,51 +194,100 @@ struct Writer<'t> {
 }
 
 impl Writer<'_> {
-    fn replace(&self, node: &Node, holder: Holder<'_>, value: &Value) -> Result<Vec<Splice>, EditError> {
+    fn replace(
+        &self,
+        node: &Node,
+        holder: Holder<'_>,
+        value: &Value,
+    ) -> Result<Vec<Splice>, EditError> {
         match holder {
-            Holder::Root if node.span.is_empty() || node.is_null() => {
-                Err(EditError::NotPossible("the template is not a map".to_owned()))
-            }
+            Holder::Root if node.span.is_empty() || node.is_null() => Err(EditError::NotPossible(
+                "the template is not a map".to_owned(),
+            )),
             Holder::Root => Err(EditError::NotPossible("the template as a whole".to_owned())),
-            Holder::Entry { entry, parent } if parent.style == Style::Block => Ok(self.replace_entry(entry, value)),
-            Holder::Item { item, parent } if parent.style == Style::Block => Ok(self.replace_item(item, value)),
-            Holder::Entry { entry, .. } if node.span.is_empty() => {
-                let colon = if self.page.0[..entry.after_colon].ends_with(':') { "" } else { ":" };
-                Ok(vec![Splice::replace(entry.after_colon..node.span.end.max(entry.after_colon), format!("{colon} {}", write::flow(value)))])
+            Holder::Entry { entry, parent } if parent.style == Style::Block => {
+                Ok(self.replace_entry(entry, value))
             }
-            Holder::Entry { .. } | Holder::Item { .. } => Ok(vec![Splice::replace(node.span.clone(), write::flow(value))]),
+            Holder::Item { item, parent } if parent.style == Style::Block => {
+                Ok(self.replace_item(item, value))
+            }
+            Holder::Entry { entry, .. } if node.span.is_empty() => {
+                let colon = if self.page.0[..entry.after_colon].ends_with(':') {
+                    ""
+                } else {
+                    ":"
+                };
+                Ok(vec![Splice::replace(
+                    entry.after_colon..node.span.end.max(entry.after_colon),
+                    format!("{colon} {}", write::flow(value)),
+                )])
+            }
+            Holder::Entry { .. } | Holder::Item { .. } => {
+                Ok(vec![Splice::replace(node.span.clone(), write::flow(value))])
+            }
         }
     }
 
     fn replace_entry(&self, entry: &Entry, value: &Value) -> Vec<Splice> {
         let old = &entry.value;
         let colon = entry.after_colon;
-        let new = write::block(value, self.page.column(entry.key_span.start) + self.step, self.step);
+        let new = write::block(
+            value,
+            self.page.column(entry.key_span.start) + self.step,
+            self.step,
+        );
         let own_lines = !old.span.is_empty() && self.page.line_start(old.span.start) > colon;
         if own_lines || old.style == Style::BlockScalar {
             // A comment behind the key stays, what is in the lines below goes.
-            let cut = if own_lines { self.page.line_end(colon) } else { colon };
+            let cut = if own_lines {
+                self.page.line_end(colon)
+            } else {
+                colon
+            };
             let until = self.page.line_end(old.span.end);
             return match new {
-                Block::Inline(text) if own_lines => vec![Splice::insert(colon, format!(" {text}")), Splice::delete(cut..until)],
+                Block::Inline(text) if own_lines => vec![
+                    Splice::insert(colon, format!(" {text}")),
+                    Splice::delete(cut..until),
+                ],
                 Block::Inline(text) => vec![Splice::replace(cut..until, format!(" {text}"))],
                 Block::Lines { header, body } if own_lines => {
-                    let header = if header.is_empty() { header } else { format!(" {header}") };
-                    vec![Splice::insert(colon, header), Splice::replace(cut..until, format!("\n{body}"))]
+                    let header = if header.is_empty() {
+                        header
+                    } else {
+                        format!(" {header}")
+                    };
+                    vec![
+                        Splice::insert(colon, header),
+                        Splice::replace(cut..until, format!("\n{body}")),
+                    ]
                 }
                 Block::Lines { header, body } => {
-                    let header = if header.is_empty() { header } else { format!(" {header}") };
+                    let header = if header.is_empty() {
+                        header
+                    } else {
+                        format!(" {header}")
+                    };
                     vec![Splice::replace(cut..until, format!("{header}\n{body}"))]
                 }
             };
         }
         match new {
-            Block::Inline(text) if old.span.is_empty() => vec![Splice::insert(colon, format!(" {text}"))],
+            Block::Inline(text) if old.span.is_empty() => {
+                vec![Splice::insert(colon, format!(" {text}"))]
+            }
             Block::Inline(text) => vec![Splice::replace(old.span.clone(), text)],
             Block::Lines { header, body } => {
-                let header = if header.is_empty() { header } else { format!(" {header}") };
+                let header = if header.is_empty() {
+                    header
+                } else {
+                    format!(" {header}")
+                };
                 let end = old.span.end.max(colon);
-                vec![Splice::replace(colon..end, header), Splice::insert(self.page.line_end(end), format!("\n{body}"))]
+                vec![
+                    Splice::replace(colon..end, header),
+                    Splice::insert(self.page.line_end(end), format!("\n{body}")),
+                ]
             }
         }
     }
@@ -195,20 +298,38 @@ impl Writer<'_> {
         let new = write::after_dash(value, column, self.step);
         let plain = !matches!(old.style, Style::Block | Style::BlockScalar) && !old.span.is_empty();
         if plain && !new.contains('\n') {
-            return vec![Splice::replace(old.span.clone(), new.trim_start().to_owned())];
+            return vec![Splice::replace(
+                old.span.clone(),
+                new.trim_start().to_owned(),
+            )];
         }
         let end = old.span.end.max(item.start + 1);
-        let end = if new.contains('\n') || old.style != Style::Plain { self.page.line_end(end) } else { end };
+        let end = if new.contains('\n') || old.style != Style::Plain {
+            self.page.line_end(end)
+        } else {
+            end
+        };
         vec![Splice::replace(item.start + 1..end, new)]
     }
 
-    fn add_entry(&self, map: &Node, holder: Holder<'_>, key: &str, value: &Value) -> Result<Vec<Splice>, EditError> {
-        let Kind::Map(entries) = &map.kind else { return Err(EditError::NotFound(key.to_owned())) };
+    fn add_entry(
+        &self,
+        map: &Node,
+        holder: Holder<'_>,
+        key: &str,
+        value: &Value,
+    ) -> Result<Vec<Splice>, EditError> {
+        let Kind::Map(entries) = &map.kind else {
+            return Err(EditError::NotFound(key.to_owned()));
+        };
         let Some(last) = entries.last() else {
             // `{}`: written anew in lines where that is possible.
             let whole = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
             return match holder {
-                Holder::Root => Ok(vec![Splice::replace(map.span.clone(), write::entry(key, value, 0, self.step))]),
+                Holder::Root => Ok(vec![Splice::replace(
+                    map.span.clone(),
+                    write::entry(key, value, 0, self.step),
+                )]),
                 holder => self.replace(map, holder, &whole),
             };
         };
@@ -217,15 +338,37 @@ impl Writer<'_> {
             Style::Block => {
                 let column = self.page.column(entries[0].key_span.start);
                 let text = write::entry(key, value, column, self.step);
-                Ok(vec![self.new_lines(end, column, &entries.iter().map(|entry| entry.key_span.start).collect::<Vec<_>>(), &text)])
+                Ok(vec![
+                    self.new_lines(
+                        end,
+                        column,
+                        &entries
+                            .iter()
+                            .map(|entry| entry.key_span.start)
+                            .collect::<Vec<_>>(),
+                        &text,
+                    ),
+                ])
             }
-            Style::Flow => Ok(vec![Splice::insert(end, format!(", {}: {}", write::key_text(key, true), write::flow(value)))]),
-            _ => Err(EditError::NotPossible("the map has no braces of its own".to_owned())),
+            Style::Flow => Ok(vec![Splice::insert(
+                end,
+                format!(", {}: {}", write::key_text(key, true), write::flow(value)),
+            )]),
+            _ => Err(EditError::NotPossible(
+                "the map has no braces of its own".to_owned(),
+            )),
         }
     }
 
-    fn add_item(&self, list: &Node, holder: Holder<'_>, value: &Value) -> Result<Vec<Splice>, EditError> {
-        let Kind::List(items) = &list.kind else { return Err(EditError::NotFound("0".to_owned())) };
+    fn add_item(
+        &self,
+        list: &Node,
+        holder: Holder<'_>,
+        value: &Value,
+    ) -> Result<Vec<Splice>, EditError> {
+        let Kind::List(items) = &list.kind else {
+            return Err(EditError::NotFound("0".to_owned()));
+        };
         let Some(last) = items.last() else {
             return self.replace(list, holder, &Value::Array(vec![value.clone()]));
         };
@@ -233,9 +376,17 @@ impl Writer<'_> {
             let column = self.page.column(items[0].start);
             let end = last.value.span.end.max(last.start + 1);
             let text = write::item(value, column, self.step);
-            return Ok(vec![self.new_lines(end, column, &items.iter().map(|item| item.start).collect::<Vec<_>>(), &text)]);
+            return Ok(vec![self.new_lines(
+                end,
+                column,
+                &items.iter().map(|item| item.start).collect::<Vec<_>>(),
+                &text,
+            )]);
         }
-        Ok(vec![Splice::insert(last.value.span.end, format!(", {}", write::flow(value)))])
+        Ok(vec![Splice::insert(
+            last.value.span.end,
+            format!(", {}", write::flow(value)),
+        )])
     }
 
     /// Lines behind the last child, with a blank line before them where the last two have one.

@@ -11,15 +11,24 @@ pub(super) struct Splice {
 
 impl Splice {
     pub fn replace(range: Range<usize>, text: impl Into<String>) -> Splice {
-        Splice { range, text: text.into() }
+        Splice {
+            range,
+            text: text.into(),
+        }
     }
 
     pub fn insert(at: usize, text: impl Into<String>) -> Splice {
-        Splice { range: at..at, text: text.into() }
+        Splice {
+            range: at..at,
+            text: text.into(),
+        }
     }
 
     pub fn delete(range: Range<usize>) -> Splice {
-        Splice { range, text: String::new() }
+        Splice {
+            range,
+            text: String::new(),
+        }
     }
 }
 
@@ -27,7 +36,13 @@ impl Splice {
 pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
     let windows = text.contains("\r\n");
-    let mut out = String::with_capacity(text.len() + splices.iter().map(|splice| splice.text.len()).sum::<usize>());
+    let mut out = String::with_capacity(
+        text.len()
+            + splices
+                .iter()
+                .map(|splice| splice.text.len())
+                .sum::<usize>(),
+    );
     let mut done = 0;
     for splice in splices {
         let start = splice.range.start.max(done);
@@ -54,13 +69,21 @@ impl<'t> Page<'t> {
 
     /// Before the line end.
     pub fn line_end(self, at: usize) -> usize {
-        let end = self.0[at..].find('\n').map_or(self.0.len(), |newline| at + newline);
-        if end > at && self.0.as_bytes()[end - 1] == b'\r' { end - 1 } else { end }
+        let end = self.0[at..]
+            .find('\n')
+            .map_or(self.0.len(), |newline| at + newline);
+        if end > at && self.0.as_bytes()[end - 1] == b'\r' {
+            end - 1
+        } else {
+            end
+        }
     }
 
     /// After the line end.
     pub fn next_line(self, at: usize) -> usize {
-        self.0[at..].find('\n').map_or(self.0.len(), |newline| at + newline + 1)
+        self.0[at..]
+            .find('\n')
+            .map_or(self.0.len(), |newline| at + newline + 1)
     }
 
     /// The line that `at` is in, without its end.
@@ -70,7 +93,10 @@ impl<'t> Page<'t> {
 
     /// In characters, from 0.
     pub fn column(self, at: usize) -> usize {
-        self.0[self.line_start(at)..at].chars().filter(|c| *c != '\u{feff}').count()
+        self.0[self.line_start(at)..at]
+            .chars()
+            .filter(|c| *c != '\u{feff}')
+            .count()
     }
 
     /// What stands before `at` on its line.

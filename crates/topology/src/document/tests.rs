@@ -18,7 +18,10 @@ fn path(dotted: &str) -> Vec<String> {
 }
 
 fn set(dotted: &str, value: Value) -> Edit {
-    Edit::Set { path: path(dotted), value }
+    Edit::Set {
+        path: path(dotted),
+        value,
+    }
 }
 
 fn remove(dotted: &str) -> Edit {
@@ -26,7 +29,11 @@ fn remove(dotted: &str) -> Edit {
 }
 
 fn add(name: &str, resource_type: &str, properties: Value) -> Edit {
-    Edit::AddResource { name: name.into(), resource_type: resource_type.into(), properties }
+    Edit::AddResource {
+        name: name.into(),
+        resource_type: resource_type.into(),
+        properties,
+    }
 }
 
 const WEB: &str = "\
@@ -51,43 +58,97 @@ outputs:
 
 #[test]
 fn a_scalar_is_replaced_in_place() {
-    check_edit(WEB, &set("resources.web.properties.image", json!("ubuntu 24.04")), &WEB.replace("debian-12 #", "ubuntu 24.04 #"));
-    check_edit(WEB, &set("resources.web.properties.flavor", json!("yes")), &WEB.replace("\"m1.small\"", "\"yes\""));
+    check_edit(
+        WEB,
+        &set("resources.web.properties.image", json!("ubuntu 24.04")),
+        &WEB.replace("debian-12 #", "ubuntu 24.04 #"),
+    );
+    check_edit(
+        WEB,
+        &set("resources.web.properties.flavor", json!("yes")),
+        &WEB.replace("\"m1.small\"", "\"yes\""),
+    );
 }
 
 #[test]
 fn a_new_key_comes_last_in_its_map() {
-    let after = WEB.replace("{network: public}]\n", "{network: public}]\n      key_name: me\n");
-    check_edit(WEB, &set("resources.web.properties.key_name", json!("me")), &after);
+    let after = WEB.replace(
+        "{network: public}]\n",
+        "{network: public}]\n      key_name: me\n",
+    );
+    check_edit(
+        WEB,
+        &set("resources.web.properties.key_name", json!("me")),
+        &after,
+    );
     check_edit(&after, &remove("resources.web.properties.key_name"), WEB);
-    let after = WEB.replace("OS::Neutron::Net\n", "OS::Neutron::Net\n    properties:\n      name: a\n");
-    check_edit(WEB, &set("resources.front.properties.name", json!("a")), &after);
+    let after = WEB.replace(
+        "OS::Neutron::Net\n",
+        "OS::Neutron::Net\n    properties:\n      name: a\n",
+    );
+    check_edit(
+        WEB,
+        &set("resources.front.properties.name", json!("a")),
+        &after,
+    );
     check_edit(&after, &remove("resources.front.properties.name"), WEB);
 }
 
 #[test]
 fn several_lines_become_a_block() {
-    let after = WEB.replace("debian-12 #", "| #").replace("# small\n", "# small\n        a\n          b\n");
-    check_edit(WEB, &set("resources.web.properties.image", json!("a\n  b\n")), &after);
-    check_edit(&after, &set("resources.web.properties.image", json!("c")), &WEB.replace("debian-12 # small", "c"));
+    let after = WEB
+        .replace("debian-12 #", "| #")
+        .replace("# small\n", "# small\n        a\n          b\n");
+    check_edit(
+        WEB,
+        &set("resources.web.properties.image", json!("a\n  b\n")),
+        &after,
+    );
+    check_edit(
+        &after,
+        &set("resources.web.properties.image", json!("c")),
+        &WEB.replace("debian-12 # small", "c"),
+    );
 }
 
 #[test]
 fn flow_style_stays_flow_style() {
     check_edit(
         WEB,
-        &set("resources.web.properties.networks.0.fixed_ip", json!("10.0.0.4")),
-        &WEB.replace("{network: {get_resource: front}}", "{network: {get_resource: front}, fixed_ip: 10.0.0.4}"),
+        &set(
+            "resources.web.properties.networks.0.fixed_ip",
+            json!("10.0.0.4"),
+        ),
+        &WEB.replace(
+            "{network: {get_resource: front}}",
+            "{network: {get_resource: front}, fixed_ip: 10.0.0.4}",
+        ),
     );
-    check_edit(WEB, &set("resources.web.properties.networks.2", json!({"port": "p"})), &WEB.replace("public}]", "public}, {port: p}]"));
-    check_edit(WEB, &remove("resources.web.properties.networks.0"), &WEB.replace("{network: {get_resource: front}}, ", ""));
-    check_edit(WEB, &remove("resources.web.properties.networks.1"), &WEB.replace(", {network: public}", ""));
+    check_edit(
+        WEB,
+        &set("resources.web.properties.networks.2", json!({"port": "p"})),
+        &WEB.replace("public}]", "public}, {port: p}]"),
+    );
+    check_edit(
+        WEB,
+        &remove("resources.web.properties.networks.0"),
+        &WEB.replace("{network: {get_resource: front}}, ", ""),
+    );
+    check_edit(
+        WEB,
+        &remove("resources.web.properties.networks.1"),
+        &WEB.replace(", {network: public}", ""),
+    );
 }
 
 #[test]
 fn only_what_differs_is_written() {
     let networks = json!([{"network": {"get_resource": "front"}}, {"network": "dmz"}]);
-    check_edit(WEB, &set("resources.web.properties.networks", networks), &WEB.replace("network: public", "network: dmz"));
+    check_edit(
+        WEB,
+        &set("resources.web.properties.networks", networks),
+        &WEB.replace("network: public", "network: dmz"),
+    );
 }
 
 #[test]
@@ -95,7 +156,11 @@ fn a_resource_is_added_as_the_others_are_written() {
     let networks = json!([{"network": {"get_resource": "front"}, "fixed_ip": "10.0.0.4"}]);
     check_edit(
         WEB,
-        &add("db", "OS::Nova::Server", json!({"flavor": "m1.small", "networks": networks, "user_data": "#!/bin/sh\necho hi\n"})),
+        &add(
+            "db",
+            "OS::Nova::Server",
+            json!({"flavor": "m1.small", "networks": networks, "user_data": "#!/bin/sh\necho hi\n"}),
+        ),
         &WEB.replace(
             "\noutputs",
             "
@@ -123,43 +188,95 @@ fn a_first_resource_finds_its_section() {
     check_edit("", &edit, &format!("{version}\n{net}"));
     check_edit("# mine", &edit, &format!("# mine\n{version}\n{net}"));
     check_edit(version, &edit, &format!("{version}{net}"));
-    check_edit(&format!("{version}resources:\n"), &edit, &format!("{version}{net}"));
-    check_edit(&format!("{version}resources: {{}} # none\n"), &edit, &format!("{version}{}", net.replace("resources:", "resources: # none")));
-    check_edit("heat_template_version: 2021-04-16", &edit, &format!("{version}{}", net.trim_end()));
-    check_edit("{\"heat_template_version\": \"2021-04-16\", \"resources\": {}}", &edit, "{\"heat_template_version\": \"2021-04-16\", \"resources\": {net: {type: \"OS::Neutron::Net\"}}}");
+    check_edit(
+        &format!("{version}resources:\n"),
+        &edit,
+        &format!("{version}{net}"),
+    );
+    check_edit(
+        &format!("{version}resources: {{}} # none\n"),
+        &edit,
+        &format!(
+            "{version}{}",
+            net.replace("resources:", "resources: # none")
+        ),
+    );
+    check_edit(
+        "heat_template_version: 2021-04-16",
+        &edit,
+        &format!("{version}{}", net.trim_end()),
+    );
+    check_edit(
+        "{\"heat_template_version\": \"2021-04-16\", \"resources\": {}}",
+        &edit,
+        "{\"heat_template_version\": \"2021-04-16\", \"resources\": {net: {type: \"OS::Neutron::Net\"}}}",
+    );
 }
 
 #[test]
 fn references_go_with_a_resource() {
     check_edit(
         WEB,
-        &Edit::RemoveResource { name: "front".into() },
-        &WEB.replace("  front:\n    type: OS::Neutron::Net\n\n", "").replace("[front, other]", "[other]").replace("{network: {get_resource: front}}, ", ""),
+        &Edit::RemoveResource {
+            name: "front".into(),
+        },
+        &WEB.replace("  front:\n    type: OS::Neutron::Net\n\n", "")
+            .replace("[front, other]", "[other]")
+            .replace("{network: {get_resource: front}}, ", ""),
     );
     let gone = WEB.split("\n  web:").next().unwrap().to_owned();
-    check_edit(WEB, &Edit::RemoveResource { name: "web".into() }, &format!("{}\n", gone.trim_end()));
+    check_edit(
+        WEB,
+        &Edit::RemoveResource { name: "web".into() },
+        &format!("{}\n", gone.trim_end()),
+    );
 }
 
 #[test]
 fn the_last_resource_leaves_its_section() {
-    check_edit("resources:\n  a:\n    type: x\n", &Edit::RemoveResource { name: "a".into() }, "resources:\n");
-    check_edit("resources: {a: {type: x}}\n", &Edit::RemoveResource { name: "a".into() }, "resources: {}\n");
+    check_edit(
+        "resources:\n  a:\n    type: x\n",
+        &Edit::RemoveResource { name: "a".into() },
+        "resources:\n",
+    );
+    check_edit(
+        "resources: {a: {type: x}}\n",
+        &Edit::RemoveResource { name: "a".into() },
+        "resources: {}\n",
+    );
 }
 
 #[test]
 fn a_required_reference_is_kept_for_the_person_to_mend() {
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  b:\n    type: OS::Neutron::Subnet\n    properties: {network: {get_resource: a}, cidr: 10.0.0.0/24}\n";
-    check_edit(text, &Edit::RemoveResource { name: "a".into() }, &text.replace("  a: {type: OS::Neutron::Net}\n", ""));
+    check_edit(
+        text,
+        &Edit::RemoveResource { name: "a".into() },
+        &text.replace("  a: {type: OS::Neutron::Net}\n", ""),
+    );
 }
 
 #[test]
 fn references_follow_a_new_name() {
     check_edit(
         WEB,
-        &Edit::RenameResource { from: "front".into(), to: "dmz".into() },
-        &WEB.replace("  front:", "  dmz:").replace("[front,", "[dmz,").replace("get_resource: front", "get_resource: dmz"),
+        &Edit::RenameResource {
+            from: "front".into(),
+            to: "dmz".into(),
+        },
+        &WEB.replace("  front:", "  dmz:")
+            .replace("[front,", "[dmz,")
+            .replace("get_resource: front", "get_resource: dmz"),
     );
-    check_edit(WEB, &Edit::RenameResource { from: "web".into(), to: "true".into() }, &WEB.replace("  web:", "  \"true\":").replace("[web,", "[\"true\","));
+    check_edit(
+        WEB,
+        &Edit::RenameResource {
+            from: "web".into(),
+            to: "true".into(),
+        },
+        &WEB.replace("  web:", "  \"true\":")
+            .replace("[web,", "[\"true\","),
+    );
 }
 
 #[test]
@@ -168,15 +285,31 @@ fn lists_in_lines_are_edited_in_lines() {
     check_edit(text, &remove("a.0.x"), "a:\n- y: 2\n- z\n# end\n");
     check_edit(text, &remove("a.0"), "a:\n- z\n# end\n");
     check_edit(text, &remove("a.1"), "a:\n- x: 1 # one\n  y: 2\n# end\n");
-    check_edit(text, &set("a.2", json!({"k": 1, "l": [{"m": 2}]})), "a:\n- x: 1 # one\n  y: 2\n- z\n- k: 1\n  l:\n    - m: 2\n# end\n");
-    check_edit(text, &set("a.0.w", json!(3)), "a:\n- x: 1 # one\n  y: 2\n  w: 3\n- z\n# end\n");
-    check_edit(text, &set("a.1", json!("q")), "a:\n- x: 1 # one\n  y: 2\n- q\n# end\n");
+    check_edit(
+        text,
+        &set("a.2", json!({"k": 1, "l": [{"m": 2}]})),
+        "a:\n- x: 1 # one\n  y: 2\n- z\n- k: 1\n  l:\n    - m: 2\n# end\n",
+    );
+    check_edit(
+        text,
+        &set("a.0.w", json!(3)),
+        "a:\n- x: 1 # one\n  y: 2\n  w: 3\n- z\n# end\n",
+    );
+    check_edit(
+        text,
+        &set("a.1", json!("q")),
+        "a:\n- x: 1 # one\n  y: 2\n- q\n# end\n",
+    );
     check_edit(text, &set("a", json!("q")), "a: q\n# end\n");
 }
 
 #[test]
 fn windows_lines_stay_windows_lines() {
-    check_edit("a:\r\n  b: 1\r\n", &set("a.c", json!([{"x": 1}])), "a:\r\n  b: 1\r\n  c:\r\n    - x: 1\r\n");
+    check_edit(
+        "a:\r\n  b: 1\r\n",
+        &set("a.c", json!([{"x": 1}])),
+        "a:\r\n  b: 1\r\n  c:\r\n    - x: 1\r\n",
+    );
 }
 
 #[test]
@@ -187,9 +320,13 @@ fn impossible_edits_are_refused() {
     insta::assert_snapshot!(refused(add("<b>", "x", json!({}))), @"`<b>` cannot be a name: use letters, digits, `_`, `-` and `.`");
     insta::assert_snapshot!(refused(Edit::RemoveResource { name: "db".into() }), @"there is no `db` in the template");
     insta::assert_snapshot!(refused(remove("resources.web.properties.x")), @"there is no `resources.web.properties.x` in the template");
-    let broken = Document::parse("a: 1\nb: [1\n").edit(&remove("a")).unwrap_err();
+    let broken = Document::parse("a: 1\nb: [1\n")
+        .edit(&remove("a"))
+        .unwrap_err();
     insta::assert_snapshot!(broken, @"the template has a syntax error on line 3; mend it in the code view first");
-    let alias = Document::parse("a: &a {x: 1}\nb: *a\n").edit(&set("b.x", json!(2))).unwrap_err();
+    let alias = Document::parse("a: &a {x: 1}\nb: *a\n")
+        .edit(&set("b.x", json!(2)))
+        .unwrap_err();
     insta::assert_snapshot!(alias, @"this cannot be changed here: `b` stands behind a YAML alias; change it in the code view");
 }
 
@@ -198,9 +335,24 @@ fn paths_have_lines_and_places() {
     let document = Document::parse(WEB);
     assert_eq!(document.lines(&["resources", "web"]), Some((8, 14)));
     assert_eq!(document.lines(&["resources", "nothing"]), None);
-    assert_eq!(document.position("resources.web.properties.networks.1"), Some(Position { line: 14, column: 52 }));
-    assert_eq!(document.position("resources.web.properties.missing"), Some(Position { line: 11, column: 5 }));
-    assert_eq!(Document::parse("resources:\n  a.b:\n    type: x\n").position("resources.a.b.type"), Some(Position { line: 3, column: 5 }));
+    assert_eq!(
+        document.position("resources.web.properties.networks.1"),
+        Some(Position {
+            line: 14,
+            column: 52
+        })
+    );
+    assert_eq!(
+        document.position("resources.web.properties.missing"),
+        Some(Position {
+            line: 11,
+            column: 5
+        })
+    );
+    assert_eq!(
+        Document::parse("resources:\n  a.b:\n    type: x\n").position("resources.a.b.type"),
+        Some(Position { line: 3, column: 5 })
+    );
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -220,7 +372,8 @@ fn tree() -> impl Strategy<Value = Value> {
     leaf().prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 1..4).prop_map(Value::Array),
-            prop::collection::btree_map(word(), inner, 1..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map(word(), inner, 1..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }
@@ -231,9 +384,20 @@ fn text() -> impl Strategy<Value = String> {
         let mut text = String::from("# head\n");
         for (index, (value, style)) in sections.iter().enumerate() {
             if style & 1 == 1 {
-                text.push_str(&format!("k{index}: {} # flow\n", crate::yaml::write::flow(value)));
+                text.push_str(&format!(
+                    "k{index}: {} # flow\n",
+                    crate::yaml::write::flow(value)
+                ));
             } else {
-                text.push_str(&format!("{}\n", crate::yaml::write::entry(&format!("k{index}"), value, 0, 2 + usize::from(*style))));
+                text.push_str(&format!(
+                    "{}\n",
+                    crate::yaml::write::entry(
+                        &format!("k{index}"),
+                        value,
+                        0,
+                        2 + usize::from(*style)
+                    )
+                ));
             }
             if style & 2 == 2 {
                 text.push_str("\n# between\n");
@@ -249,8 +413,15 @@ fn paths(value: &Value, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
         out.push(path.clone());
     }
     let children: Vec<(String, &Value)> = match value {
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
-        Value::Array(items) => items.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (index.to_string(), value))
+            .collect(),
         _ => return,
     };
     for (key, value) in children {

@@ -88,7 +88,10 @@ impl Expr {
     /// The value under a key of a map.
     pub fn get(&self, key: &str) -> Option<&Expr> {
         match self {
-            Expr::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+            Expr::Map(entries) => entries
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, value)| value),
             _ => None,
         }
     }
@@ -101,7 +104,11 @@ impl Expr {
     /// From HOT in JSON form. A map with one key that names a function is that function.
     pub fn from_json(value: &Value) -> Result<Expr, Unresolved> {
         match value {
-            Value::Array(items) => items.iter().map(Expr::from_json).collect::<Result<_, _>>().map(Expr::List),
+            Value::Array(items) => items
+                .iter()
+                .map(Expr::from_json)
+                .collect::<Result<_, _>>()
+                .map(Expr::List),
             Value::Object(map) => {
                 let mut entries = Vec::with_capacity(map.len());
                 for (key, value) in map {
@@ -124,7 +131,12 @@ impl Expr {
         match self {
             Expr::Literal(value) => value.clone(),
             Expr::List(items) => Value::Array(items.iter().map(Expr::to_json).collect()),
-            Expr::Map(entries) => Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect()),
+            Expr::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.to_json()))
+                    .collect(),
+            ),
             Expr::GetParam(name, path) if path.is_empty() => json!({"get_param": name}),
             Expr::GetParam(name, path) => json!({"get_param": with_path(name, path)}),
             Expr::GetResource(name) => json!({"get_resource": name}),
@@ -133,7 +145,10 @@ impl Expr {
                 json!({"str_replace": {"template": template.to_json(), "params": params.to_json()}})
             }
             Expr::ListJoin { delimiter, lists } => {
-                let arguments = std::iter::once(delimiter.as_ref()).chain(lists).map(Expr::to_json).collect();
+                let arguments = std::iter::once(delimiter.as_ref())
+                    .chain(lists)
+                    .map(Expr::to_json)
+                    .collect();
                 json!({"list_join": Value::Array(arguments)})
             }
         }
@@ -174,7 +189,9 @@ impl Expr {
 }
 
 fn with_path(name: &str, path: &[Expr]) -> Value {
-    std::iter::once(Value::from(name)).chain(path.iter().map(Expr::to_json)).collect()
+    std::iter::once(Value::from(name))
+        .chain(path.iter().map(Expr::to_json))
+        .collect()
 }
 
 impl Serialize for Expr {

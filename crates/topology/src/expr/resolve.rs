@@ -13,21 +13,31 @@ impl Expr {
         match self {
             Expr::Literal(value) => Ok(value.clone()),
             Expr::List(items) => items.iter().map(|item| item.resolve(scope)).collect(),
-            Expr::Map(entries) => {
-                entries.iter().map(|(key, value)| Ok((key.clone(), value.resolve(scope)?))).collect::<Result<_, _>>().map(Value::Object)
-            }
+            Expr::Map(entries) => entries
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), value.resolve(scope)?)))
+                .collect::<Result<_, _>>()
+                .map(Value::Object),
             Expr::GetParam(name, path) => {
-                let value = scope.parameter(name).ok_or_else(|| Unresolved::Parameter(name.clone()))?;
+                let value = scope
+                    .parameter(name)
+                    .ok_or_else(|| Unresolved::Parameter(name.clone()))?;
                 select(value, &keys(path, scope)?)
             }
-            Expr::GetResource(name) => scope.reference(name).ok_or_else(|| Unresolved::Resource(name.clone())),
+            Expr::GetResource(name) => scope
+                .reference(name)
+                .ok_or_else(|| Unresolved::Resource(name.clone())),
             Expr::GetAttr(name, path) => {
                 let path = keys(path, scope)?;
                 let Some((attribute, rest)) = path.split_first() else {
-                    return Err(Unresolved::Invalid(format!("`get_attr` of `{name}` names no attribute")));
+                    return Err(Unresolved::Invalid(format!(
+                        "`get_attr` of `{name}` names no attribute"
+                    )));
                 };
                 let attribute = as_text(attribute)?;
-                let value = scope.attribute(name, &attribute).ok_or_else(|| Unresolved::Resource(name.clone()))?;
+                let value = scope
+                    .attribute(name, &attribute)
+                    .ok_or_else(|| Unresolved::Resource(name.clone()))?;
                 select(value, rest)
             }
             Expr::StrReplace { template, params } => {
@@ -46,7 +56,11 @@ impl Expr {
                             }
                         }
                         Value::Null => {}
-                        _ => return Err(Unresolved::Invalid("`list_join` can only join lists".to_owned())),
+                        _ => {
+                            return Err(Unresolved::Invalid(
+                                "`list_join` can only join lists".to_owned(),
+                            ));
+                        }
                     }
                 }
                 Ok(Value::String(parts.join(&delimiter)))
@@ -57,7 +71,11 @@ impl Expr {
     /// As far as `scope` knows: what it does not know stays an expression.
     pub fn simplify(&self, scope: &dyn Scope) -> Result<Expr, Unresolved> {
         match self {
-            Expr::List(items) => items.iter().map(|item| item.simplify(scope)).collect::<Result<_, _>>().map(Expr::List),
+            Expr::List(items) => items
+                .iter()
+                .map(|item| item.simplify(scope))
+                .collect::<Result<_, _>>()
+                .map(Expr::List),
             Expr::Map(entries) => entries
                 .iter()
                 .map(|(key, value)| Ok((key.clone(), value.simplify(scope)?)))
@@ -74,16 +92,23 @@ impl Expr {
 
     /// Put in what is known of a call that cannot be evaluated yet.
     fn simplify_arguments(&self, scope: &dyn Scope) -> Result<Expr, Unresolved> {
-        let all = |items: &[Expr]| items.iter().map(|item| item.simplify(scope)).collect::<Result<Vec<_>, _>>();
+        let all = |items: &[Expr]| {
+            items
+                .iter()
+                .map(|item| item.simplify(scope))
+                .collect::<Result<Vec<_>, _>>()
+        };
         Ok(match self {
             Expr::GetParam(name, path) => Expr::GetParam(name.clone(), all(path)?),
             Expr::GetAttr(name, path) => Expr::GetAttr(name.clone(), all(path)?),
-            Expr::StrReplace { template, params } => {
-                Expr::StrReplace { template: Box::new(template.simplify(scope)?), params: Box::new(params.simplify(scope)?) }
-            }
-            Expr::ListJoin { delimiter, lists } => {
-                Expr::ListJoin { delimiter: Box::new(delimiter.simplify(scope)?), lists: all(lists)? }
-            }
+            Expr::StrReplace { template, params } => Expr::StrReplace {
+                template: Box::new(template.simplify(scope)?),
+                params: Box::new(params.simplify(scope)?),
+            },
+            Expr::ListJoin { delimiter, lists } => Expr::ListJoin {
+                delimiter: Box::new(delimiter.simplify(scope)?),
+                lists: all(lists)?,
+            },
             other => other.clone(),
         })
     }
@@ -93,7 +118,11 @@ impl Expr {
 fn from_value(value: Value) -> Expr {
     match value {
         Value::Array(items) => Expr::List(items.into_iter().map(from_value).collect()),
-        Value::Object(map) => Expr::Map(map.into_iter().map(|(key, value)| (key, from_value(value))).collect()),
+        Value::Object(map) => Expr::Map(
+            map.into_iter()
+                .map(|(key, value)| (key, from_value(value)))
+                .collect(),
+        ),
         scalar => Expr::Literal(scalar),
     }
 }
@@ -115,12 +144,18 @@ fn select(mut value: Value, path: &[Value]) -> Result<Value, Unresolved> {
             (Value::Object(map), key) => map.remove(&as_text(key)?).unwrap_or(Value::Null),
             (Value::Array(items), Value::Number(index)) => {
                 let index = index.as_u64().map(|index| index as usize);
-                index.filter(|index| *index < items.len()).map_or(Value::Null, |index| items.swap_remove(index))
+                index
+                    .filter(|index| *index < items.len())
+                    .map_or(Value::Null, |index| items.swap_remove(index))
             }
             (Value::Array(items), Value::String(index)) => match index.parse::<usize>() {
                 Ok(index) if index < items.len() => items.swap_remove(index),
                 Ok(_) => Value::Null,
-                Err(_) => return Err(Unresolved::Invalid(format!("`{index}` is no index into a list"))),
+                Err(_) => {
+                    return Err(Unresolved::Invalid(format!(
+                        "`{index}` is no index into a list"
+                    )));
+                }
             },
             _ => Value::Null,
         };
@@ -131,10 +166,14 @@ fn select(mut value: Value, path: &[Value]) -> Result<Value, Unresolved> {
 /// Longest words first, each place of the text replaced once, as Heat does.
 fn replace(template: &Value, params: &Value) -> Result<Value, Unresolved> {
     let Value::String(text) = template else {
-        return Err(Unresolved::Invalid("`template` of `str_replace` is a text".to_owned()));
+        return Err(Unresolved::Invalid(
+            "`template` of `str_replace` is a text".to_owned(),
+        ));
     };
     let Value::Object(params) = params else {
-        return Err(Unresolved::Invalid("`params` of `str_replace` is a map from words to values".to_owned()));
+        return Err(Unresolved::Invalid(
+            "`params` of `str_replace` is a map from words to values".to_owned(),
+        ));
     };
     let mut words: Vec<(&str, String)> = Vec::new();
     for (word, value) in params {
@@ -191,16 +230,26 @@ mod tests {
             self.resources.get(resource)?.get("id").cloned()
         }
         fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
-            self.resources.get(resource).map(|attributes| attributes[name].clone())
+            self.resources
+                .get(resource)
+                .map(|attributes| attributes[name].clone())
         }
     }
 
     fn known() -> Known {
         Known {
-            parameters: [("port", json!(80)), ("map", json!({"a": [1, {"b": "c"}]})), ("text", json!("{\"k\": 1}"))]
-                .map(|(name, value)| (name.to_owned(), value))
-                .into(),
-            resources: [("web".to_owned(), json!({"id": "123", "networks": {"front": ["10.0.0.4"]}}))].into(),
+            parameters: [
+                ("port", json!(80)),
+                ("map", json!({"a": [1, {"b": "c"}]})),
+                ("text", json!("{\"k\": 1}")),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+            resources: [(
+                "web".to_owned(),
+                json!({"id": "123", "networks": {"front": ["10.0.0.4"]}}),
+            )]
+            .into(),
         }
     }
 
@@ -216,14 +265,23 @@ mod tests {
             (json!({"get_param": ["map", "a", 9]}), json!(null)),
             (json!({"get_param": ["text", "k"]}), json!(1)),
             (json!({"get_resource": "web"}), json!("123")),
-            (json!({"get_attr": ["web", "networks", "front", 0]}), json!("10.0.0.4")),
+            (
+                json!({"get_attr": ["web", "networks", "front", 0]}),
+                json!("10.0.0.4"),
+            ),
             (json!({"get_attr": ["web", "missing"]}), json!(null)),
             (
                 json!({"str_replace": {"template": "http://$host:$port/$hosts", "params": {"$host": "a", "$hosts": "b", "$port": {"get_param": "port"}}}}),
                 json!("http://a:80/b"),
             ),
-            (json!({"list_join": [", ", ["a", {"get_param": "port"}], ["c"]]}), json!("a, 80, c")),
-            (json!({"two": 1, "keys": {"x": [null, true]}}), json!({"two": 1, "keys": {"x": [null, true]}})),
+            (
+                json!({"list_join": [", ", ["a", {"get_param": "port"}], ["c"]]}),
+                json!("a, 80, c"),
+            ),
+            (
+                json!({"two": 1, "keys": {"x": [null, true]}}),
+                json!({"two": 1, "keys": {"x": [null, true]}}),
+            ),
         ] {
             assert_eq!(value(hot.clone()), Ok(expected), "{hot}");
         }
@@ -231,8 +289,14 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named() {
-        assert_eq!(value(json!({"get_attr": ["db", "name"]})), Err(Unresolved::Resource("db".into())));
-        assert_eq!(value(json!([{"get_param": "size"}])), Err(Unresolved::Parameter("size".into())));
+        assert_eq!(
+            value(json!({"get_attr": ["db", "name"]})),
+            Err(Unresolved::Resource("db".into()))
+        );
+        assert_eq!(
+            value(json!([{"get_param": "size"}])),
+            Err(Unresolved::Parameter("size".into()))
+        );
     }
 
     #[test]
@@ -247,7 +311,10 @@ mod tests {
             json!({"Fn::Join": []}),
             json!({"if": [true, 1, 2]}),
         ] {
-            assert!(matches!(value(hot.clone()), Err(Unresolved::Invalid(_))), "{hot}");
+            assert!(
+                matches!(value(hot.clone()), Err(Unresolved::Invalid(_))),
+                "{hot}"
+            );
         }
     }
 

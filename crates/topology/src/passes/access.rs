@@ -32,7 +32,11 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let hosts = software_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let mut servers: Vec<String> = bastion.iter().cloned().collect();
-    servers.extend(hosts.into_iter().filter(|host| Some(host) != bastion.as_ref()));
+    servers.extend(
+        hosts
+            .into_iter()
+            .filter(|host| Some(host) != bastion.as_ref()),
+    );
     let (mut openings, diagnostics) = openings(model, context);
     let mut groups: BTreeMap<String, String> = BTreeMap::new();
     let mut later: Vec<(String, Opening)> = Vec::new();
@@ -40,14 +44,34 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         let mut wanted = openings.remove(server).unwrap_or_default();
         if let Some(bastion) = bastion.as_ref().filter(|bastion| *bastion != server) {
             let from = From::Servers([bastion.clone()].into());
-            wanted.push(Opening { protocol: "tcp".to_owned(), port: literal(22), from });
+            wanted.push(Opening {
+                protocol: "tcp".to_owned(),
+                port: literal(22),
+                from,
+            });
         }
         let mut rules = Vec::new();
-        for Opening { protocol, port, from } in wanted {
+        for Opening {
+            protocol,
+            port,
+            from,
+        } in wanted
+        {
             let (inside, apart) = split(from, &groups);
-            rules.extend(inside.into_iter().map(|remote| inline(&protocol, &port, remote)));
+            rules.extend(
+                inside
+                    .into_iter()
+                    .map(|remote| inline(&protocol, &port, remote)),
+            );
             if !apart.is_empty() {
-                later.push((server.clone(), Opening { protocol, port, from: From::Servers(apart) }));
+                later.push((
+                    server.clone(),
+                    Opening {
+                        protocol,
+                        port,
+                        from: From::Servers(apart),
+                    },
+                ));
             }
         }
         let group = model.derive(
@@ -63,10 +87,22 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         attach(model, server, &group);
         groups.insert(server.clone(), group);
     }
-    for (server, Opening { protocol, port, from }) in later {
-        let From::Servers(others) = from else { continue };
+    for (
+        server,
+        Opening {
+            protocol,
+            port,
+            from,
+        },
+    ) in later
+    {
+        let From::Servers(others) = from else {
+            continue;
+        };
         for other in others {
-            let (Some(group), Some(remote)) = (groups.get(&server), groups.get(&other)) else { continue };
+            let (Some(group), Some(remote)) = (groups.get(&server), groups.get(&other)) else {
+                continue;
+            };
             let properties = vec![
                 ("security_group", Expr::reference(group)),
                 ("protocol", Expr::text(&protocol)),
@@ -76,7 +112,16 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             ];
             let why = format!("software on `{other}` is connected to software on `{server}`");
             let wanted = format!("{group}_from_{other}");
-            model.derive(&wanted, Derived { pass: NAME, resource_type: SECURITY_GROUP_RULE, why, serves: Some(&server), properties });
+            model.derive(
+                &wanted,
+                Derived {
+                    pass: NAME,
+                    resource_type: SECURITY_GROUP_RULE,
+                    why,
+                    serves: Some(&server),
+                    properties,
+                },
+            );
         }
     }
     diagnostics
@@ -91,17 +136,37 @@ enum Remote {
 /// Sources that are known now, and servers whose group comes later.
 fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSet<String>) {
     match from {
-        From::Everybody => (vec![Remote::Range(Expr::text("0.0.0.0/0"))], BTreeSet::new()),
-        From::Ranges(ranges) => (ranges.into_iter().map(Remote::Range).collect(), BTreeSet::new()),
+        From::Everybody => (
+            vec![Remote::Range(Expr::text("0.0.0.0/0"))],
+            BTreeSet::new(),
+        ),
+        From::Ranges(ranges) => (
+            ranges.into_iter().map(Remote::Range).collect(),
+            BTreeSet::new(),
+        ),
         From::Servers(servers) => {
-            let (known, later): (Vec<String>, Vec<String>) = servers.into_iter().partition(|server| groups.contains_key(server));
-            (known.iter().filter_map(|server| groups.get(server)).cloned().map(Remote::Group).collect(), later.into_iter().collect())
+            let (known, later): (Vec<String>, Vec<String>) = servers
+                .into_iter()
+                .partition(|server| groups.contains_key(server));
+            (
+                known
+                    .iter()
+                    .filter_map(|server| groups.get(server))
+                    .cloned()
+                    .map(Remote::Group)
+                    .collect(),
+                later.into_iter().collect(),
+            )
         }
     }
 }
 
 fn inline(protocol: &str, port: &Expr, remote: Remote) -> Expr {
-    let mut rule = vec![("protocol", Expr::text(protocol)), ("port_range_min", port.clone()), ("port_range_max", port.clone())];
+    let mut rule = vec![
+        ("protocol", Expr::text(protocol)),
+        ("port_range_min", port.clone()),
+        ("port_range_max", port.clone()),
+    ];
     match remote {
         Remote::Range(range) => rule.push(("remote_ip_prefix", range)),
         Remote::Group(group) => {
@@ -113,31 +178,55 @@ fn inline(protocol: &str, port: &Expr, remote: Remote) -> Expr {
 }
 
 /// What the components of each server listen on.
-fn openings(model: &Model, context: &PassContext<'_>) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
+fn openings(
+    model: &Model,
+    context: &PassContext<'_>,
+) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
     let public = public_servers(model);
     let by_network = subnets_by_network(model);
     let connected = connections(model, context);
     let mut diagnostics = Vec::new();
     let mut openings: BTreeMap<String, Vec<Opening>> = BTreeMap::new();
     for (name, spec) in model.iter() {
-        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else { continue };
+        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else {
+            continue;
+        };
         for listen in &item.listens {
-            let Some(port) = spec.properties.get(&listen.port) else { continue };
+            let Some(port) = spec.properties.get(&listen.port) else {
+                continue;
+            };
             let from = if public.contains(server) {
                 From::Everybody
             } else if let Some(sources) = connected.get(name) {
-                From::Servers(sources.iter().filter(|source| source.as_str() != server).cloned().collect())
+                From::Servers(
+                    sources
+                        .iter()
+                        .filter(|source| source.as_str() != server)
+                        .cloned()
+                        .collect(),
+                )
             } else {
                 let ranges = own_ranges(model, server, &by_network);
                 if ranges.is_empty() {
                     let message = format!(
                         "nothing is connected to `{name}`, and the subnets of `{server}` are not drawn, so nobody is let in to it; connect what uses it, or draw a security group"
                     );
-                    diagnostics.push(Diagnostic::warning("network-without-subnet", format!("resources.{name}"), message));
+                    diagnostics.push(Diagnostic::warning(
+                        "network-without-subnet",
+                        format!("resources.{name}"),
+                        message,
+                    ));
                 }
                 From::Ranges(ranges)
             };
-            openings.entry(server.to_owned()).or_default().push(Opening { protocol: listen.protocol.clone(), port: port.clone(), from });
+            openings
+                .entry(server.to_owned())
+                .or_default()
+                .push(Opening {
+                    protocol: listen.protocol.clone(),
+                    port: port.clone(),
+                    from,
+                });
         }
     }
     (openings, diagnostics)
@@ -147,12 +236,17 @@ fn openings(model: &Model, context: &PassContext<'_>) -> (BTreeMap<String, Vec<O
 fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let mut connected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, spec) in model.iter() {
-        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else { continue };
+        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else {
+            continue;
+        };
         for requirement in &item.requires {
             let value = spec.properties.get(&requirement.name);
             let all = list(spec, &requirement.name).iter().chain(value);
             for to in all.filter_map(target) {
-                connected.entry(to.to_owned()).or_default().insert(server.to_owned());
+                connected
+                    .entry(to.to_owned())
+                    .or_default()
+                    .insert(server.to_owned());
             }
         }
     }
@@ -160,11 +254,20 @@ fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTr
 }
 
 /// The ranges of a server's own subnets.
-fn own_ranges(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<String>>) -> Vec<Expr> {
-    let Some(spec) = model.get(server) else { return Vec::new() };
+fn own_ranges(
+    model: &Model,
+    server: &str,
+    by_network: &BTreeMap<String, Vec<String>>,
+) -> Vec<Expr> {
+    let Some(spec) = model.get(server) else {
+        return Vec::new();
+    };
     let mut ranges: Vec<Expr> = Vec::new();
     for subnet in ports_of(spec).flat_map(|port| subnets_of_port(model, port, by_network)) {
-        let given = model.get(&subnet).and_then(|spec| spec.properties.get("cidr")).cloned();
+        let given = model
+            .get(&subnet)
+            .and_then(|spec| spec.properties.get("cidr"))
+            .cloned();
         let range = given.unwrap_or_else(|| Expr::GetAttr(subnet, vec![Expr::text("cidr")]));
         if !ranges.contains(&range) {
             ranges.push(range);
@@ -175,11 +278,18 @@ fn own_ranges(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<Str
 
 /// Put the group on all ports of a server, behind those that are drawn.
 fn attach(model: &mut Model, server: &str, group: &str) {
-    let Some(spec) = model.get(server) else { return };
+    let Some(spec) = model.get(server) else {
+        return;
+    };
     let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
     for port in ports {
-        let Some(spec) = model.get_mut(&port) else { continue };
-        let groups = spec.properties.entry("security_groups".to_owned()).or_insert_with(|| Expr::List(Vec::new()));
+        let Some(spec) = model.get_mut(&port) else {
+            continue;
+        };
+        let groups = spec
+            .properties
+            .entry("security_groups".to_owned())
+            .or_insert_with(|| Expr::List(Vec::new()));
         match groups {
             Expr::List(items) => items.push(Expr::reference(group)),
             given => *given = Expr::List(vec![given.clone(), Expr::reference(group)]),

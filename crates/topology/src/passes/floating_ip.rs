@@ -11,13 +11,25 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let wanted: Vec<String> = model
         .of_type(SERVER)
-        .filter(|(name, spec)| (spec.marks.public || Some(*name) == bastion.as_deref()) && !served.contains(*name))
+        .filter(|(name, spec)| {
+            (spec.marks.public || Some(*name) == bastion.as_deref()) && !served.contains(*name)
+        })
         .map(|(name, _)| name.to_owned())
         .collect();
     for server in wanted {
-        let Some(port) = model.get(&server).and_then(|spec| ports_of(spec).next()).map(str::to_owned) else {
-            let message = format!("`{server}` shall have a public address, but its networks cannot be read from the template; write them out as a list");
-            diagnostics.push(Diagnostic::error("server-without-port", format!("resources.{server}"), message));
+        let Some(port) = model
+            .get(&server)
+            .and_then(|spec| ports_of(spec).next())
+            .map(str::to_owned)
+        else {
+            let message = format!(
+                "`{server}` shall have a public address, but its networks cannot be read from the template; write them out as a list"
+            );
+            diagnostics.push(Diagnostic::error(
+                "server-without-port",
+                format!("resources.{server}"),
+                message,
+            ));
             continue;
         };
         let (network, said) = super::router::external_network(model, context, &server);
@@ -35,7 +47,10 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 resource_type: FLOATING_IP,
                 why,
                 serves: Some(&server),
-                properties: vec![("floating_network", network), ("port_id", Expr::reference(port))],
+                properties: vec![
+                    ("floating_network", network),
+                    ("port_id", Expr::reference(port)),
+                ],
             },
         );
     }

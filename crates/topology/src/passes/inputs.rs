@@ -7,12 +7,17 @@ use super::*;
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     for (_, spec) in &mut model.resources {
-        let Some(item) = component(context, spec) else { continue };
+        let Some(item) = component(context, spec) else {
+            continue;
+        };
         for input in &item.inputs {
             if let Some(default) = &input.default
                 && !spec.properties.contains_key(&input.name)
             {
-                spec.properties.insert(input.name.clone(), Expr::from_json(default).unwrap_or_else(|_| literal(default.clone())));
+                spec.properties.insert(
+                    input.name.clone(),
+                    Expr::from_json(default).unwrap_or_else(|_| literal(default.clone())),
+                );
             }
         }
     }

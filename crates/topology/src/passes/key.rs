@@ -10,10 +10,22 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         return Vec::new();
     }
     servers.extend(the_bastion(model, &servers).map(str::to_owned));
-    let drawn = model.of_type(SSH_KEY).next().map(|(name, _)| name.to_owned());
+    let drawn = model
+        .of_type(SSH_KEY)
+        .next()
+        .map(|(name, _)| name.to_owned());
     let key = drawn.unwrap_or_else(|| {
         let why = "software is installed over SSH".to_owned();
-        model.derive("deployment_key", Derived { pass: "deployment-key", resource_type: SSH_KEY, why, serves: None, properties: vec![] })
+        model.derive(
+            "deployment_key",
+            Derived {
+                pass: "deployment-key",
+                resource_type: SSH_KEY,
+                why,
+                serves: None,
+                properties: vec![],
+            },
+        )
     });
     for server in servers {
         if let Some(spec) = model.get_mut(&server) {

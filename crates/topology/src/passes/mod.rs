@@ -40,8 +40,16 @@ pub struct PassContext<'a> {
 type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
 
 /// Each builds on what the ones before it made.
-const PASSES: [Pass; 8] =
-    [inputs::pass, subnets::pass, ports::pass, bastion::pass, router::pass, access::pass, floating_ip::pass, key::pass];
+const PASSES: [Pass; 8] = [
+    inputs::pass,
+    subnets::pass,
+    ports::pass,
+    bastion::pass,
+    router::pass,
+    access::pass,
+    floating_ip::pass,
+    key::pass,
+];
 
 /// All passes, then the order: every spec's `requires` is filled.
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
@@ -73,7 +81,8 @@ impl Model {
             for property in &resource.properties {
                 let value = property.value.simplify(scope).unwrap_or_else(|problem| {
                     if let Unresolved::Invalid(message) = problem {
-                        let path = format!("resources.{}.properties.{}", resource.name, property.name);
+                        let path =
+                            format!("resources.{}.properties.{}", resource.name, property.name);
                         diagnostics.push(Diagnostic::error("function-arguments", path, message));
                     }
                     property.value.clone()
@@ -89,7 +98,11 @@ impl Model {
                     properties,
                     marks: resource.marks.clone(),
                     origin: Origin::Drawn,
-                    requires: resource.depends_on.iter().map(|(name, _)| name.clone()).collect(),
+                    requires: resource
+                        .depends_on
+                        .iter()
+                        .map(|(name, _)| name.clone())
+                        .collect(),
                 },
             );
         }
@@ -107,17 +120,22 @@ impl Model {
     }
 
     fn get_mut(&mut self, name: &str) -> Option<&mut ResourceSpec> {
-        self.index.get(name).map(|index| &mut self.resources[*index].1)
+        self.index
+            .get(name)
+            .map(|index| &mut self.resources[*index].1)
     }
 
     /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
-        self.resources.iter().map(|(name, spec)| (name.as_str(), spec))
+        self.resources
+            .iter()
+            .map(|(name, spec)| (name.as_str(), spec))
     }
 
     /// All of one type, in order.
     pub fn of_type(&self, resource_type: &str) -> impl Iterator<Item = (&str, &ResourceSpec)> {
-        self.iter().filter(move |(_, spec)| spec.resource_type == resource_type)
+        self.iter()
+            .filter(move |(_, spec)| spec.resource_type == resource_type)
     }
 
     /// By name, for a workflow.
@@ -135,9 +153,17 @@ impl Model {
         }
         let spec = ResourceSpec {
             resource_type: made.resource_type.to_owned(),
-            properties: made.properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            properties: made
+                .properties
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             marks: Default::default(),
-            origin: Origin::Derived { pass: made.pass.to_owned(), why: made.why, serves: made.serves.map(str::to_owned) },
+            origin: Origin::Derived {
+                pass: made.pass.to_owned(),
+                why: made.why,
+                serves: made.serves.map(str::to_owned),
+            },
             requires: Vec::new(),
         };
         self.insert(name.clone(), spec);
@@ -147,8 +173,12 @@ impl Model {
     /// What each resource needs before it, by references and by Heat's unwritten rules.
     pub(crate) fn fill_requires(&mut self) {
         let required: Vec<Vec<String>> = {
-            let nodes: Vec<graph::Node<'_>> = self.iter().map(|(name, spec)| node(name, spec)).collect();
-            graph::requirements(&nodes).into_iter().map(|names| names.into_iter().map(str::to_owned).collect()).collect()
+            let nodes: Vec<graph::Node<'_>> =
+                self.iter().map(|(name, spec)| node(name, spec)).collect();
+            graph::requirements(&nodes)
+                .into_iter()
+                .map(|names| names.into_iter().map(str::to_owned).collect())
+                .collect()
         };
         for ((_, spec), requires) in self.resources.iter_mut().zip(required) {
             spec.requires = requires;
@@ -161,7 +191,11 @@ pub(crate) fn node<'a>(name: &'a str, spec: &'a ResourceSpec) -> graph::Node<'a>
     graph::Node {
         name,
         resource_type: &spec.resource_type,
-        properties: spec.properties.iter().map(|(name, value)| (name.as_str(), value)).collect(),
+        properties: spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+            .collect(),
         depends_on: spec.requires.iter().map(String::as_str).collect(),
     }
 }
@@ -183,12 +217,20 @@ fn component<'a>(context: &PassContext<'a>, spec: &ResourceSpec) -> Option<&'a C
 /// The server that a component runs on, if it is drawn.
 fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
     let host = target(spec.properties.get("host")?)?;
-    model.get(host).filter(|server| server.resource_type == SERVER).map(|_| host)
+    model
+        .get(host)
+        .filter(|server| server.resource_type == SERVER)
+        .map(|_| host)
 }
 
 /// Servers that carry software, by name.
 fn software_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
-    model.iter().filter(|(_, spec)| component(context, spec).is_some()).filter_map(|(_, spec)| host(model, spec)).map(str::to_owned).collect()
+    model
+        .iter()
+        .filter(|(_, spec)| component(context, spec).is_some())
+        .filter_map(|(_, spec)| host(model, spec))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The server that is marked as the bastion.
@@ -196,7 +238,10 @@ fn the_bastion<'m>(model: &'m Model, hosts: &BTreeSet<String>) -> Option<&'m str
     if hosts.is_empty() {
         return None;
     }
-    model.of_type(SERVER).find(|(_, spec)| spec.marks.bastion).map(|(name, _)| name)
+    model
+        .of_type(SERVER)
+        .find(|(_, spec)| spec.marks.bastion)
+        .map(|(name, _)| name)
 }
 
 /// The items of a list property, as far as they are written out.
@@ -208,8 +253,10 @@ fn list<'m>(spec: &'m ResourceSpec, property: &str) -> &'m [Expr] {
 }
 
 /// Ports of a server, in the order of its networks; `ports::pass` has made them explicit.
-fn ports_of<'m>(spec: &'m ResourceSpec) -> impl Iterator<Item = &'m str> {
-    list(spec, "networks").iter().filter_map(|entry| target(entry.get("port")?))
+fn ports_of(spec: &ResourceSpec) -> impl Iterator<Item = &str> {
+    list(spec, "networks")
+        .iter()
+        .filter_map(|entry| target(entry.get("port")?))
 }
 
 /// Subnets by network, both by name.
@@ -217,35 +264,58 @@ fn subnets_by_network(model: &Model) -> BTreeMap<String, Vec<String>> {
     let mut subnets: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, spec) in model.of_type(SUBNET) {
         if let Some(network) = spec.properties.get("network").and_then(target) {
-            subnets.entry(network.to_owned()).or_default().push(name.to_owned());
+            subnets
+                .entry(network.to_owned())
+                .or_default()
+                .push(name.to_owned());
         }
     }
     subnets
 }
 
 /// Subnets that a port has addresses of, as far as they are drawn.
-fn subnets_of_port(model: &Model, port: &str, by_network: &BTreeMap<String, Vec<String>>) -> Vec<String> {
-    let Some(spec) = model.get(port).filter(|spec| spec.resource_type == PORT) else { return Vec::new() };
-    let fixed: Vec<String> =
-        list(spec, "fixed_ips").iter().filter_map(|address| target(address.get("subnet")?)).map(str::to_owned).collect();
+fn subnets_of_port(
+    model: &Model,
+    port: &str,
+    by_network: &BTreeMap<String, Vec<String>>,
+) -> Vec<String> {
+    let Some(spec) = model.get(port).filter(|spec| spec.resource_type == PORT) else {
+        return Vec::new();
+    };
+    let fixed: Vec<String> = list(spec, "fixed_ips")
+        .iter()
+        .filter_map(|address| target(address.get("subnet")?))
+        .map(str::to_owned)
+        .collect();
     if !fixed.is_empty() {
         return fixed;
     }
     let network = spec.properties.get("network").and_then(target);
-    network.and_then(|network| by_network.get(network)).cloned().unwrap_or_default()
+    network
+        .and_then(|network| by_network.get(network))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Servers that a drawn floating IP leads to.
 fn with_floating_ip(model: &Model) -> BTreeSet<String> {
     let served: BTreeSet<&str> = model
         .iter()
-        .filter(|(_, spec)| matches!(spec.resource_type.as_str(), FLOATING_IP | FLOATING_IP_ASSOCIATION))
+        .filter(|(_, spec)| {
+            matches!(
+                spec.resource_type.as_str(),
+                FLOATING_IP | FLOATING_IP_ASSOCIATION
+            )
+        })
         .filter_map(|(_, spec)| target(spec.properties.get("port_id")?))
         .collect();
     model
         .of_type(SERVER)
         .filter(|(_, spec)| {
-            ports_of(spec).any(|port| served.contains(port)) || list(spec, "networks").iter().any(|entry| entry.get("floating_ip").is_some())
+            ports_of(spec).any(|port| served.contains(port))
+                || list(spec, "networks")
+                    .iter()
+                    .any(|entry| entry.get("floating_ip").is_some())
         })
         .map(|(name, _)| name.to_owned())
         .collect()
@@ -254,13 +324,23 @@ fn with_floating_ip(model: &Model) -> BTreeSet<String> {
 /// Servers that the world shall reach: marked so, or with a floating IP that is drawn.
 fn public_servers(model: &Model) -> BTreeSet<String> {
     let mut public = with_floating_ip(model);
-    public.extend(model.of_type(SERVER).filter(|(_, spec)| spec.marks.public).map(|(name, _)| name.to_owned()));
+    public.extend(
+        model
+            .of_type(SERVER)
+            .filter(|(_, spec)| spec.marks.public)
+            .map(|(name, _)| name.to_owned()),
+    );
     public
 }
 
 /// A map expression.
 fn map(entries: impl IntoIterator<Item = (&'static str, Expr)>) -> Expr {
-    Expr::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    Expr::Map(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
 }
 
 fn literal(value: impl Into<Value>) -> Expr {

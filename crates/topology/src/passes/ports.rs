@@ -9,11 +9,22 @@ use super::*;
 const NAME: &str = "port";
 
 pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
-    let servers: Vec<String> = model.of_type(SERVER).map(|(name, _)| name.to_owned()).collect();
+    let servers: Vec<String> = model
+        .of_type(SERVER)
+        .map(|(name, _)| name.to_owned())
+        .collect();
     for server in servers {
-        let Some(spec) = model.get(&server) else { continue };
-        let Some(Expr::List(networks)) = spec.properties.get("networks").cloned() else { continue };
-        let groups = spec.properties.get("security_groups").filter(|groups| !matches!(groups, Expr::List(items) if items.is_empty())).cloned();
+        let Some(spec) = model.get(&server) else {
+            continue;
+        };
+        let Some(Expr::List(networks)) = spec.properties.get("networks").cloned() else {
+            continue;
+        };
+        let groups = spec
+            .properties
+            .get("security_groups")
+            .filter(|groups| !matches!(groups, Expr::List(items) if items.is_empty()))
+            .cloned();
         let mut entries = Vec::with_capacity(networks.len());
         let mut made = 0;
         for entry in networks {
@@ -29,8 +40,15 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
             if let Some(groups) = &groups {
                 properties.push(("security_groups", groups.clone()));
             }
-            let name = if made == 1 { format!("{server}_port") } else { format!("{server}_port_{made}") };
-            let place = target(&network).or(network.as_str()).unwrap_or("its network").to_owned();
+            let name = if made == 1 {
+                format!("{server}_port")
+            } else {
+                format!("{server}_port_{made}")
+            };
+            let place = target(&network)
+                .or(network.as_str())
+                .unwrap_or("its network")
+                .to_owned();
             let port = model.derive(
                 &name,
                 Derived {
@@ -44,7 +62,8 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
             entries.push(explicit(entry, port));
         }
         if let Some(spec) = model.get_mut(&server) {
-            spec.properties.insert("networks".to_owned(), Expr::List(entries));
+            spec.properties
+                .insert("networks".to_owned(), Expr::List(entries));
             if made > 0 {
                 spec.properties.remove("security_groups");
             }
@@ -60,8 +79,17 @@ fn wanted(model: &Model, entry: &Expr) -> Option<(Expr, Option<Expr>)> {
         return None;
     }
     let subnet = given("subnet").cloned();
-    let of_subnet = || model.get(target(subnet.as_ref()?)?)?.properties.get("network").cloned();
-    let network = given("network").or_else(|| given("uuid")).cloned().or_else(of_subnet)?;
+    let of_subnet = || {
+        model
+            .get(target(subnet.as_ref()?)?)?
+            .properties
+            .get("network")
+            .cloned()
+    };
+    let network = given("network")
+        .or_else(|| given("uuid"))
+        .cloned()
+        .or_else(of_subnet)?;
     let mut address = Vec::new();
     if let Some(subnet) = &subnet {
         address.push(("subnet".to_owned(), subnet.clone()));
@@ -75,8 +103,15 @@ fn wanted(model: &Model, entry: &Expr) -> Option<(Expr, Option<Expr>)> {
 
 /// The entry with the port in place of what the port now says.
 fn explicit(entry: Expr, port: String) -> Expr {
-    let Expr::Map(mut keys) = entry else { return entry };
-    keys.retain(|(key, value)| !matches!(key.as_str(), "network" | "uuid" | "subnet" | "fixed_ip" | "port") && !value.is_null());
+    let Expr::Map(mut keys) = entry else {
+        return entry;
+    };
+    keys.retain(|(key, value)| {
+        !matches!(
+            key.as_str(),
+            "network" | "uuid" | "subnet" | "fixed_ip" | "port"
+        ) && !value.is_null()
+    });
     keys.insert(0, ("port".to_owned(), Expr::reference(port)));
     Expr::Map(keys)
 }

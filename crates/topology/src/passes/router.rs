@@ -18,12 +18,19 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let (interfaces, through_ports) = interfaces(model);
     let mut done: BTreeSet<String> = BTreeSet::new();
     for server in servers {
-        let Some(spec) = model.get(&server) else { continue };
+        let Some(spec) = model.get(&server) else {
+            continue;
+        };
         let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
         for port in ports {
             let subnets = subnets_of_port(model, &port, &by_network);
-            let network = model.get(&port).and_then(|spec| target(spec.properties.get("network")?)).map(str::to_owned);
-            let Some(subnet) = subnets.first() else { continue };
+            let network = model
+                .get(&port)
+                .and_then(|spec| target(spec.properties.get("network")?))
+                .map(str::to_owned);
+            let Some(subnet) = subnets.first() else {
+                continue;
+            };
             if !done.insert(network.clone().unwrap_or_else(|| subnet.clone())) {
                 continue;
             }
@@ -35,7 +42,9 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 None => {
                     let (router, said) = router_with_gateway(model, context, &server);
                     diagnostics.extend(said);
-                    let Some(router) = router else { return diagnostics };
+                    let Some(router) = router else {
+                        return diagnostics;
+                    };
                     model.derive(
                         &format!("{subnet}_interface"),
                         Derived {
@@ -43,7 +52,10 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                             resource_type: ROUTER_INTERFACE,
                             why: format!("`{server}` needs a way outside"),
                             serves: Some(subnet),
-                            properties: vec![("router", Expr::reference(router)), ("subnet", Expr::reference(subnet))],
+                            properties: vec![
+                                ("router", Expr::reference(router)),
+                                ("subnet", Expr::reference(subnet)),
+                            ],
                         },
                     );
                 }
@@ -64,7 +76,9 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
             // A router that is there already leads where it leads.
             by_subnet.insert(subnet.to_owned(), String::new());
         }
-        if let Some(network) = of("port").and_then(|port| target(model.get(port)?.properties.get("network")?)) {
+        if let Some(network) =
+            of("port").and_then(|port| target(model.get(port)?.properties.get("network")?))
+        {
             through_ports.insert(network.to_owned());
         }
     }
@@ -73,22 +87,43 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
 
 /// Give a drawn router a gateway if it has none.
 fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
-    let needs_one = model.get(router).is_some_and(|spec| spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info"));
+    let needs_one = model.get(router).is_some_and(|spec| {
+        spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")
+    });
     if !needs_one {
         return Vec::new();
     }
     let (network, mut diagnostics) = external_network(model, context, router);
     if let (Some(network), Some(spec)) = (network, model.get_mut(router)) {
-        spec.properties.insert("external_gateway_info".to_owned(), map([("network", network)]));
-        let message = format!("`{router}` gets a gateway to the outside, because servers behind it need one");
-        diagnostics.push(Diagnostic::info("gateway-added", format!("resources.{router}"), message));
+        spec.properties.insert(
+            "external_gateway_info".to_owned(),
+            map([("network", network)]),
+        );
+        let message =
+            format!("`{router}` gets a gateway to the outside, because servers behind it need one");
+        diagnostics.push(Diagnostic::info(
+            "gateway-added",
+            format!("resources.{router}"),
+            message,
+        ));
     }
     diagnostics
 }
 
-fn router_with_gateway(model: &mut Model, context: &PassContext<'_>, server: &str) -> (Option<String>, Vec<Diagnostic>) {
-    let routers: Vec<(String, bool)> =
-        model.of_type(ROUTER).map(|(name, spec)| (name.to_owned(), spec.properties.contains_key("external_gateway_info"))).collect();
+fn router_with_gateway(
+    model: &mut Model,
+    context: &PassContext<'_>,
+    server: &str,
+) -> (Option<String>, Vec<Diagnostic>) {
+    let routers: Vec<(String, bool)> = model
+        .of_type(ROUTER)
+        .map(|(name, spec)| {
+            (
+                name.to_owned(),
+                spec.properties.contains_key("external_gateway_info"),
+            )
+        })
+        .collect();
     if let Some((router, _)) = routers.iter().find(|(_, gateway)| *gateway) {
         return (Some(router.clone()), Vec::new());
     }
@@ -97,7 +132,9 @@ fn router_with_gateway(model: &mut Model, context: &PassContext<'_>, server: &st
         return (Some(router.clone()), diagnostics);
     }
     let (network, diagnostics) = external_network(model, context, server);
-    let Some(network) = network else { return (None, diagnostics) };
+    let Some(network) = network else {
+        return (None, diagnostics);
+    };
     let router = model.derive(
         "router",
         Derived {
@@ -112,26 +149,56 @@ fn router_with_gateway(model: &mut Model, context: &PassContext<'_>, server: &st
 }
 
 /// The network to the outside: as the template says elsewhere, else as the cloud has.
-pub(super) fn external_network(model: &Model, context: &PassContext<'_>, at: &str) -> (Option<Expr>, Vec<Diagnostic>) {
+pub(super) fn external_network(
+    model: &Model,
+    context: &PassContext<'_>,
+    at: &str,
+) -> (Option<Expr>, Vec<Diagnostic>) {
     let path = format!("resources.{at}");
-    let gateway = model.of_type(ROUTER).find_map(|(_, spec)| spec.properties.get("external_gateway_info")?.get("network"));
-    let floating = || model.of_type(FLOATING_IP).find_map(|(_, spec)| spec.properties.get("floating_network"));
+    let gateway = model
+        .of_type(ROUTER)
+        .find_map(|(_, spec)| spec.properties.get("external_gateway_info")?.get("network"));
+    let floating = || {
+        model
+            .of_type(FLOATING_IP)
+            .find_map(|(_, spec)| spec.properties.get("floating_network"))
+    };
     if let Some(network) = gateway.or_else(floating) {
         return (Some(network.clone()), Vec::new());
     }
     match context.cloud.external_networks.as_deref() {
         Some([only]) => (Some(Expr::text(&only.name)), Vec::new()),
         Some([first, ..]) => {
-            let message = format!("the cloud has several networks to the outside; `{}` is used: draw a router to choose", first.name);
-            (Some(Expr::text(&first.name)), vec![Diagnostic::warning("external-network-picked", path, message)])
+            let message = format!(
+                "the cloud has several networks to the outside; `{}` is used: draw a router to choose",
+                first.name
+            );
+            (
+                Some(Expr::text(&first.name)),
+                vec![Diagnostic::warning(
+                    "external-network-picked",
+                    path,
+                    message,
+                )],
+            )
         }
         Some([]) => {
-            let message = format!("`{at}` needs a way outside, but the cloud offers this project no external network");
-            (None, vec![Diagnostic::error("external-network-unknown", path, message)])
+            let message = format!(
+                "`{at}` needs a way outside, but the cloud offers this project no external network"
+            );
+            (
+                None,
+                vec![Diagnostic::error("external-network-unknown", path, message)],
+            )
         }
         None => {
-            let message = format!("`{at}` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway");
-            (None, vec![Diagnostic::error("external-network-unknown", path, message)])
+            let message = format!(
+                "`{at}` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway"
+            );
+            (
+                None,
+                vec![Diagnostic::error("external-network-unknown", path, message)],
+            )
         }
     }
 }

@@ -17,7 +17,13 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
     assert_eq!(said, []);
     let before = model.clone();
     let types = types();
-    let said = run(&mut model, &PassContext { types: &types, cloud });
+    let said = run(
+        &mut model,
+        &PassContext {
+            types: &types,
+            cloud,
+        },
+    );
     let mut lines = Vec::new();
     for (name, spec) in model.iter() {
         let old = before.get(name);
@@ -32,7 +38,11 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
             .collect();
         let marks = if spec.marks.bastion { " [bastion]" } else { "" };
         let kind = spec.resource_type.rsplit("::").next().unwrap_or_default();
-        lines.push(format!("{} {name}: {kind}{marks} {}", if old.is_some() { "~" } else { "+" }, properties.join(" ")));
+        lines.push(format!(
+            "{} {name}: {kind}{marks} {}",
+            if old.is_some() { "~" } else { "+" },
+            properties.join(" ")
+        ));
     }
     if !said.is_empty() {
         lines.push(told(&said));
@@ -46,11 +56,15 @@ const NET: &str = "
 ";
 
 fn server(name: &str, more: &str) -> String {
-    format!("  {name}: {{type: OS::Nova::Server, {more} properties: {{flavor: f, networks: [{{network: {{get_resource: net}}}}]}}}}\n")
+    format!(
+        "  {name}: {{type: OS::Nova::Server, {more} properties: {{flavor: f, networks: [{{network: {{get_resource: net}}}}]}}}}\n"
+    )
 }
 
 fn nginx(name: &str, host: &str) -> String {
-    format!("  {name}: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: {host}}}, page_text: x}}}}\n")
+    format!(
+        "  {name}: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: {host}}}, page_text: x}}}}\n"
+    )
 }
 
 const PUBLIC: &str = "metadata: {stackloom: {public: true}},";
@@ -170,14 +184,21 @@ fn a_bastion_may_be_marked_once() {
     + jump_floating_ip: FloatingIP floating_network=public port_id={get_resource: jump_port}
     + deployment_key: SSHKey
     ");
-    let text = resources(&format!("{NET}{}{}{}", server("a", bastion), server("b", bastion), nginx("site", "a")));
+    let text = resources(&format!(
+        "{NET}{}{}{}",
+        server("a", bastion),
+        server("b", bastion),
+        nginx("site", "a")
+    ));
     assert!(check(&text).contains("both `a` and `b` are marked"));
 }
 
 #[test]
 fn groups_that_look_at_each_other_make_no_circle() {
     let proxy = |name: &str, host: &str, to: &str, port: u16| {
-        format!("  {name}: {{type: 'Stackloom::Catalog::haproxy', properties: {{host: {{get_resource: {host}}}, listen_port: {port}, backends: [{{get_resource: {to}}}]}}}}\n")
+        format!(
+            "  {name}: {{type: 'Stackloom::Catalog::haproxy', properties: {{host: {{get_resource: {host}}}, listen_port: {port}, backends: [{{get_resource: {to}}}]}}}}\n"
+        )
     };
     let text = resources(&format!(
         "{NET}{}{}{}{}{}{}{}",
@@ -190,18 +211,41 @@ fn groups_that_look_at_each_other_make_no_circle() {
         nginx("nb", "b")
     ));
     let said = check(&text);
-    assert!(said.contains("+ a_access_from_b: SecurityGroupRule"), "{said}");
-    assert!(crate::testing::plan_of(&text).workflow.is_none(), "the flavor is unknown here");
-    assert!(crate::testing::plan_of(&text.replace("flavor: f", "flavor: m1.small")).workflow.is_some());
+    assert!(
+        said.contains("+ a_access_from_b: SecurityGroupRule"),
+        "{said}"
+    );
+    assert!(
+        crate::testing::plan_of(&text).workflow.is_none(),
+        "the flavor is unknown here"
+    );
+    assert!(
+        crate::testing::plan_of(&text.replace("flavor: f", "flavor: m1.small"))
+            .workflow
+            .is_some()
+    );
 }
 
 #[test]
 fn which_network_leads_outside() {
     let text = resources(&format!("{NET}{}", server("web", PUBLIC)));
     let said = |names: Option<&[&str]>| {
-        let named = |name: &&str| crate::cloud::Named { id: (*name).into(), name: (*name).into() };
+        let named = |name: &&str| crate::cloud::Named {
+            id: (*name).into(),
+            name: (*name).into(),
+        };
         let external_networks = names.map(|names| names.iter().map(named).collect());
-        check_in(&text, &CloudFacts { external_networks, ..cloud() }).lines().filter(|line| line.contains("network-")).collect::<Vec<_>>().join("\n")
+        check_in(
+            &text,
+            &CloudFacts {
+                external_networks,
+                ..cloud()
+            },
+        )
+        .lines()
+        .filter(|line| line.contains("network-"))
+        .collect::<Vec<_>>()
+        .join("\n")
     };
     insta::assert_snapshot!(said(Some(&["x", "y"])), @"- Warning external-network-picked resources.web: the cloud has several networks to the outside; `x` is used: draw a router to choose");
     insta::assert_snapshot!(said(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs a way outside, but the cloud offers this project no external network");

@@ -31,30 +31,60 @@ pub(super) fn workflow(
     types: &Registry,
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Result<Workflow, Vec<String>> {
-    let actions: HashMap<&str, Action> = changes.iter().map(|change| (change.resource.as_str(), change.action)).collect();
+    let actions: HashMap<&str, Action> = changes
+        .iter()
+        .map(|change| (change.resource.as_str(), change.action))
+        .collect();
     let mut steps = Vec::new();
     let in_order = order(model.iter())?;
     Compiler::new(&model, &actions, types).steps(&in_order, &mut steps);
-    let vanishing: Vec<(&str, &ResourceSpec)> =
-        deployed.resources.iter().filter(|(name, _)| model.get(name).is_none()).map(|(name, spec)| (name.as_str(), spec)).collect();
+    let vanishing: Vec<(&str, &ResourceSpec)> = deployed
+        .resources
+        .iter()
+        .filter(|(name, _)| model.get(name).is_none())
+        .map(|(name, spec)| (name.as_str(), spec))
+        .collect();
     delete(&vanishing, types, &mut steps)?;
-    let gone: Vec<(String, ResourceSpec)> = vanishing.into_iter().map(|(name, spec)| (name.to_owned(), spec.clone())).collect();
+    let gone: Vec<(String, ResourceSpec)> = vanishing
+        .into_iter()
+        .map(|(name, spec)| (name.to_owned(), spec.clone()))
+        .collect();
     let mut resources = model.into_resources();
     resources.extend(gone);
-    Ok(Workflow { steps, resources, outputs })
+    Ok(Workflow {
+        steps,
+        resources,
+        outputs,
+    })
 }
 
-fn order<'a>(resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>) -> Result<Vec<&'a str>, Vec<String>> {
-    let (names, requires): (Vec<&str>, Vec<Vec<&str>>) =
-        resources.map(|(name, spec)| (name, spec.requires.iter().map(String::as_str).collect())).unzip();
+fn order<'a>(
+    resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
+) -> Result<Vec<&'a str>, Vec<String>> {
+    let (names, requires): (Vec<&str>, Vec<Vec<&str>>) = resources
+        .map(|(name, spec)| (name, spec.requires.iter().map(String::as_str).collect()))
+        .unzip();
     match graph::order(&names, &requires) {
         Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
         Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
     }
 }
 
-fn step(id: String, kind: StepKind, resource: Option<&str>, after: Vec<String>, timeout_seconds: u32) -> Step {
-    Step { id, kind, resource: resource.map(str::to_owned), after, always_run: false, timeout_seconds }
+fn step(
+    id: String,
+    kind: StepKind,
+    resource: Option<&str>,
+    after: Vec<String>,
+    timeout_seconds: u32,
+) -> Step {
+    Step {
+        id,
+        kind,
+        resource: resource.map(str::to_owned),
+        after,
+        always_run: false,
+        timeout_seconds,
+    }
 }
 
 struct Compiler<'a> {
@@ -72,29 +102,61 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(model: &'a Model, actions: &'a HashMap<&'a str, Action>, types: &'a Registry) -> Compiler<'a> {
-        let bastion = model.of_type(SERVER).find(|(_, spec)| spec.marks.bastion).map(|(name, _)| name);
-        Compiler { model, actions, types, done: HashMap::new(), ssh: HashMap::new(), reach: HashMap::new(), bastion, opened: false }
+    fn new(
+        model: &'a Model,
+        actions: &'a HashMap<&'a str, Action>,
+        types: &'a Registry,
+    ) -> Compiler<'a> {
+        let bastion = model
+            .of_type(SERVER)
+            .find(|(_, spec)| spec.marks.bastion)
+            .map(|(name, _)| name);
+        Compiler {
+            model,
+            actions,
+            types,
+            done: HashMap::new(),
+            ssh: HashMap::new(),
+            reach: HashMap::new(),
+            bastion,
+            opened: false,
+        }
     }
 
     fn is_component(&self, spec: &ResourceSpec) -> bool {
-        self.types.get(&spec.resource_type).is_some_and(|described| described.is_component())
+        self.types
+            .get(&spec.resource_type)
+            .is_some_and(|described| described.is_component())
     }
 
     fn is_new(&self, name: &str) -> bool {
-        matches!(self.actions.get(name), Some(Action::Create | Action::Update | Action::Replace))
+        matches!(
+            self.actions.get(name),
+            Some(Action::Create | Action::Update | Action::Replace)
+        )
     }
 
     fn steps(mut self, order: &[&'a str], steps: &mut Vec<Step>) {
         // First all that the cloud makes; software comes after the bastion is open.
         let late = self.after_software(order);
-        let (software, things): (Vec<&'a str>, Vec<&'a str>) = order.iter().partition(|name| late.contains(*name));
+        let (software, things): (Vec<&'a str>, Vec<&'a str>) =
+            order.iter().partition(|name| late.contains(*name));
         for name in &things {
             self.create(name, steps);
         }
-        let fresh: Vec<&'a str> = software.iter().copied().filter(|name| self.is_new(name)).collect();
-        let components = fresh.iter().copied().filter(|name| self.model.get(name).is_some_and(|spec| self.is_component(spec)));
-        let mut servers: BTreeSet<&'a str> = components.filter_map(|name| graph::target(self.model.get(name)?.properties.get("host")?)).collect();
+        let fresh: Vec<&'a str> = software
+            .iter()
+            .copied()
+            .filter(|name| self.is_new(name))
+            .collect();
+        let components = fresh.iter().copied().filter(|name| {
+            self.model
+                .get(name)
+                .is_some_and(|spec| self.is_component(spec))
+        });
+        let mut servers: BTreeSet<&'a str> = components
+            .filter_map(|name| graph::target(self.model.get(name)?.properties.get("host")?))
+            .collect();
         if !servers.is_empty() {
             servers.extend(self.bastion);
             self.reach = self.what_reaches(&things);
@@ -107,7 +169,9 @@ impl<'a> Compiler<'a> {
             }
         }
         for name in &software {
-            let Some(spec) = self.model.get(name) else { continue };
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
             if self.is_component(spec) {
                 self.configure(name, spec, steps);
             } else {
@@ -118,10 +182,21 @@ impl<'a> Compiler<'a> {
             }
         }
         if self.opened {
-            let users = steps.iter().filter(|step| matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure));
+            let users = steps
+                .iter()
+                .filter(|step| matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure));
             let after = users.map(|step| step.id.clone()).collect();
-            let close = step("bastion:close".to_owned(), StepKind::CloseBastion, self.bastion, after, BASTION_SECONDS);
-            steps.push(Step { always_run: true, ..close });
+            let close = step(
+                "bastion:close".to_owned(),
+                StepKind::CloseBastion,
+                self.bastion,
+                after,
+                BASTION_SECONDS,
+            );
+            steps.push(Step {
+                always_run: true,
+                ..close
+            });
         }
     }
 
@@ -129,8 +204,15 @@ impl<'a> Compiler<'a> {
     fn after_software(&self, order: &[&'a str]) -> HashSet<&'a str> {
         let mut late: HashSet<&'a str> = HashSet::new();
         for name in order {
-            let Some(spec) = self.model.get(name) else { continue };
-            if self.is_component(spec) || spec.requires.iter().any(|required| late.contains(required.as_str())) {
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
+            if self.is_component(spec)
+                || spec
+                    .requires
+                    .iter()
+                    .any(|required| late.contains(required.as_str()))
+            {
                 late.insert(name);
             }
         }
@@ -150,14 +232,26 @@ impl<'a> Compiler<'a> {
     }
 
     fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {
-        let Some(spec) = self.model.get(name) else { return };
+        let Some(spec) = self.model.get(name) else {
+            return;
+        };
         if !self.is_new(name) {
             return;
         }
-        let timeout = if spec.resource_type == SERVER { SERVER_SECONDS } else { CREATE_SECONDS };
+        let timeout = if spec.resource_type == SERVER {
+            SERVER_SECONDS
+        } else {
+            CREATE_SECONDS
+        };
         let after = self.done_steps(spec.requires.iter().map(String::as_str));
         let id = format!("{name}:create");
-        steps.push(step(id.clone(), StepKind::Create, Some(name), after, timeout));
+        steps.push(step(
+            id.clone(),
+            StepKind::Create,
+            Some(name),
+            after,
+            timeout,
+        ));
         self.done.insert(name, id);
     }
 
@@ -166,30 +260,53 @@ impl<'a> Compiler<'a> {
         let mut rules: HashMap<&str, Vec<&'a str>> = HashMap::new();
         let mut interfaces: HashMap<&str, Vec<&'a str>> = HashMap::new();
         for name in things {
-            let Some(spec) = self.model.get(name) else { continue };
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
             let of = |property: &str| spec.properties.get(property).and_then(graph::target);
             match spec.resource_type.as_str() {
-                SECURITY_GROUP_RULE => rules.entry(of("security_group").unwrap_or_default()).or_default().push(name),
+                SECURITY_GROUP_RULE => rules
+                    .entry(of("security_group").unwrap_or_default())
+                    .or_default()
+                    .push(name),
                 ROUTER_INTERFACE => {
                     let subnet = of("subnet").and_then(|subnet| self.model.get(subnet));
-                    let network = subnet.and_then(|subnet| graph::target(subnet.properties.get("network")?));
-                    interfaces.entry(network.unwrap_or_default()).or_default().push(name);
+                    let network =
+                        subnet.and_then(|subnet| graph::target(subnet.properties.get("network")?));
+                    interfaces
+                        .entry(network.unwrap_or_default())
+                        .or_default()
+                        .push(name);
                 }
                 _ => {}
             }
         }
         let mut reach: HashMap<&'a str, Vec<&'a str>> = HashMap::new();
         for (server, spec) in self.model.of_type(SERVER) {
-            let Some(Expr::List(networks)) = spec.properties.get("networks") else { continue };
-            for port in networks.iter().filter_map(|entry| self.model.get(graph::target(entry.get("port")?)?)) {
+            let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                continue;
+            };
+            for port in networks
+                .iter()
+                .filter_map(|entry| self.model.get(graph::target(entry.get("port")?)?))
+            {
                 let network = port.properties.get("network").and_then(graph::target);
                 let groups = match port.properties.get("security_groups") {
                     Some(Expr::List(groups)) => groups.iter().filter_map(graph::target).collect(),
                     _ => Vec::new(),
                 };
-                let ways = network.and_then(|network| interfaces.get(network)).into_iter().flatten();
-                let allowed = groups.into_iter().filter_map(|group| rules.get(group)).flatten();
-                reach.entry(server).or_default().extend(ways.chain(allowed).copied());
+                let ways = network
+                    .and_then(|network| interfaces.get(network))
+                    .into_iter()
+                    .flatten();
+                let allowed = groups
+                    .into_iter()
+                    .filter_map(|group| rules.get(group))
+                    .flatten();
+                reach
+                    .entry(server)
+                    .or_default()
+                    .extend(ways.chain(allowed).copied());
             }
         }
         reach
@@ -197,18 +314,43 @@ impl<'a> Compiler<'a> {
 
     fn open(&mut self, steps: &mut Vec<Step>) {
         let Some(bastion) = self.bastion else { return };
-        let ports: BTreeSet<&str> = match self.model.get(bastion).and_then(|spec| spec.properties.get("networks")) {
-            Some(Expr::List(networks)) => networks.iter().filter_map(|entry| graph::target(entry.get("port")?)).collect(),
+        let ports: BTreeSet<&str> = match self
+            .model
+            .get(bastion)
+            .and_then(|spec| spec.properties.get("networks"))
+        {
+            Some(Expr::List(networks)) => networks
+                .iter()
+                .filter_map(|entry| graph::target(entry.get("port")?))
+                .collect(),
             _ => BTreeSet::new(),
         };
-        let leads_there = |spec: &ResourceSpec| spec.properties.get("port_id").and_then(graph::target).is_some_and(|port| ports.contains(port));
-        let addresses = self.model.iter().filter(|(_, spec)| leads_there(spec)).map(|(name, _)| name);
+        let leads_there = |spec: &ResourceSpec| {
+            spec.properties
+                .get("port_id")
+                .and_then(graph::target)
+                .is_some_and(|port| ports.contains(port))
+        };
+        let addresses = self
+            .model
+            .iter()
+            .filter(|(_, spec)| leads_there(spec))
+            .map(|(name, _)| name);
         let groups = self.model.iter().filter(|(_, spec)| {
             matches!(&spec.origin, Origin::Derived { pass, serves: Some(serves), .. } if pass == "access" && serves == bastion)
         });
-        let needed: Vec<&str> = std::iter::once(bastion).chain(addresses).chain(groups.map(|(name, _)| name)).collect();
+        let needed: Vec<&str> = std::iter::once(bastion)
+            .chain(addresses)
+            .chain(groups.map(|(name, _)| name))
+            .collect();
         let after = self.done_steps(needed);
-        steps.push(step("bastion:open".to_owned(), StepKind::OpenBastion, Some(bastion), after, BASTION_SECONDS));
+        steps.push(step(
+            "bastion:open".to_owned(),
+            StepKind::OpenBastion,
+            Some(bastion),
+            after,
+            BASTION_SECONDS,
+        ));
         self.opened = true;
     }
 
@@ -228,7 +370,13 @@ impl<'a> Compiler<'a> {
             after.push(step.clone());
         }
         let id = format!("{server}:ssh");
-        steps.push(step(id.clone(), StepKind::WaitForSsh, Some(server), after, SSH_SECONDS));
+        steps.push(step(
+            id.clone(),
+            StepKind::WaitForSsh,
+            Some(server),
+            after,
+            SSH_SECONDS,
+        ));
         self.ssh.insert(server, id);
     }
 
@@ -237,22 +385,49 @@ impl<'a> Compiler<'a> {
             return;
         }
         let host = spec.properties.get("host").and_then(graph::target);
-        let mut after: Vec<String> = host.and_then(|host| self.ssh.get(host)).cloned().into_iter().collect();
-        let others = spec.requires.iter().map(String::as_str).filter(|required| Some(*required) != host);
+        let mut after: Vec<String> = host
+            .and_then(|host| self.ssh.get(host))
+            .cloned()
+            .into_iter()
+            .collect();
+        let others = spec
+            .requires
+            .iter()
+            .map(String::as_str)
+            .filter(|required| Some(*required) != host);
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
-        steps.push(step(id.clone(), StepKind::Configure, Some(name), after, CONFIGURE_SECONDS));
+        steps.push(step(
+            id.clone(),
+            StepKind::Configure,
+            Some(name),
+            after,
+            CONFIGURE_SECONDS,
+        ));
         self.done.insert(name, id);
     }
 }
 
 /// Steps that remove what vanishes, what requires others first. Components go with their host, or are
 /// only forgotten: either way the cloud has nothing of them.
-fn delete(vanishing: &[(&str, &ResourceSpec)], types: &Registry, steps: &mut Vec<Step>) -> Result<(), Vec<String>> {
-    let made: Vec<Step> = steps.iter().filter(|step| matches!(step.kind, StepKind::Create | StepKind::Configure)).cloned().collect();
+fn delete(
+    vanishing: &[(&str, &ResourceSpec)],
+    types: &Registry,
+    steps: &mut Vec<Step>,
+) -> Result<(), Vec<String>> {
+    let made: Vec<Step> = steps
+        .iter()
+        .filter(|step| matches!(step.kind, StepKind::Create | StepKind::Configure))
+        .cloned()
+        .collect();
     let in_order = order(vanishing.iter().copied())?;
     let specs: HashMap<&str, &ResourceSpec> = vanishing.iter().copied().collect();
-    let is_component = |name: &str| specs.get(name).and_then(|spec| types.get(&spec.resource_type)).is_some_and(|described| described.is_component());
+    let is_component = |name: &str| {
+        specs
+            .get(name)
+            .and_then(|spec| types.get(&spec.resource_type))
+            .is_some_and(|described| described.is_component())
+    };
     let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
     for (name, spec) in vanishing {
         for required in &spec.requires {
@@ -263,13 +438,23 @@ fn delete(vanishing: &[(&str, &ResourceSpec)], types: &Registry, steps: &mut Vec
         if is_component(name) {
             continue;
         }
-        let others = dependents.get(name).into_iter().flatten().filter(|other| !is_component(other) && **other != name);
+        let others = dependents
+            .get(name)
+            .into_iter()
+            .flatten()
+            .filter(|other| !is_component(other) && **other != name);
         let mut after: Vec<String> = others.map(|other| format!("{other}:delete")).collect();
         // Beside new things, old ones go last.
         if after.is_empty() {
             after = made.iter().map(|step| step.id.clone()).collect();
         }
-        steps.push(step(format!("{name}:delete"), StepKind::Delete, Some(name), after, CREATE_SECONDS));
+        steps.push(step(
+            format!("{name}:delete"),
+            StepKind::Delete,
+            Some(name),
+            after,
+            CREATE_SECONDS,
+        ));
     }
     Ok(())
 }

@@ -18,7 +18,10 @@ pub(super) fn changes(model: &Model, deployed: &Deployed, types: &Registry) -> V
             Some(old) => compare(name, old, spec, types),
         })
         .collect();
-    let gone = deployed.resources.iter().filter(|(name, _)| model.get(name).is_none());
+    let gone = deployed
+        .resources
+        .iter()
+        .filter(|(name, _)| model.get(name).is_none());
     changes.extend(gone.map(|(name, spec)| change(Action::Delete, name, spec, None)));
     changes
 }
@@ -43,7 +46,10 @@ fn why(spec: &ResourceSpec) -> Option<String> {
 
 fn compare(name: &str, old: &ResourceSpec, new: &ResourceSpec, types: &Registry) -> Change {
     if old.resource_type != new.resource_type {
-        let because = format!("its type changes from `{}`: it will be replaced", old.resource_type);
+        let because = format!(
+            "its type changes from `{}`: it will be replaced",
+            old.resource_type
+        );
         return change(Action::Replace, name, new, Some(because));
     }
     let described = types.get(&new.resource_type);
@@ -58,24 +64,53 @@ fn compare(name: &str, old: &ResourceSpec, new: &ResourceSpec, types: &Registry)
             continue;
         }
         let known = described.and_then(|described| described.property(property));
-        if known.is_none_or(|known| known.on_change == OnChange::Replace) && !described.is_some_and(ResourceType::is_component) {
+        if known.is_none_or(|known| known.on_change == OnChange::Replace)
+            && !described.is_some_and(ResourceType::is_component)
+        {
             replaced_by.get_or_insert(property);
         }
-        properties.push(PropertyChange { name: property.clone(), old: masked(known, before), new: masked(known, after) });
+        properties.push(PropertyChange {
+            name: property.clone(),
+            old: masked(known, before),
+            new: masked(known, after),
+        });
     }
     let (action, because) = match (replaced_by, properties.first()) {
-        (Some(property), _) => (Action::Replace, Some(format!("`{property}` changes: it will be replaced"))),
-        (None, Some(first)) if properties.len() == 1 => (Action::Update, Some(format!("`{}` changes", first.name))),
-        (None, Some(first)) => (Action::Update, Some(format!("`{}` and {} more change", first.name, properties.len() - 1))),
+        (Some(property), _) => (
+            Action::Replace,
+            Some(format!("`{property}` changes: it will be replaced")),
+        ),
+        (None, Some(first)) if properties.len() == 1 => {
+            (Action::Update, Some(format!("`{}` changes", first.name)))
+        }
+        (None, Some(first)) => (
+            Action::Update,
+            Some(format!(
+                "`{}` and {} more change",
+                first.name,
+                properties.len() - 1
+            )),
+        ),
         (None, None) => (Action::None, None),
     };
-    Change { properties, ..change(action, name, new, because) }
+    Change {
+        properties,
+        ..change(action, name, new, because)
+    }
 }
 
 /// A default written out is no change.
-fn is_default(described: Option<&ResourceType>, property: &str, before: Option<&Expr>, after: Option<&Expr>) -> bool {
+fn is_default(
+    described: Option<&ResourceType>,
+    property: &str,
+    before: Option<&Expr>,
+    after: Option<&Expr>,
+) -> bool {
     let default = described.and_then(|described| described.property(property)?.default.as_ref());
-    let (Some(default), (Some(given), None) | (None, Some(given))) = (default, (before, after)) else { return false };
+    let (Some(default), (Some(given), None) | (None, Some(given))) = (default, (before, after))
+    else {
+        return false;
+    };
     given.to_json() == *default
 }
 
@@ -88,20 +123,38 @@ fn masked(property: Option<&Property>, value: Option<&Expr>) -> Option<Value> {
 }
 
 /// Changes that cannot be carried out, or not as a person might think.
-pub(super) fn problems(changes: &[Change], model: &Model, deployed: &Deployed, types: &Registry) -> Vec<Diagnostic> {
+pub(super) fn problems(
+    changes: &[Change],
+    model: &Model,
+    deployed: &Deployed,
+    types: &Registry,
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for change in changes {
         let path = format!("resources.{}", change.resource);
         match change.action {
             Action::Update | Action::Replace => {
                 let because = change.because.as_deref().unwrap_or("it changes");
-                let message = format!("`{}` is deployed already and cannot be changed yet ({because}); undeploy and deploy again", change.resource);
+                let message = format!(
+                    "`{}` is deployed already and cannot be changed yet ({because}); undeploy and deploy again",
+                    change.resource
+                );
                 diagnostics.push(Diagnostic::error("update-not-supported", path, message));
             }
-            Action::Delete if types.get(&change.resource_type).is_some_and(ResourceType::is_component) => {
-                let host = deployed.resources.get(&change.resource).and_then(|spec| graph::target(spec.properties.get("host")?));
+            Action::Delete
+                if types
+                    .get(&change.resource_type)
+                    .is_some_and(ResourceType::is_component) =>
+            {
+                let host = deployed
+                    .resources
+                    .get(&change.resource)
+                    .and_then(|spec| graph::target(spec.properties.get("host")?));
                 if let Some(host) = host.filter(|host| model.get(host).is_some()) {
-                    let message = format!("`{}` is forgotten, but its software stays installed on `{host}`", change.resource);
+                    let message = format!(
+                        "`{}` is forgotten, but its software stays installed on `{host}`",
+                        change.resource
+                    );
                     diagnostics.push(Diagnostic::warning("software-stays", path, message));
                 }
             }

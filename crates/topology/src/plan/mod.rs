@@ -107,16 +107,28 @@ pub struct PropertyChange {
 
 /// Compare, pass, compile. See the module's doc.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
-    let PlanInput { document, parameters, deployed, types, cloud } = *input;
+    let PlanInput {
+        document,
+        parameters,
+        deployed,
+        types,
+        cloud,
+    } = *input;
     let template = document.template();
     let mut diagnostics = validate_with(document, types, cloud, parameters);
     if !document.is_readable() {
-        return Plan { diagnostics, ..Plan::default() };
+        return Plan {
+            diagnostics,
+            ..Plan::default()
+        };
     }
     let mut found = parameters::check(template, parameters);
     let scope = Known::of(template, parameters);
     let (mut model, said) = Model::of(template, &scope);
-    found.extend(said.into_iter().filter(|one| !diagnostics.iter().any(|other| other.path == one.path)));
+    found.extend(
+        said.into_iter()
+            .filter(|one| !diagnostics.iter().any(|other| other.path == one.path)),
+    );
     found.extend(undeployable(&model, types));
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     let changes = diff::changes(&model, deployed, types);
@@ -131,24 +143,50 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         .filter(|one| one.is_error() && one.code == "resource-type-not-deployable")
         .map(|one| one.path.clone())
         .collect();
-    diagnostics.retain(|one| one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path));
+    diagnostics.retain(|one| {
+        one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path)
+    });
     diagnostic::sort(&mut diagnostics);
     let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
         let outputs = template.outputs.iter().map(|output| {
-            let value = output.value.simplify(&scope).unwrap_or_else(|_| output.value.clone());
-            (output.name.clone(), OutputSpec { description: output.description.clone(), value })
+            let value = output
+                .value
+                .simplify(&scope)
+                .unwrap_or_else(|_| output.value.clone());
+            (
+                output.name.clone(),
+                OutputSpec {
+                    description: output.description.clone(),
+                    value,
+                },
+            )
         });
         let outputs = outputs.collect();
         compile::workflow(model, deployed, &changes, types, outputs)
     });
     match workflow {
         Some(Err(circle)) => {
-            let message = format!("with what is added, these resources wait for each other in a circle: `{}`", circle.join("` → `"));
+            let message = format!(
+                "with what is added, these resources wait for each other in a circle: `{}`",
+                circle.join("` → `")
+            );
             diagnostics.push(Diagnostic::error("circular-reference", "", message));
-            Plan { diagnostics, changes, workflow: None }
+            Plan {
+                diagnostics,
+                changes,
+                workflow: None,
+            }
         }
-        Some(Ok(workflow)) => Plan { diagnostics, changes, workflow: Some(workflow) },
-        None => Plan { diagnostics, changes, workflow: None },
+        Some(Ok(workflow)) => Plan {
+            diagnostics,
+            changes,
+            workflow: Some(workflow),
+        },
+        None => Plan {
+            diagnostics,
+            changes,
+            workflow: None,
+        },
     }
 }
 
@@ -156,10 +194,21 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let changes = diff::changes(&Model::default(), deployed, types);
     match compile::workflow(Model::default(), deployed, &changes, types, BTreeMap::new()) {
-        Ok(workflow) => Plan { diagnostics: Vec::new(), changes, workflow: Some(workflow) },
+        Ok(workflow) => Plan {
+            diagnostics: Vec::new(),
+            changes,
+            workflow: Some(workflow),
+        },
         Err(circle) => {
-            let message = format!("what is deployed waits for itself in a circle: `{}`", circle.join("` → `"));
-            Plan { diagnostics: vec![Diagnostic::error("circular-reference", "", message)], changes, workflow: None }
+            let message = format!(
+                "what is deployed waits for itself in a circle: `{}`",
+                circle.join("` → `")
+            );
+            Plan {
+                diagnostics: vec![Diagnostic::error("circular-reference", "", message)],
+                changes,
+                workflow: None,
+            }
         }
     }
 }

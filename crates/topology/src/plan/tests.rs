@@ -16,7 +16,9 @@ fn steps(workflow: &Workflow) -> String {
 }
 
 fn deployed(plan: &Plan) -> Deployed {
-    Deployed { resources: plan.workflow.clone().unwrap().resources }
+    Deployed {
+        resources: plan.workflow.clone().unwrap().resources,
+    }
 }
 
 #[test]
@@ -45,7 +47,10 @@ fn the_demo_as_steps() {
     bastion:close (always) <- gate:ssh inner:ssh nginx:configure proxy:configure
     ");
     let bastion = workflow.bastion().unwrap();
-    assert_eq!((bastion.server, bastion.floating_ip, bastion.security_group), ("gate", "gate_floating_ip", "gate_access"));
+    assert_eq!(
+        (bastion.server, bastion.floating_ip, bastion.security_group),
+        ("gate", "gate_floating_ip", "gate_access")
+    );
     assert_eq!(workflow.host_of("nginx"), Some("inner"));
     assert_eq!(workflow.private_address_of("inner"), Some("inner_port"));
     assert_eq!(workflow.public_address_of("gate"), Some("gate_floating_ip"));
@@ -54,7 +59,9 @@ fn the_demo_as_steps() {
 
 #[test]
 fn a_deployment_without_software_has_no_ssh() {
-    let plan = plan_of(&resources("  net: {type: OS::Neutron::Net}\n  web: {type: OS::Nova::Server, properties: {flavor: m1.small, networks: [{network: {get_resource: net}}]}}\n"));
+    let plan = plan_of(&resources(
+        "  net: {type: OS::Neutron::Net}\n  web: {type: OS::Nova::Server, properties: {flavor: m1.small, networks: [{network: {get_resource: net}}]}}\n",
+    ));
     insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
     net:create <- 
     net_subnet:create <- net:create
@@ -67,7 +74,14 @@ fn a_deployment_without_software_has_no_ssh() {
 fn nothing_changes_between_a_template_and_itself() {
     let first = plan_of(DEMO);
     let again = plan_with(DEMO, &[], &deployed(&first));
-    assert!(again.changes.iter().all(|change| change.action == Action::None), "{:?}", again.changes);
+    assert!(
+        again
+            .changes
+            .iter()
+            .all(|change| change.action == Action::None),
+        "{:?}",
+        again.changes
+    );
     assert_eq!(again.workflow.unwrap().steps, []);
 }
 
@@ -88,22 +102,40 @@ fn undeploy_goes_backwards() {
     front:delete <- front_subnet:delete gate_port:delete inner_port:delete
     deployment_key:delete <- gate:delete inner:delete
     ");
-    assert_eq!(plan_undeploy(&Deployed::default(), &types()).workflow.unwrap().steps, []);
+    assert_eq!(
+        plan_undeploy(&Deployed::default(), &types())
+            .workflow
+            .unwrap()
+            .steps,
+        []
+    );
 }
 
 #[test]
 fn software_is_added_to_what_is_there() {
     let before = DEMO.split("  proxy:").next().unwrap();
-    let with_proxy = format!("{before}  nginx: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}}}}}\n");
+    let with_proxy = format!(
+        "{before}  nginx: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}}}}}\n"
+    );
     let first = plan_of(&with_proxy);
-    let more = format!("{with_proxy}  second: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}, listen_port: 81}}}}\n");
+    let more = format!(
+        "{with_proxy}  second: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}, listen_port: 81}}}}\n"
+    );
     let plan = plan_with(&more, &[], &deployed(&first));
     insta::assert_snapshot!(told(&plan.diagnostics), @r"
     7:3 Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose
     - Error update-not-supported resources.gate_access: `gate_access` is deployed already and cannot be changed yet (`rules` changes); undeploy and deploy again
     ");
-    let changed: Vec<_> = plan.changes.iter().filter(|change| change.action != Action::None).map(|change| (change.resource.as_str(), change.action)).collect();
-    assert_eq!(changed, [("second", Action::Create), ("gate_access", Action::Update)]);
+    let changed: Vec<_> = plan
+        .changes
+        .iter()
+        .filter(|change| change.action != Action::None)
+        .map(|change| (change.resource.as_str(), change.action))
+        .collect();
+    assert_eq!(
+        changed,
+        [("second", Action::Create), ("gate_access", Action::Update)]
+    );
 }
 
 #[test]
@@ -111,9 +143,26 @@ fn changes_name_the_property_that_causes_them() {
     let first = plan_of(DEMO);
     let text = DEMO.replace("      image: debian-12\n      flavor: m1.small\n      networks: [{network: {get_resource: front}}]\n  proxy", "      image: debian-12-id\n      flavor: m1.small\n      networks: [{network: {get_resource: front}}]\n  proxy");
     let plan = plan_with(&text, &[], &deployed(&first));
-    let change = plan.changes.iter().find(|change| change.resource == "inner").unwrap();
-    assert_eq!((change.action, change.because.as_deref()), (Action::Replace, Some("`image` changes: it will be replaced")));
-    assert_eq!(change.properties[0], PropertyChange { name: "image".into(), old: Some(json!("debian-12")), new: Some(json!("debian-12-id")) });
+    let change = plan
+        .changes
+        .iter()
+        .find(|change| change.resource == "inner")
+        .unwrap();
+    assert_eq!(
+        (change.action, change.because.as_deref()),
+        (
+            Action::Replace,
+            Some("`image` changes: it will be replaced")
+        )
+    );
+    assert_eq!(
+        change.properties[0],
+        PropertyChange {
+            name: "image".into(),
+            old: Some(json!("debian-12")),
+            new: Some(json!("debian-12-id"))
+        }
+    );
     insta::assert_snapshot!(told(&plan.diagnostics), @r"
     7:3 Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose
     14:3 Error update-not-supported resources.inner: `inner` is deployed already and cannot be changed yet (`image` changes: it will be replaced); undeploy and deploy again
@@ -142,12 +191,21 @@ outputs:
     3:3 Error parameter-missing parameters.count: the parameter `count` has no value and no default; give it one
     4:3 Error parameter-missing parameters.word: the parameter `word` has no value and no default; give it one
     ");
-    let workflow = plan_with(text, &[("word", json!("long enough")), ("count", json!("2"))], &Deployed::default()).workflow.unwrap();
+    let workflow = plan_with(
+        text,
+        &[("word", json!("long enough")), ("count", json!("2"))],
+        &Deployed::default(),
+    )
+    .workflow
+    .unwrap();
     let stored = serde_json::to_string(&workflow).unwrap();
     assert!(!stored.contains("long enough"), "{stored}");
     assert_eq!(serde_json::from_str::<Workflow>(&stored).unwrap(), workflow);
     let net = &workflow.resources["net"];
-    assert_eq!(net.properties["name"].to_json(), json!({"get_param": "word"}));
+    assert_eq!(
+        net.properties["name"].to_json(),
+        json!({"get_param": "word"})
+    );
     assert_eq!(net.properties["tags"].to_json(), json!(["a", "b"]));
     assert_eq!(net.properties["value_specs"].to_json(), json!({"n": 2}));
     assert_eq!(workflow.outputs["name"].value.to_json(), json!("b"));
@@ -155,7 +213,9 @@ outputs:
 
 #[test]
 fn other_types_are_refused_when_planned() {
-    let plan = plan_of(&resources("  volume: {type: OS::Cinder::Volume, properties: {size: 1}}\n"));
+    let plan = plan_of(&resources(
+        "  volume: {type: OS::Cinder::Volume, properties: {size: 1}}\n",
+    ));
     insta::assert_snapshot!(told(&plan.diagnostics), @"3:12 Error resource-type-not-deployable resources.volume.type: `volume` cannot be deployed yet: Stackloom has no driver for `OS::Cinder::Volume`; remove it, or deploy it with Heat");
     assert_eq!(plan.changes.len(), 1, "it is shown all the same");
 }
@@ -180,7 +240,10 @@ fn heats_unwritten_rules() {
     let workflow = plan_of(&text).workflow.unwrap();
     assert_eq!(workflow.resources["port"].requires, ["net", "sub"]);
     assert_eq!(workflow.resources["fip"].requires, ["router"]);
-    assert_eq!(workflow.resources["association"].requires, ["fip", "port", "interface"]);
+    assert_eq!(
+        workflow.resources["association"].requires,
+        ["fip", "port", "interface"]
+    );
 }
 
 /// Steps come after all that they wait for, each once, and wait for nothing that is not there.
@@ -188,7 +251,12 @@ fn check_order(workflow: &Workflow) {
     let mut seen = std::collections::HashSet::new();
     for step in &workflow.steps {
         for after in &step.after {
-            assert!(seen.contains(after.as_str()), "`{}` before `{after}`\n{}", step.id, steps(workflow));
+            assert!(
+                seen.contains(after.as_str()),
+                "`{}` before `{after}`\n{}",
+                step.id,
+                steps(workflow)
+            );
         }
         assert!(seen.insert(step.id.as_str()), "`{}` twice", step.id);
     }
@@ -214,10 +282,21 @@ fn blocks(size: usize) -> String {
 fn large_templates_are_planned_in_order() {
     let text = blocks(200);
     let plan = plan_of(&text);
-    let workflow = plan.workflow.unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+    let workflow = plan
+        .workflow
+        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
     check_order(&workflow);
     assert!(workflow.steps.len() > 1000);
-    check_order(&plan_undeploy(&Deployed { resources: workflow.resources }, &types()).workflow.unwrap());
+    check_order(
+        &plan_undeploy(
+            &Deployed {
+                resources: workflow.resources,
+            },
+            &types(),
+        )
+        .workflow
+        .unwrap(),
+    );
 }
 
 proptest! {
@@ -252,7 +331,13 @@ proptest! {
 #[test]
 fn cloud_facts_are_not_needed_where_nothing_needs_them() {
     let text = resources("  net: {type: OS::Neutron::Net}\n");
-    let input = PlanInput { document: &Document::parse(text), parameters: &BTreeMap::new(), deployed: &Deployed::default(), types: &types(), cloud: &CloudFacts::default() };
+    let input = PlanInput {
+        document: &Document::parse(text),
+        parameters: &BTreeMap::new(),
+        deployed: &Deployed::default(),
+        types: &types(),
+        cloud: &CloudFacts::default(),
+    };
     assert!(plan(&input).workflow.is_some());
     assert!(cloud().images.is_some());
 }

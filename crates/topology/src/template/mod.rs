@@ -32,7 +32,11 @@ pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS:
 
 /// Whether a word may name a resource, parameter or output.
 pub fn is_name(word: &str) -> bool {
-    !word.is_empty() && word.len() <= 255 && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    !word.is_empty()
+        && word.len() <= 255
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
 /// A HOT template.
@@ -133,6 +137,9 @@ impl Template {
 impl Resource {
     /// A property's value by name.
     pub fn property(&self, name: &str) -> Option<&Expr> {
-        self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
+        self.properties
+            .iter()
+            .find(|property| property.name == name)
+            .map(|property| &property.value)
     }
 }

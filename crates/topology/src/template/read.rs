@@ -14,10 +14,32 @@ use crate::{
     yaml::{Entry, Kind, Node, Tree},
 };
 
-const SECTIONS: [&str; 7] =
-    ["heat_template_version", "description", "parameter_groups", "parameters", "conditions", "resources", "outputs"];
-const PARAMETER_KEYS: [&str; 8] = ["type", "label", "description", "default", "hidden", "immutable", "constraints", "tags"];
-const PARAMETER_TYPES: [&str; 5] = ["string", "number", "json", "comma_delimited_list", "boolean"];
+const SECTIONS: [&str; 7] = [
+    "heat_template_version",
+    "description",
+    "parameter_groups",
+    "parameters",
+    "conditions",
+    "resources",
+    "outputs",
+];
+const PARAMETER_KEYS: [&str; 8] = [
+    "type",
+    "label",
+    "description",
+    "default",
+    "hidden",
+    "immutable",
+    "constraints",
+    "tags",
+];
+const PARAMETER_TYPES: [&str; 5] = [
+    "string",
+    "number",
+    "json",
+    "comma_delimited_list",
+    "boolean",
+];
 const RESOURCE_KEYS: [&str; 9] = [
     "type",
     "properties",
@@ -33,14 +55,24 @@ const OUTPUT_KEYS: [&str; 3] = ["description", "value", "condition"];
 
 /// The model of a tree, and what is wrong with the tree and it.
 pub(crate) fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic>) {
-    let mut reader = Reader { text, lines, path: Vec::new(), diagnostics: Vec::new() };
+    let mut reader = Reader {
+        text,
+        lines,
+        path: Vec::new(),
+        diagnostics: Vec::new(),
+    };
     for problem in &tree.problems {
         reader.error(problem.code, problem.at, problem.message.clone());
     }
     let template = reader.template(tree.root.as_ref());
     // A syntax error leaves sections half read: what they seem to lack is not the person's fault.
     if tree.problems.iter().any(|problem| problem.fatal) {
-        reader.diagnostics.retain(|one| !matches!(one.code.as_str(), "version-missing" | "resource-type-missing" | "wrong-shape"));
+        reader.diagnostics.retain(|one| {
+            !matches!(
+                one.code.as_str(),
+                "version-missing" | "resource-type-missing" | "wrong-shape"
+            )
+        });
     }
     (template, reader.diagnostics)
 }
@@ -71,7 +103,11 @@ impl Reader<'_> {
     }
 
     fn wrong_shape(&mut self, node: &Node, wanted: &str) {
-        self.error("wrong-shape", node.span.start, format!("{wanted} belongs here, not {}", node.describe()));
+        self.error(
+            "wrong-shape",
+            node.span.start,
+            format!("{wanted} belongs here, not {}", node.describe()),
+        );
     }
 
     /// Entries of a map; none, with a problem, where it is no map. Nothing at all is an empty map.
@@ -91,14 +127,21 @@ impl Reader<'_> {
             if !known.contains(&entry.key.as_str()) && entry.key != "<<" {
                 let near = did_you_mean(&entry.key, known.iter().copied());
                 let message = format!("`{}` is no key of {of}{near}", shown(&entry.key));
-                self.below(&entry.key, |reader| reader.error("unknown-key", entry.key_span.start, message));
+                self.below(&entry.key, |reader| {
+                    reader.error("unknown-key", entry.key_span.start, message)
+                });
             }
         }
     }
 
     fn name(&mut self, entry: &Entry, of: &str) {
-        if !is_name(&entry.key) {
-            let message = format!("`{}` cannot name {of}: use letters, digits, `_`, `-` and `.`", shown(&entry.key));
+        // Outputs may be written as paths: Heat takes them, and nothing is addressed by them.
+        let path = of == "an output" && entry.key.split('/').all(is_name);
+        if !path && !is_name(&entry.key) {
+            let message = format!(
+                "`{}` cannot name {of}: use letters, digits, `_`, `-` and `.`",
+                shown(&entry.key)
+            );
             self.error("bad-name", entry.key_span.start, message);
         }
     }
@@ -129,17 +172,31 @@ impl Reader<'_> {
             self.unknown_keys(sections, &SECTIONS, "a template");
         }
         match root.entry("heat_template_version") {
-            Some(entry) => template.version = self.below("heat_template_version", |reader| reader.version(&entry.value)),
+            Some(entry) => {
+                template.version = self.below("heat_template_version", |reader| {
+                    reader.version(&entry.value)
+                })
+            }
             None => self.version_missing(root.span.start),
         }
-        for Entry { key, value, key_span, .. } in sections {
+        for Entry {
+            key,
+            value,
+            key_span,
+            ..
+        } in sections
+        {
             self.below(key, |reader| match key.as_str() {
                 "description" => template.description = reader.text_of(value).unwrap_or_default(),
                 "parameters" => template.parameters = reader.parameters(value),
                 "resources" => template.resources = reader.resources(value),
                 "outputs" => template.outputs = reader.outputs(value),
                 "conditions" => {
-                    reader.error("section-unsupported", key_span.start, "conditions are not supported yet".to_owned());
+                    reader.error(
+                        "section-unsupported",
+                        key_span.start,
+                        "conditions are not supported yet".to_owned(),
+                    );
                 }
                 _ => {}
             });
@@ -155,7 +212,11 @@ impl Reader<'_> {
     fn version(&mut self, node: &Node) -> String {
         let version = self.text_of(node).unwrap_or_default();
         if !VERSIONS.contains(&version.as_str()) {
-            let message = format!("`{}` is no version of HOT; there are {}", shown(&version), listed(&VERSIONS));
+            let message = format!(
+                "`{}` is no version of HOT; there are {}",
+                shown(&version),
+                listed(&VERSIONS)
+            );
             self.error("version-unknown", node.span.start, message);
         }
         version
@@ -196,18 +257,26 @@ impl Reader<'_> {
                 "type" => parameter.kind = reader.text_of(value).unwrap_or_default(),
                 "label" => parameter.label = reader.text_of(value),
                 "description" => parameter.description = reader.text_of(value),
-                "default" => parameter.default = Some(value.to_json()).filter(|value| !value.is_null()),
+                "default" => {
+                    parameter.default = Some(value.to_json()).filter(|value| !value.is_null())
+                }
                 "hidden" => parameter.hidden = reader.boolean(value),
                 "constraints" => parameter.constraints = reader.constraints(value),
                 _ => {}
             });
         }
         if !PARAMETER_TYPES.contains(&parameter.kind.as_str()) {
-            let at = node.entry("type").map_or(entry.key_span.start, |entry| entry.value.span.start);
+            let at = node
+                .entry("type")
+                .map_or(entry.key_span.start, |entry| entry.value.span.start);
             let near = did_you_mean(&parameter.kind, PARAMETER_TYPES);
             let message = match parameter.kind.as_str() {
                 "" => format!("a parameter needs a `type`: {}", listed(&PARAMETER_TYPES)),
-                kind => format!("`{}` is no type of parameter; there are {}{near}", shown(kind), listed(&PARAMETER_TYPES)),
+                kind => format!(
+                    "`{}` is no type of parameter; there are {}{near}",
+                    shown(kind),
+                    listed(&PARAMETER_TYPES)
+                ),
             };
             self.error("parameter-type-unknown", at, message);
             parameter.kind = "string".to_owned();
@@ -243,46 +312,104 @@ impl Reader<'_> {
     }
 
     fn constraint(&mut self, node: &Node) -> Option<Constraint> {
-        const KINDS: [&str; 6] = ["length", "range", "modulo", "allowed_values", "allowed_pattern", "custom_constraint"];
+        const KINDS: [&str; 6] = [
+            "length",
+            "range",
+            "modulo",
+            "allowed_values",
+            "allowed_pattern",
+            "custom_constraint",
+        ];
         let entries = self.entries(node, "a constraint");
-        let rule: Vec<&Entry> = entries.iter().filter(|entry| entry.key != "description").collect();
+        let rule: Vec<&Entry> = entries
+            .iter()
+            .filter(|entry| entry.key != "description")
+            .collect();
         let [rule] = rule.as_slice() else {
-            let message = format!("a constraint has one of {}, and may have a `description`", listed(&KINDS));
+            let message = format!(
+                "a constraint has one of {}, and may have a `description`",
+                listed(&KINDS)
+            );
             self.error("constraint-invalid", node.span.start, message);
             return None;
         };
         let (at, value) = (rule.key_span.start, rule.value.to_json());
         let end = |key: &str| value.get(key).and_then(number_of);
         let constraint = match rule.key.as_str() {
-            "length" => Some(Constraint::Length { min: end("min").map(|n| n as u64), max: end("max").map(|n| n as u64) }),
-            "range" => Some(Constraint::Range { min: end("min"), max: end("max") }),
-            "allowed_values" => value.as_array().map(|values| Constraint::AllowedValues(values.clone())),
-            "allowed_pattern" => value.as_str().map(|pattern| Constraint::AllowedPattern(pattern.to_owned())),
-            "custom_constraint" => value.as_str().map(|name| Constraint::Custom(name.to_owned())),
+            "length" => Some(Constraint::Length {
+                min: end("min").map(|n| n as u64),
+                max: end("max").map(|n| n as u64),
+            }),
+            "range" => Some(Constraint::Range {
+                min: end("min"),
+                max: end("max"),
+            }),
+            "allowed_values" => value
+                .as_array()
+                .map(|values| Constraint::AllowedValues(values.clone())),
+            "allowed_pattern" => value
+                .as_str()
+                .map(|pattern| Constraint::AllowedPattern(pattern.to_owned())),
+            "custom_constraint" => value
+                .as_str()
+                .map(|name| Constraint::Custom(name.to_owned())),
             "modulo" => {
-                self.error("constraint-invalid", at, "the constraint `modulo` is not supported yet".to_owned());
+                self.error(
+                    "constraint-invalid",
+                    at,
+                    "the constraint `modulo` is not supported yet".to_owned(),
+                );
                 return None;
             }
             other => {
                 let near = did_you_mean(other, KINDS);
-                self.error("constraint-invalid", at, format!("`{}` is no constraint{near}", shown(other)));
+                self.error(
+                    "constraint-invalid",
+                    at,
+                    format!("`{}` is no constraint{near}", shown(other)),
+                );
                 return None;
             }
         };
-        let empty = matches!(constraint, Some(Constraint::Length { min: None, max: None } | Constraint::Range { min: None, max: None }));
+        let empty = matches!(
+            constraint,
+            Some(
+                Constraint::Length {
+                    min: None,
+                    max: None
+                } | Constraint::Range {
+                    min: None,
+                    max: None
+                }
+            )
+        );
         if constraint.is_none() || empty {
             let wanted = match rule.key.as_str() {
                 "length" | "range" => "a map with `min`, `max` or both",
                 "allowed_values" => "a list",
                 _ => "text",
             };
-            self.error("constraint-invalid", at, format!("`{}` takes {wanted}", rule.key));
+            self.error(
+                "constraint-invalid",
+                at,
+                format!("`{}` takes {wanted}", rule.key),
+            );
             return None;
         }
         if let Some(Constraint::AllowedPattern(pattern)) = &constraint
             && let Err(problem) = crate::constraint::pattern(pattern)
         {
-            self.error("constraint-invalid", at, problem);
+            // Heat's patterns are Python's: ours know neither of these, and then nothing is checked.
+            let python = problem.contains("look-around") || problem.contains("backreference");
+            if python {
+                let message = format!("{problem}; values are not checked by it");
+                self.say(
+                    Diagnostic::warning("constraint-invalid", self.path.join("."), message),
+                    at,
+                );
+            } else {
+                self.error("constraint-invalid", at, problem);
+            }
             return None;
         }
         constraint
@@ -317,7 +444,13 @@ impl Reader<'_> {
             metadata: None,
             marks: Marks::default(),
         };
-        for Entry { key, value, key_span, .. } in keys {
+        for Entry {
+            key,
+            value,
+            key_span,
+            ..
+        } in keys
+        {
             self.below(key, |reader| match key.as_str() {
                 "type" => resource.resource_type = reader.text_of(value).unwrap_or_default(),
                 "properties" => resource.properties = reader.properties(value),
@@ -328,11 +461,23 @@ impl Reader<'_> {
                 }
                 "update_policy" => {
                     let message = "`update_policy` is not supported yet and has no effect";
-                    reader.say(Diagnostic::warning("section-unsupported", reader.path.join("."), message), key_span.start);
+                    reader.say(
+                        Diagnostic::warning("section-unsupported", reader.path.join("."), message),
+                        key_span.start,
+                    );
                 }
-                "deletion_policy" if value.scalar().and_then(|v| v.as_str().map(str::to_lowercase)).as_deref() == Some("delete") => {}
+                "deletion_policy"
+                    if value
+                        .scalar()
+                        .and_then(|v| v.as_str().map(str::to_lowercase))
+                        .as_deref()
+                        == Some("delete") => {}
                 "deletion_policy" | "external_id" | "condition" => {
-                    reader.error("section-unsupported", key_span.start, format!("`{key}` is not supported yet"));
+                    reader.error(
+                        "section-unsupported",
+                        key_span.start,
+                        format!("`{key}` is not supported yet"),
+                    );
                 }
                 _ => {}
             });
@@ -349,7 +494,11 @@ impl Reader<'_> {
         for entry in self.entries(node, "a map from names to values") {
             let value = self.below(&entry.key, |reader| reader.expr(&entry.value));
             let at = self.lines.position(self.text, entry.key_span.start);
-            properties.push(ResourceProperty { name: entry.key.clone(), at, value });
+            properties.push(ResourceProperty {
+                name: entry.key.clone(),
+                at,
+                value,
+            });
         }
         properties
     }
@@ -378,7 +527,9 @@ impl Reader<'_> {
 
     fn marks(&mut self, metadata: &Node) -> Marks {
         let mut marks = Marks::default();
-        let Some(ours) = metadata.entry("stackloom") else { return marks };
+        let Some(ours) = metadata.entry("stackloom") else {
+            return marks;
+        };
         self.below("stackloom", |reader| {
             let entries = reader.entries(&ours.value, "a map with `public` or `bastion`");
             reader.unknown_keys(entries, &["public", "bastion"], "`metadata.stackloom`");
@@ -410,18 +561,33 @@ impl Reader<'_> {
         let keys = self.entries(node, "a map with `value`");
         self.unknown_keys(keys, &OUTPUT_KEYS, "an output");
         if let Some(condition) = node.entry("condition") {
-            self.error("section-unsupported", condition.key_span.start, "`condition` is not supported yet".to_owned());
+            self.error(
+                "section-unsupported",
+                condition.key_span.start,
+                "`condition` is not supported yet".to_owned(),
+            );
         }
         let Some(value) = node.entry("value") else {
             if node.entries().is_some() {
-                self.error("wrong-shape", entry.key_span.start, "an output needs a `value`".to_owned());
+                self.error(
+                    "wrong-shape",
+                    entry.key_span.start,
+                    "an output needs a `value`".to_owned(),
+                );
             }
             return None;
         };
-        let description = node.entry("description").and_then(|entry| self.text_of(&entry.value));
+        let description = node
+            .entry("description")
+            .and_then(|entry| self.text_of(&entry.value));
         let value = self.below("value", |reader| reader.expr(&value.value));
         let at = self.lines.position(self.text, entry.key_span.start);
-        Some(Output { name: entry.key.clone(), at, description, value })
+        Some(Output {
+            name: entry.key.clone(),
+            at,
+            description,
+            value,
+        })
     }
 
     /// A value that may hold functions.
@@ -454,7 +620,11 @@ impl Reader<'_> {
     fn call(&mut self, entry: &Entry) -> Expr {
         let at = entry.key_span.start;
         if !expr::is_supported(&entry.key) {
-            self.error("function-unsupported", at, format!("the function `{}` is not supported yet", shown(&entry.key)));
+            self.error(
+                "function-unsupported",
+                at,
+                format!("the function `{}` is not supported yet", shown(&entry.key)),
+            );
             return Expr::Literal(Value::Null);
         }
         let arguments = self.below(&entry.key, |reader| reader.expr(&entry.value));
@@ -466,5 +636,7 @@ impl Reader<'_> {
 }
 
 fn number_of(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+    value
+        .as_f64()
+        .or_else(|| value.as_str()?.trim().parse().ok())
 }

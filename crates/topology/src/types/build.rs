@@ -33,7 +33,12 @@ pub(crate) fn boolean(name: &str) -> Property {
 }
 
 pub(crate) fn list(name: &str, of: Property) -> Property {
-    property(name, PropertyKind::List { of: Some(Box::new(of)) })
+    property(
+        name,
+        PropertyKind::List {
+            of: Some(Box::new(of)),
+        },
+    )
 }
 
 /// With no keys: a map with any keys.
@@ -68,11 +73,16 @@ impl Property {
     }
 
     pub(crate) fn one_of(self, values: &[&str]) -> Self {
-        self.check(Constraint::AllowedValues(values.iter().map(|value| Value::from(*value)).collect()))
+        self.check(Constraint::AllowedValues(
+            values.iter().map(|value| Value::from(*value)).collect(),
+        ))
     }
 
     pub(crate) fn range(self, min: f64, max: f64) -> Self {
-        self.check(Constraint::Range { min: Some(min), max: Some(max) })
+        self.check(Constraint::Range {
+            min: Some(min),
+            max: Some(max),
+        })
     }
 
     pub(crate) fn custom(self, name: &str) -> Self {
@@ -80,12 +90,18 @@ impl Property {
     }
 
     pub(crate) fn nests(mut self, to: &[&str]) -> Self {
-        self.reference = Some(Reference { role: ReferenceRole::Nests, to: to.iter().map(|one| (*one).to_owned()).collect() });
+        self.reference = Some(Reference {
+            role: ReferenceRole::Nests,
+            to: to.iter().map(|one| (*one).to_owned()).collect(),
+        });
         self
     }
 
     pub(crate) fn connects(mut self, to: &[&str]) -> Self {
-        self.reference = Some(Reference { role: ReferenceRole::Connects, to: to.iter().map(|one| (*one).to_owned()).collect() });
+        self.reference = Some(Reference {
+            role: ReferenceRole::Connects,
+            to: to.iter().map(|one| (*one).to_owned()).collect(),
+        });
         self
     }
 
@@ -111,7 +127,10 @@ impl Property {
 }
 
 pub(crate) fn attribute(name: &str, summary: &str) -> Attribute {
-    Attribute { name: name.to_owned(), summary: summary.to_owned() }
+    Attribute {
+        name: name.to_owned(),
+        summary: summary.to_owned(),
+    }
 }
 
 pub(crate) const SERVER: &str = "OS::Nova::Server";
@@ -128,17 +147,27 @@ pub(crate) const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
 
 /// What many Neutron types have.
 pub(crate) fn name() -> Property {
-    string("name").updates().summary("Its name in the cloud; made from the deployment's name where absent.")
+    string("name")
+        .updates()
+        .summary("Its name in the cloud; made from the deployment's name where absent.")
 }
 
 pub(crate) fn tags() -> Property {
-    list("tags", string("tag")).updates().summary("Words to find it by.")
+    list("tags", string("tag"))
+        .updates()
+        .summary("Words to find it by.")
 }
 
 pub(crate) fn value_specs() -> Property {
-    map("value_specs", vec![]).updates().default(serde_json::json!({})).summary("Further keys for the cloud's own extensions.")
+    map("value_specs", vec![])
+        .updates()
+        .default(serde_json::json!({}))
+        .summary("Further keys for the cloud's own extensions.")
 }
 
 pub(crate) fn admin_state_up() -> Property {
-    boolean("admin_state_up").updates().default(true).summary("Off: it is there and carries no traffic.")
+    boolean("admin_state_up")
+        .updates()
+        .default(true)
+        .summary("Off: it is there and carries no traffic.")
 }

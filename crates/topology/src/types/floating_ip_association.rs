@@ -11,9 +11,20 @@ pub(super) fn resource_type() -> ResourceType {
         category: Category::Network,
         shape: Shape::Part,
         properties: vec![
-            string("floatingip_id").required().updates().connects(&[FLOATING_IP]).summary("The floating IP."),
-            string("port_id").required().updates().connects(&[PORT]).summary("The port that it leads to."),
-            string("fixed_ip_address").updates().custom("ip_addr").summary("Which of the port's addresses."),
+            string("floatingip_id")
+                .required()
+                .updates()
+                .connects(&[FLOATING_IP])
+                .summary("The floating IP."),
+            string("port_id")
+                .required()
+                .updates()
+                .connects(&[PORT])
+                .summary("The port that it leads to."),
+            string("fixed_ip_address")
+                .updates()
+                .custom("ip_addr")
+                .summary("Which of the port's addresses."),
         ],
         attributes: vec![attribute("show", "All that the cloud tells about it.")],
         component: None,

@@ -11,10 +11,22 @@ pub(super) fn resource_type() -> ResourceType {
         category: Category::Security,
         shape: Shape::Part,
         properties: vec![
-            string("name").required().check(Constraint::Length { min: Some(1), max: Some(255) }).summary("Its name, unique for the user."),
-            string("public_key").multiline().summary("An OpenSSH public key; the cloud makes a pair where absent."),
-            boolean("save_private_key").default(false).summary("Keep the private key that the cloud made."),
-            string("type").one_of(&["ssh", "x509"]).summary("SSH unless it is for Windows."),
+            string("name")
+                .required()
+                .check(Constraint::Length {
+                    min: Some(1),
+                    max: Some(255),
+                })
+                .summary("Its name, unique for the user."),
+            string("public_key")
+                .multiline()
+                .summary("An OpenSSH public key; the cloud makes a pair where absent."),
+            boolean("save_private_key")
+                .default(false)
+                .summary("Keep the private key that the cloud made."),
+            string("type")
+                .one_of(&["ssh", "x509"])
+                .summary("SSH unless it is for Windows."),
             string("user").summary("Whose it is; administrators only."),
         ],
         attributes: vec![

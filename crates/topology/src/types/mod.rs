@@ -252,7 +252,12 @@ impl Registry {
             security_group_rule::resource_type(),
             ssh_key::resource_type(),
         ];
-        Registry { types: described.into_iter().map(|one| (one.name.clone(), one)).collect() }
+        Registry {
+            types: described
+                .into_iter()
+                .map(|one| (one.name.clone(), one))
+                .collect(),
+        }
     }
 
     /// And the catalogue's items, as `Stackloom::Catalog::<name>`.
@@ -278,7 +283,9 @@ impl Registry {
 impl ResourceType {
     /// A property by name.
     pub fn property(&self, name: &str) -> Option<&Property> {
-        self.properties.iter().find(|property| property.name == name)
+        self.properties
+            .iter()
+            .find(|property| property.name == name)
     }
 
     /// Whether it is software on a server.
@@ -294,8 +301,16 @@ mod tests {
     #[test]
     fn every_reference_leads_to_a_type_that_there_is() {
         fn check(registry: &Registry, owner: &str, property: &Property) {
-            for to in property.reference.iter().flat_map(|reference| &reference.to) {
-                assert!(registry.get(to).is_some(), "{owner}.{} leads to `{to}`", property.name);
+            for to in property
+                .reference
+                .iter()
+                .flat_map(|reference| &reference.to)
+            {
+                assert!(
+                    registry.get(to).is_some(),
+                    "{owner}.{} leads to `{to}`",
+                    property.name
+                );
             }
             match &property.kind {
                 PropertyKind::List { of: Some(item) } => check(registry, owner, item),
@@ -306,9 +321,18 @@ mod tests {
         let registry = Registry::openstack();
         assert_eq!(registry.iter().count(), 12);
         for described in registry.iter() {
-            assert!(!described.title.is_empty() && !described.summary.is_empty(), "{}", described.name);
+            assert!(
+                !described.title.is_empty() && !described.summary.is_empty(),
+                "{}",
+                described.name
+            );
             for property in &described.properties {
-                assert!(!property.summary.is_empty(), "{}.{} says nothing of itself", described.name, property.name);
+                assert!(
+                    !property.summary.is_empty(),
+                    "{}.{} says nothing of itself",
+                    described.name,
+                    property.name
+                );
                 check(&registry, &described.name, property);
             }
         }
@@ -318,7 +342,10 @@ mod tests {
     fn a_description_survives_json() {
         for described in Registry::openstack().iter() {
             let json = serde_json::to_string(described).unwrap();
-            assert_eq!(&serde_json::from_str::<ResourceType>(&json).unwrap(), described);
+            assert_eq!(
+                &serde_json::from_str::<ResourceType>(&json).unwrap(),
+                described
+            );
         }
     }
 }

@@ -13,12 +13,24 @@ pub(super) fn resource_type() -> ResourceType {
         properties: vec![
             name(),
             admin_state_up(),
-            boolean("port_security_enabled").updates().summary("Off: no packet filter on its ports."),
-            boolean("shared").updates().default(false).summary("All projects see it; administrators only."),
-            string("dns_domain").updates().summary("The domain of its ports' names."),
-            string("qos_policy").updates().summary("A quality of service policy."),
-            list("availability_zone_hints", string("zone")).summary("Where it shall be served from."),
-            list("dhcp_agent_ids", string("agent")).updates().summary("Which DHCP agents serve it; administrators only."),
+            boolean("port_security_enabled")
+                .updates()
+                .summary("Off: no packet filter on its ports."),
+            boolean("shared")
+                .updates()
+                .default(false)
+                .summary("All projects see it; administrators only."),
+            string("dns_domain")
+                .updates()
+                .summary("The domain of its ports' names."),
+            string("qos_policy")
+                .updates()
+                .summary("A quality of service policy."),
+            list("availability_zone_hints", string("zone"))
+                .summary("Where it shall be served from."),
+            list("dhcp_agent_ids", string("agent"))
+                .updates()
+                .summary("Which DHCP agents serve it; administrators only."),
             string("tenant_id").summary("Whose it is; administrators only."),
             tags(),
             value_specs(),

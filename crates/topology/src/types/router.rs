@@ -15,15 +15,23 @@ pub(super) fn resource_type() -> ResourceType {
             map(
                 "external_gateway_info",
                 vec![
-                    string("network").required().connects(&[NET]).choices(Choices::ExternalNetwork).summary("The network to the outside."),
+                    string("network")
+                        .required()
+                        .connects(&[NET])
+                        .choices(Choices::ExternalNetwork)
+                        .summary("The network to the outside."),
                     boolean("enable_snat").summary("Let servers without a floating IP out."),
                     list(
                         "external_fixed_ips",
                         map(
                             "address",
                             vec![
-                                string("ip_address").custom("ip_addr").summary("The address."),
-                                string("subnet").connects(&[SUBNET]).summary("The subnet that the address comes from."),
+                                string("ip_address")
+                                    .custom("ip_addr")
+                                    .summary("The address."),
+                                string("subnet")
+                                    .connects(&[SUBNET])
+                                    .summary("The subnet that the address comes from."),
                             ],
                         ),
                     )
@@ -35,8 +43,11 @@ pub(super) fn resource_type() -> ResourceType {
             admin_state_up(),
             boolean("distributed").summary("Spread over the hosts; administrators only."),
             boolean("ha").summary("Doubled for failures; administrators only."),
-            list("availability_zone_hints", string("zone")).summary("Where it shall be served from."),
-            list("l3_agent_ids", string("agent")).updates().summary("Which agents serve it; administrators only."),
+            list("availability_zone_hints", string("zone"))
+                .summary("Where it shall be served from."),
+            list("l3_agent_ids", string("agent"))
+                .updates()
+                .summary("Which agents serve it; administrators only."),
             tags(),
             value_specs(),
         ],

@@ -13,9 +13,16 @@ pub(super) fn resource_type() -> ResourceType {
         category: Category::Network,
         shape: Shape::Part,
         properties: vec![
-            string("router").required().connects(&[ROUTER]).summary("The router."),
-            string("subnet").connects(&[SUBNET]).summary("The subnet that it serves."),
-            string("port").connects(&[PORT]).summary("A port to use in place of a subnet."),
+            string("router")
+                .required()
+                .connects(&[ROUTER])
+                .summary("The router."),
+            string("subnet")
+                .connects(&[SUBNET])
+                .summary("The subnet that it serves."),
+            string("port")
+                .connects(&[PORT])
+                .summary("A port to use in place of a subnet."),
         ],
         attributes: vec![attribute("show", "All that the cloud tells about it.")],
         component: None,

@@ -11,11 +11,25 @@ pub(super) fn resource_type() -> ResourceType {
         shape: Shape::Part,
         properties: vec![
             name(),
-            string("network").required().nests(&[NET]).choices(Choices::Network).summary("The network that it belongs to."),
-            string("cidr").custom("net_cidr").summary("Its range, such as `10.0.0.0/24`."),
-            integer("ip_version").default(4).check(Constraint::AllowedValues(vec![4.into(), 6.into()])).summary("4 or 6."),
-            string("gateway_ip").updates().summary("The router's address in it; the first one where absent; empty for none."),
-            boolean("enable_dhcp").updates().default(true).summary("Hand addresses out by DHCP."),
+            string("network")
+                .required()
+                .nests(&[NET])
+                .choices(Choices::Network)
+                .summary("The network that it belongs to."),
+            string("cidr")
+                .custom("net_cidr")
+                .summary("Its range, such as `10.0.0.0/24`."),
+            integer("ip_version")
+                .default(4)
+                .check(Constraint::AllowedValues(vec![4.into(), 6.into()]))
+                .summary("4 or 6."),
+            string("gateway_ip")
+                .updates()
+                .summary("The router's address in it; the first one where absent; empty for none."),
+            boolean("enable_dhcp")
+                .updates()
+                .default(true)
+                .summary("Hand addresses out by DHCP."),
             list("dns_nameservers", string("address").custom("ip_addr"))
                 .updates()
                 .default(serde_json::json!([]))
@@ -25,8 +39,14 @@ pub(super) fn resource_type() -> ResourceType {
                 map(
                     "pool",
                     vec![
-                        string("start").required().custom("ip_addr").summary("First address."),
-                        string("end").required().custom("ip_addr").summary("Last address."),
+                        string("start")
+                            .required()
+                            .custom("ip_addr")
+                            .summary("First address."),
+                        string("end")
+                            .required()
+                            .custom("ip_addr")
+                            .summary("Last address."),
                     ],
                 ),
             )
@@ -37,17 +57,29 @@ pub(super) fn resource_type() -> ResourceType {
                 map(
                     "route",
                     vec![
-                        string("destination").required().custom("net_cidr").summary("Where to."),
-                        string("nexthop").required().custom("ip_addr").summary("Through which address."),
+                        string("destination")
+                            .required()
+                            .custom("net_cidr")
+                            .summary("Where to."),
+                        string("nexthop")
+                            .required()
+                            .custom("ip_addr")
+                            .summary("Through which address."),
                     ],
                 ),
             )
             .updates()
             .summary("Routes that servers learn by DHCP."),
             string("subnetpool").summary("A pool that the range is taken from."),
-            integer("prefixlen").range(0.0, 128.0).summary("How large a range to take from the pool."),
-            string("ipv6_ra_mode").one_of(&["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]).summary("IPv6 router advertisement."),
-            string("ipv6_address_mode").one_of(&["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]).summary("IPv6 addressing."),
+            integer("prefixlen")
+                .range(0.0, 128.0)
+                .summary("How large a range to take from the pool."),
+            string("ipv6_ra_mode")
+                .one_of(&["dhcpv6-stateful", "dhcpv6-stateless", "slaac"])
+                .summary("IPv6 router advertisement."),
+            string("ipv6_address_mode")
+                .one_of(&["dhcpv6-stateful", "dhcpv6-stateless", "slaac"])
+                .summary("IPv6 addressing."),
             string("segment").updates().summary("The network segment."),
             string("tenant_id").summary("Whose it is; administrators only."),
             tags(),

@@ -5,8 +5,15 @@ use crate::{constraint, types::ResourceType};
 
 impl<'a> Checker<'a> {
     /// How many others a component is connected to.
-    pub(super) fn component(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
-        let Some(item) = &described.component else { return };
+    pub(super) fn component(
+        &mut self,
+        resource: &Resource,
+        described: &ResourceType,
+        path: &Path<'_>,
+    ) {
+        let Some(item) = &described.component else {
+            return;
+        };
         let properties = path.key("properties");
         for requirement in &item.requires {
             let count = match resource.property(&requirement.name) {
@@ -15,8 +22,18 @@ impl<'a> Checker<'a> {
                 Some(Expr::GetResource(_)) => 1,
                 Some(_) => continue,
             };
-            let at = if count == 0 { *path } else { properties.key(&requirement.name) };
-            let many = |number: u32| if number == 1 { "one".to_owned() } else { number.to_string() };
+            let at = if count == 0 {
+                *path
+            } else {
+                properties.key(&requirement.name)
+            };
+            let many = |number: u32| {
+                if number == 1 {
+                    "one".to_owned()
+                } else {
+                    number.to_string()
+                }
+            };
             if count < requirement.min {
                 let message = format!(
                     "`{}` must be connected to at least {} that provides `{}` (`{}`), and is connected to {}",
@@ -24,12 +41,21 @@ impl<'a> Checker<'a> {
                     many(requirement.min),
                     requirement.capability,
                     requirement.name,
-                    if count == 0 { "none".to_owned() } else { many(count) },
+                    if count == 0 {
+                        "none".to_owned()
+                    } else {
+                        many(count)
+                    },
                 );
                 self.error("connection-count", &at, message);
             }
             if let Some(max) = requirement.max.filter(|max| count > *max) {
-                let message = format!("`{}` can be connected to at most {} as `{}`, and is connected to {count}", resource.name, many(max), requirement.name);
+                let message = format!(
+                    "`{}` can be connected to at most {} as `{}`, and is connected to {count}",
+                    resource.name,
+                    many(max),
+                    requirement.name
+                );
                 self.error("connection-count", &at, message);
             }
         }
@@ -40,20 +66,47 @@ impl<'a> Checker<'a> {
         let mut taken: HashMap<(String, String, String), &str> = HashMap::new();
         let mut problems = Vec::new();
         for resource in &self.template.resources {
-            let Some(item) = self.types.get(&resource.resource_type).and_then(|described| described.component.as_ref()) else { continue };
-            let Some(host) = resource.property("host").and_then(graph::target) else { continue };
+            let Some(item) = self
+                .types
+                .get(&resource.resource_type)
+                .and_then(|described| described.component.as_ref())
+            else {
+                continue;
+            };
+            let Some(host) = resource.property("host").and_then(graph::target) else {
+                continue;
+            };
             for listen in &item.listens {
-                let given = resource.property(&listen.port).and_then(|value| value.resolve(&self.scope).ok());
-                let default = || item.inputs.iter().find(|input| input.name == listen.port)?.default.clone();
-                let Some(port) = given.filter(|value| !value.is_null()).or_else(default) else { continue };
-                let key = (host.to_owned(), listen.protocol.clone(), constraint::as_text(&port));
+                let given = resource
+                    .property(&listen.port)
+                    .and_then(|value| value.resolve(&self.scope).ok());
+                let default = || {
+                    item.inputs
+                        .iter()
+                        .find(|input| input.name == listen.port)?
+                        .default
+                        .clone()
+                };
+                let Some(port) = given.filter(|value| !value.is_null()).or_else(default) else {
+                    continue;
+                };
+                let key = (
+                    host.to_owned(),
+                    listen.protocol.clone(),
+                    constraint::as_text(&port),
+                );
                 match taken.get(&key) {
                     Some(other) if *other != resource.name => {
                         let path = match resource.property(&listen.port) {
-                            Some(_) => format!("resources.{}.properties.{}", resource.name, listen.port),
+                            Some(_) => {
+                                format!("resources.{}.properties.{}", resource.name, listen.port)
+                            }
                             None => format!("resources.{}", resource.name),
                         };
-                        let message = format!("`{}` and `{other}` both listen on port {} of `{host}`; give one another `{}`", resource.name, key.2, listen.port);
+                        let message = format!(
+                            "`{}` and `{other}` both listen on port {} of `{host}`; give one another `{}`",
+                            resource.name, key.2, listen.port
+                        );
                         problems.push(Diagnostic::error("port-conflict", path, message));
                     }
                     Some(_) => {}

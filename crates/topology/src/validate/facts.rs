@@ -10,7 +10,11 @@ impl Checker<'_> {
             Choices::Image => ("unknown-image", "image", of(&cloud.images)),
             Choices::Flavor => {
                 let flavors = cloud.flavors.as_ref();
-                let known = flavors.map(|all| all.iter().map(|one| (one.id.as_str(), one.name.as_str())).collect());
+                let known = flavors.map(|all| {
+                    all.iter()
+                        .map(|one| (one.id.as_str(), one.name.as_str()))
+                        .collect()
+                });
                 ("unknown-flavor", "flavor", known)
             }
             Choices::Network => {
@@ -20,12 +24,25 @@ impl Checker<'_> {
                 });
                 ("unknown-network", "network", both)
             }
-            Choices::ExternalNetwork => ("unknown-external-network", "external network", of(&cloud.external_networks)),
+            Choices::ExternalNetwork => (
+                "unknown-external-network",
+                "external network",
+                of(&cloud.external_networks),
+            ),
             Choices::KeyPair => ("unknown-key-pair", "key pair", of(&cloud.key_pairs)),
-            Choices::AvailabilityZone => ("unknown-availability-zone", "availability zone", of(&cloud.availability_zones)),
+            Choices::AvailabilityZone => (
+                "unknown-availability-zone",
+                "availability zone",
+                of(&cloud.availability_zones),
+            ),
         };
         let Some(known) = known else { return };
-        if name.is_empty() || known.iter().any(|(id, known)| *id == name || *known == name) || self.is_drawn(choices, name) {
+        if name.is_empty()
+            || known
+                .iter()
+                .any(|(id, known)| *id == name || *known == name)
+            || self.is_drawn(choices, name)
+        {
             return;
         }
         let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
@@ -35,11 +52,19 @@ impl Checker<'_> {
             _ if names.len() <= 12 => format!("; there are {}", listed(&names)),
             _ => String::new(),
         };
-        self.error(code, path, format!("the cloud has no {what} `{}`{hint}", shown(name)));
+        self.error(
+            code,
+            path,
+            format!("the cloud has no {what} `{}`{hint}", shown(name)),
+        );
     }
 }
 
 /// Id and name of each.
 fn of(list: &Option<Vec<Named>>) -> Option<Vec<(&str, &str)>> {
-    list.as_ref().map(|all| all.iter().map(|one| (one.id.as_str(), one.name.as_str())).collect())
+    list.as_ref().map(|all| {
+        all.iter()
+            .map(|one| (one.id.as_str(), one.name.as_str()))
+            .collect()
+    })
 }

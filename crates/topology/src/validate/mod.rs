@@ -46,7 +46,11 @@ pub fn validate_with(
         types,
         cloud,
         scope: Known::of(template, parameters),
-        index: template.resources.iter().map(|resource| (resource.name.as_str(), resource)).collect(),
+        index: template
+            .resources
+            .iter()
+            .map(|resource| (resource.name.as_str(), resource))
+            .collect(),
         diagnostics: Vec::new(),
     };
     for resource in &template.resources {
@@ -62,7 +66,15 @@ pub fn validate_with(
     diagnostic::sort(&mut diagnostics);
     // Half a text: what seems to be missing may stand in the half that could not be read.
     if !document.is_readable() {
-        diagnostics.retain(|one| !matches!(one.code.as_str(), "unknown-resource" | "unknown-parameter" | "property-missing" | "component-without-host"));
+        diagnostics.retain(|one| {
+            !matches!(
+                one.code.as_str(),
+                "unknown-resource"
+                    | "unknown-parameter"
+                    | "property-missing"
+                    | "component-without-host"
+            )
+        });
     }
     diagnostics
 }
@@ -75,11 +87,20 @@ pub(crate) struct Known<'a> {
 impl<'a> Known<'a> {
     /// Given values, else defaults; hidden ones stay unknown.
     pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
-        let visible = template.parameters.iter().filter(|parameter| !parameter.hidden);
+        let visible = template
+            .parameters
+            .iter()
+            .filter(|parameter| !parameter.hidden);
         let values = visible
             .filter_map(|parameter| {
-                let value = given.get(&parameter.name).filter(|value| !value.is_null()).or(parameter.default.as_ref())?;
-                Some((parameter.name.as_str(), crate::plan::parameters::coerce(&parameter.kind, value)))
+                let value = given
+                    .get(&parameter.name)
+                    .filter(|value| !value.is_null())
+                    .or(parameter.default.as_ref())?;
+                Some((
+                    parameter.name.as_str(),
+                    crate::plan::parameters::coerce(&parameter.kind, value),
+                ))
             })
             .collect();
         Known { values }
@@ -113,13 +134,22 @@ enum Segment<'a> {
 
 impl<'a> Path<'a> {
     fn top(key: &'a str) -> Path<'a> {
-        Path { parent: None, segment: Segment::Key(key) }
+        Path {
+            parent: None,
+            segment: Segment::Key(key),
+        }
     }
     fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path { parent: Some(self), segment: Segment::Key(key) }
+        Path {
+            parent: Some(self),
+            segment: Segment::Key(key),
+        }
     }
     fn index(&'a self, index: usize) -> Path<'a> {
-        Path { parent: Some(self), segment: Segment::Index(index) }
+        Path {
+            parent: Some(self),
+            segment: Segment::Index(index),
+        }
     }
 }
 
@@ -146,11 +176,13 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn error(&mut self, code: &str, path: &Path<'_>, message: String) {
-        self.diagnostics.push(Diagnostic::error(code, path.to_string(), message));
+        self.diagnostics
+            .push(Diagnostic::error(code, path.to_string(), message));
     }
 
     fn warning(&mut self, code: &str, path: &Path<'_>, message: String) {
-        self.diagnostics.push(Diagnostic::warning(code, path.to_string(), message));
+        self.diagnostics
+            .push(Diagnostic::warning(code, path.to_string(), message));
     }
 
     fn resource(&mut self, resource: &'a Resource) {
@@ -183,19 +215,38 @@ impl<'a> Checker<'a> {
         let path = path.key("type");
         let known = || self.types.iter().map(|one| one.name.as_str());
         let typo = known().find(|known| is_typo(name, known));
-        let elsewhere = name.starts_with("OS::") || name.starts_with("AWS::") || name.ends_with(".yaml") || name.ends_with(".template");
+        let elsewhere = name.starts_with("OS::")
+            || name.starts_with("AWS::")
+            || name.ends_with(".yaml")
+            || name.ends_with(".template");
         if elsewhere && typo.is_none() {
-            let message = format!("`{}` is kept as it is, but Stackloom cannot deploy it yet", shown(name));
+            let message = format!(
+                "`{}` is kept as it is, but Stackloom cannot deploy it yet",
+                shown(name)
+            );
             self.warning("resource-type-not-deployable", &path, message);
             return;
         }
-        let near = typo.map(|typo| format!("; did you mean `{typo}`?")).unwrap_or_else(|| did_you_mean(name, known()));
-        self.error("resource-type-unknown", &path, format!("there is no resource type `{}`{near}", shown(name)));
+        let near = typo
+            .map(|typo| format!("; did you mean `{typo}`?"))
+            .unwrap_or_else(|| did_you_mean(name, known()));
+        self.error(
+            "resource-type-unknown",
+            &path,
+            format!("there is no resource type `{}`{near}", shown(name)),
+        );
     }
 
     fn unknown_resource(&mut self, name: &str, path: &Path<'_>) {
         let near = did_you_mean(name, self.index.keys().copied());
-        self.error("unknown-resource", path, format!("there is no resource `{}` in the template{near}", shown(name)));
+        self.error(
+            "unknown-resource",
+            path,
+            format!(
+                "there is no resource `{}` in the template{near}",
+                shown(name)
+            ),
+        );
     }
 
     fn outputs(&mut self) {
@@ -226,25 +277,52 @@ impl<'a> Checker<'a> {
             .map(|resource| graph::Node {
                 name: &resource.name,
                 resource_type: &resource.resource_type,
-                properties: resource.properties.iter().map(|property| (property.name.as_str(), &property.value)).collect(),
-                depends_on: resource.depends_on.iter().map(|(name, _)| name.as_str()).collect(),
+                properties: resource
+                    .properties
+                    .iter()
+                    .map(|property| (property.name.as_str(), &property.value))
+                    .collect(),
+                depends_on: resource
+                    .depends_on
+                    .iter()
+                    .map(|(name, _)| name.as_str())
+                    .collect(),
             })
             .collect();
         // A resource that names itself is a circle of one.
         for node in &nodes {
-            let mentioned = node.properties.iter().flat_map(|(_, value)| value.resources()).chain(node.depends_on.iter().copied());
+            let mentioned = node
+                .properties
+                .iter()
+                .flat_map(|(_, value)| value.resources())
+                .chain(node.depends_on.iter().copied());
             if mentioned.into_iter().any(|name| name == node.name) {
                 let message = format!("`{}` waits for itself", node.name);
-                self.diagnostics.push(Diagnostic::error("circular-reference", format!("resources.{}", node.name), message));
+                self.diagnostics.push(Diagnostic::error(
+                    "circular-reference",
+                    format!("resources.{}", node.name),
+                    message,
+                ));
             }
         }
         let names: Vec<&str> = nodes.iter().map(|node| node.name).collect();
         let requires = graph::requirements(&nodes);
         if let Err(circle) = graph::order(&names, &requires) {
             let around: Vec<&str> = circle.iter().chain(circle.first()).copied().collect();
-            let message = format!("these resources wait for each other in a circle: {}", around.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → "));
+            let message = format!(
+                "these resources wait for each other in a circle: {}",
+                around
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(" → ")
+            );
             let at = circle.first().copied().unwrap_or_default();
-            self.diagnostics.push(Diagnostic::error("circular-reference", format!("resources.{at}"), message));
+            self.diagnostics.push(Diagnostic::error(
+                "circular-reference",
+                format!("resources.{at}"),
+                message,
+            ));
         }
     }
 }
@@ -255,13 +333,20 @@ fn is_typo(name: &str, known: &str) -> bool {
 }
 
 fn one_off(a: &str, b: &str) -> bool {
-    let (a, b) = if a.len() <= b.len() { (a.as_bytes(), b.as_bytes()) } else { (b.as_bytes(), a.as_bytes()) };
+    let (a, b) = if a.len() <= b.len() {
+        (a.as_bytes(), b.as_bytes())
+    } else {
+        (b.as_bytes(), a.as_bytes())
+    };
     if b.len() - a.len() > 1 {
         return false;
     }
     let same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     if a.len() == b.len() {
-        let swapped = same + 1 < a.len() && a[same] == b[same + 1] && a[same + 1] == b[same] && a[same + 2..] == b[same + 2..];
+        let swapped = same + 1 < a.len()
+            && a[same] == b[same + 1]
+            && a[same + 1] == b[same]
+            && a[same + 2..] == b[same + 2..];
         return swapped || a.get(same + 1..) == b.get(same + 1..);
     }
     a[same..] == b[same + 1..]

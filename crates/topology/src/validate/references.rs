@@ -55,10 +55,23 @@ impl Checker<'_> {
     }
 
     fn parameter(&mut self, name: &str, path: &Path<'_>) {
-        let known = || self.template.parameters.iter().map(|parameter| parameter.name.as_str()).chain(PSEUDO_PARAMETERS);
+        let known = || {
+            self.template
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+                .chain(PSEUDO_PARAMETERS)
+        };
         if !known().any(|known| known == name) {
             let near = did_you_mean(name, known());
-            self.error("unknown-parameter", path, format!("there is no parameter `{}` in the template{near}", shown(name)));
+            self.error(
+                "unknown-parameter",
+                path,
+                format!(
+                    "there is no parameter `{}` in the template{near}",
+                    shown(name)
+                ),
+            );
         }
     }
 
@@ -67,11 +80,31 @@ impl Checker<'_> {
             let message = format!("`get_attr` of `{resource}` needs the name of an attribute");
             return self.error("function-arguments", path, message);
         };
-        let Some(attribute) = attribute.as_str() else { return };
-        let Some(described) = self.index.get(resource).and_then(|resource| self.types.get(&resource.resource_type)) else { return };
-        if !described.attributes.iter().any(|known| known.name == attribute) {
-            let near = did_you_mean(attribute, described.attributes.iter().map(|known| known.name.as_str()));
-            let message = format!("`{}` of type `{}` has no attribute `{}`{near}", resource, described.name, shown(attribute));
+        let Some(attribute) = attribute.as_str() else {
+            return;
+        };
+        let Some(described) = self
+            .index
+            .get(resource)
+            .and_then(|resource| self.types.get(&resource.resource_type))
+        else {
+            return;
+        };
+        if !described
+            .attributes
+            .iter()
+            .any(|known| known.name == attribute)
+        {
+            let near = did_you_mean(
+                attribute,
+                described.attributes.iter().map(|known| known.name.as_str()),
+            );
+            let message = format!(
+                "`{}` of type `{}` has no attribute `{}`{near}",
+                resource,
+                described.name,
+                shown(attribute)
+            );
             self.warning("unknown-attribute", path, message);
         }
     }

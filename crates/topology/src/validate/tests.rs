@@ -160,7 +160,12 @@ resources:
 #[test]
 fn public_templates_that_heat_accepts_have_no_errors_of_ours() {
     // Names of the cloud's things are not known off-line.
-    let text = resources("  web: {type: OS::Nova::Server, properties: {flavor: any, image: any}}\n");
-    let found = validate(&Document::parse(text), &Registry::openstack(), &CloudFacts::default());
+    let text =
+        resources("  web: {type: OS::Nova::Server, properties: {flavor: any, image: any}}\n");
+    let found = validate(
+        &Document::parse(text),
+        &Registry::openstack(),
+        &CloudFacts::default(),
+    );
     assert!(found.iter().all(|one| !one.is_error()), "{found:?}");
 }

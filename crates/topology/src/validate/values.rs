@@ -7,13 +7,25 @@ use crate::{
 };
 
 impl<'a> Checker<'a> {
-    pub(super) fn properties(&mut self, resource: &'a Resource, described: &'a ResourceType, path: &Path<'_>) {
+    pub(super) fn properties(
+        &mut self,
+        resource: &'a Resource,
+        described: &'a ResourceType,
+        path: &Path<'_>,
+    ) {
         let properties = path.key("properties");
         for property in &resource.properties {
             let path = properties.key(&property.name);
             let Some(known) = described.property(&property.name) else {
-                let near = did_you_mean(&property.name, described.properties.iter().map(|known| known.name.as_str()));
-                let message = format!("`{}` has no property `{}`{near}", described.name, shown(&property.name));
+                let near = did_you_mean(
+                    &property.name,
+                    described.properties.iter().map(|known| known.name.as_str()),
+                );
+                let message = format!(
+                    "`{}` has no property `{}`{near}",
+                    described.name,
+                    shown(&property.name)
+                );
                 self.error("unknown-property", &path, message);
                 continue;
             };
@@ -22,15 +34,25 @@ impl<'a> Checker<'a> {
             }
         }
         for known in described.properties.iter().filter(|known| known.required) {
-            let given = resource.property(&known.name).is_some_and(|value| !value.is_null());
+            let given = resource
+                .property(&known.name)
+                .is_some_and(|value| !value.is_null());
             if given {
                 continue;
             }
             if described.is_component() && known.name == "host" {
-                let message = format!("`{}` runs on no server: drop it on one, or set its `host`", resource.name);
+                let message = format!(
+                    "`{}` runs on no server: drop it on one, or set its `host`",
+                    resource.name
+                );
                 self.error("component-without-host", path, message);
             } else if !self.is_requirement(described, &known.name) {
-                let message = format!("`{}` needs the property `{}`: {}", resource.name, known.name, lower_first(&known.summary));
+                let message = format!(
+                    "`{}` needs the property `{}`: {}",
+                    resource.name,
+                    known.name,
+                    lower_first(&known.summary)
+                );
                 self.error("property-missing", path, message);
             }
         }
@@ -41,7 +63,11 @@ impl<'a> Checker<'a> {
     }
 
     fn is_requirement(&self, described: &ResourceType, property: &str) -> bool {
-        described.component.as_ref().is_some_and(|item| item.requires.iter().any(|requirement| requirement.name == property))
+        described.component.as_ref().is_some_and(|item| {
+            item.requires
+                .iter()
+                .any(|requirement| requirement.name == property)
+        })
     }
 
     /// A value and what is in it.
@@ -68,19 +94,31 @@ impl<'a> Checker<'a> {
 
     fn wrong_type(&mut self, property: &Property, given: &str, path: &Path<'_>) {
         if property.kind != PropertyKind::Any {
-            let message = format!("`{}` takes {}, not {given}", property.name, constraint::kind_name(&property.kind));
+            let message = format!(
+                "`{}` takes {}, not {given}",
+                property.name,
+                constraint::kind_name(&property.kind)
+            );
             self.error("property-type", path, message);
         }
     }
 
     fn literal(&mut self, property: &Property, literal: &Value, path: &Path<'_>) {
         if let Some(problem) = constraint::type_problem(&property.kind, literal) {
-            return self.error("property-type", path, format!("`{}`: {problem}", property.name));
+            return self.error(
+                "property-type",
+                path,
+                format!("`{}`: {problem}", property.name),
+            );
         }
         for constraint in &property.constraints {
             // An empty gateway or fixed address means none.
             if let Some(problem) = constraint::problem(constraint, literal) {
-                return self.error("property-constraint", path, format!("`{}`: {problem}", property.name));
+                return self.error(
+                    "property-constraint",
+                    path,
+                    format!("`{}`: {problem}", property.name),
+                );
             }
         }
         if let (Some(choices), Some(name)) = (property.choices, literal.as_str()) {
@@ -91,9 +129,14 @@ impl<'a> Checker<'a> {
     fn count(&mut self, property: &Property, count: usize, path: &Path<'_>) {
         for one in &property.constraints {
             if let crate::types::Constraint::Length { .. } = one
-                && let Some(problem) = constraint::problem(one, &Value::Array(vec![Value::Null; count]))
+                && let Some(problem) =
+                    constraint::problem(one, &Value::Array(vec![Value::Null; count]))
             {
-                self.error("property-constraint", path, format!("`{}`: {problem}", property.name));
+                self.error(
+                    "property-constraint",
+                    path,
+                    format!("`{}`: {problem}", property.name),
+                );
             }
         }
     }
@@ -113,13 +156,25 @@ impl<'a> Checker<'a> {
                 Some(known) => self.value(known, value, &path),
                 None => {
                     let near = did_you_mean(key, of.iter().map(|known| known.name.as_str()));
-                    self.error("unknown-property", &path, format!("`{}` has no key `{}`{near}", property.name, shown(key)));
+                    self.error(
+                        "unknown-property",
+                        &path,
+                        format!("`{}` has no key `{}`{near}", property.name, shown(key)),
+                    );
                 }
             }
         }
         for known in of.iter().filter(|known| known.required) {
-            if !entries.iter().any(|(key, value)| *key == known.name && !value.is_null()) {
-                let message = format!("`{}` needs `{}`: {}", property.name, known.name, lower_first(&known.summary));
+            if !entries
+                .iter()
+                .any(|(key, value)| *key == known.name && !value.is_null())
+            {
+                let message = format!(
+                    "`{}` needs `{}`: {}",
+                    property.name,
+                    known.name,
+                    lower_first(&known.summary)
+                );
                 self.error("property-missing", path, message);
             }
         }
@@ -127,13 +182,25 @@ impl<'a> Checker<'a> {
 
     /// A reference leads to a type that fits.
     fn target(&mut self, property: &Property, name: &str, path: &Path<'_>) {
-        let Some(reference) = &property.reference else { return };
-        let Some(resource) = self.index.get(name) else { return };
-        let Some(described) = self.types.get(&resource.resource_type) else { return };
-        let fits = reference.to.iter().any(|to| match to.strip_prefix("component:") {
-            Some(capability) => described.component.as_ref().is_some_and(|item| item.provides.iter().any(|one| one.name == capability)),
-            None => *to == described.name,
-        });
+        let Some(reference) = &property.reference else {
+            return;
+        };
+        let Some(resource) = self.index.get(name) else {
+            return;
+        };
+        let Some(described) = self.types.get(&resource.resource_type) else {
+            return;
+        };
+        let fits = reference
+            .to
+            .iter()
+            .any(|to| match to.strip_prefix("component:") {
+                Some(capability) => described
+                    .component
+                    .as_ref()
+                    .is_some_and(|item| item.provides.iter().any(|one| one.name == capability)),
+                None => *to == described.name,
+            });
         if fits {
             return;
         }
@@ -145,7 +212,12 @@ impl<'a> Checker<'a> {
                 None => format!("a resource of type `{to}`"),
             })
             .collect();
-        let message = format!("`{}` takes {}; `{name}` is of type `{}`", property.name, wanted.join(" or "), described.name);
+        let message = format!(
+            "`{}` takes {}; `{name}` is of type `{}`",
+            property.name,
+            wanted.join(" or "),
+            described.name
+        );
         self.error("reference-type", path, message);
     }
 
@@ -160,22 +232,39 @@ impl<'a> Checker<'a> {
         if none {
             // Nova takes the project's only network by itself, if there is just one.
             let external = self.cloud.external_networks.as_deref().unwrap_or_default();
-            let own = self.cloud.networks.as_deref().map(|all| all.iter().filter(|one| !external.contains(one)).count());
-            let message = format!("the server `{}` is attached to no network; connect it to one", server.name);
+            let own = self
+                .cloud
+                .networks
+                .as_deref()
+                .map(|all| all.iter().filter(|one| !external.contains(one)).count());
+            let message = format!(
+                "the server `{}` is attached to no network; connect it to one",
+                server.name
+            );
             match own {
                 Some(1) | None => self.warning("server-without-network", path, message),
                 Some(_) => self.error("server-without-network", path, message),
             }
             return;
         }
-        let Some(Expr::List(entries)) = networks else { return };
+        let Some(Expr::List(entries)) = networks else {
+            return;
+        };
         for (index, entry) in entries.iter().enumerate() {
             let Expr::Map(keys) = entry else { continue };
-            let names_one = keys.iter().any(|(key, value)| matches!(key.as_str(), "network" | "port" | "subnet" | "uuid" | "allocate_network" | "floating_ip") && !value.is_null());
+            let names_one = keys.iter().any(|(key, value)| {
+                matches!(
+                    key.as_str(),
+                    "network" | "port" | "subnet" | "uuid" | "allocate_network" | "floating_ip"
+                ) && !value.is_null()
+            });
             if !names_one {
                 let (properties, networks) = (path.key("properties"), "networks");
                 let networks = properties.key(networks);
-                let message = format!("this entry of `{}` names no `network`, `port` or `subnet`", server.name);
+                let message = format!(
+                    "this entry of `{}` names no `network`, `port` or `subnet`",
+                    server.name
+                );
                 self.error("server-without-network", &networks.index(index), message);
             }
         }
@@ -195,7 +284,9 @@ impl<'a> Checker<'a> {
         use crate::types::{Choices, NET};
         match choices {
             Choices::KeyPair => self.drawn_name(KEY_PAIR, name),
-            Choices::Network | Choices::ExternalNetwork => self.drawn_name(NET, name) || self.drawn_name(PORT, name),
+            Choices::Network | Choices::ExternalNetwork => {
+                self.drawn_name(NET, name) || self.drawn_name(PORT, name)
+            }
             _ => false,
         }
     }
@@ -205,7 +296,9 @@ fn lower_first(text: &str) -> String {
     let mut chars = text.trim_end_matches('.').chars();
     match (chars.next(), chars.clone().next()) {
         // `IPv4`, `SSH` stay.
-        (Some(first), Some(second)) if !second.is_uppercase() => first.to_lowercase().chain(chars).collect(),
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
         _ => text.trim_end_matches('.').to_owned(),
     }
 }

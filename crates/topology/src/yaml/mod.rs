@@ -152,10 +152,15 @@ impl Node {
     pub fn to_json(&self) -> Value {
         let node = self.target();
         match &node.kind {
-            Kind::List(items) => Value::Array(items.iter().map(|item| item.value.to_json()).collect()),
-            Kind::Map(entries) => {
-                Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect())
+            Kind::List(items) => {
+                Value::Array(items.iter().map(|item| item.value.to_json()).collect())
             }
+            Kind::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect(),
+            ),
             _ => node.scalar().unwrap_or(Value::Null),
         }
     }
@@ -171,7 +176,12 @@ pub(crate) fn parse(text: &str) -> Tree {
         );
         return Tree {
             root: None,
-            problems: vec![YamlProblem { code: "template-too-large", message, at: 0, fatal: true }],
+            problems: vec![YamlProblem {
+                code: "template-too-large",
+                message,
+                at: 0,
+                fatal: true,
+            }],
         };
     }
     Builder::new(text).build()
@@ -179,8 +189,20 @@ pub(crate) fn parse(text: &str) -> Tree {
 
 /// An open map or list.
 enum Frame {
-    Map { start: usize, style: Style, anchor: usize, entries: Vec<Entry>, key: Option<(String, Range<usize>, usize)> },
-    List { start: usize, style: Style, anchor: usize, items: Vec<Item>, item_start: usize },
+    Map {
+        start: usize,
+        style: Style,
+        anchor: usize,
+        entries: Vec<Entry>,
+        key: Option<(String, Range<usize>, usize)>,
+    },
+    List {
+        start: usize,
+        style: Style,
+        anchor: usize,
+        items: Vec<Item>,
+        item_start: usize,
+    },
 }
 
 struct Builder<'t> {
@@ -200,7 +222,10 @@ impl<'t> Builder<'t> {
         let bytes = if text.is_ascii() {
             Vec::new()
         } else {
-            text.char_indices().map(|(at, _)| at as u32).chain([text.len() as u32]).collect()
+            text.char_indices()
+                .map(|(at, _)| at as u32)
+                .chain([text.len() as u32])
+                .collect()
         };
         Builder {
             text,
@@ -215,7 +240,13 @@ impl<'t> Builder<'t> {
 
     /// Markers count characters.
     fn byte(&self, index: usize) -> usize {
-        let at = if self.bytes.is_empty() { index } else { self.bytes.get(index).map_or(self.text.len(), |at| *at as usize) };
+        let at = if self.bytes.is_empty() {
+            index
+        } else {
+            self.bytes
+                .get(index)
+                .map_or(self.text.len(), |at| *at as usize)
+        };
         at.min(self.text.len())
     }
 
@@ -227,7 +258,12 @@ impl<'t> Builder<'t> {
                 Err(error) => {
                     let at = self.byte(error.marker().index());
                     let (code, message) = if error.info().contains("recursion limit") {
-                        ("template-too-deep", format!("maps and lists lie within each other more than {MAX_DEPTH} deep"))
+                        (
+                            "template-too-deep",
+                            format!(
+                                "maps and lists lie within each other more than {MAX_DEPTH} deep"
+                            ),
+                        )
                     } else {
                         ("yaml-syntax", format!("this is not YAML: {}", error.info()))
                     };
@@ -245,36 +281,73 @@ impl<'t> Builder<'t> {
             let end = self.cursor;
             self.close(frame, end);
         }
-        let mut tree = Tree { root: self.root, problems: self.problems };
-        if tree.root.as_ref().is_some_and(|root| root.weight > MAX_NODES) {
+        let mut tree = Tree {
+            root: self.root,
+            problems: self.problems,
+        };
+        if tree
+            .root
+            .as_ref()
+            .is_some_and(|root| root.weight > MAX_NODES)
+        {
             let message = format!("unfolding its aliases would give more than {MAX_NODES} values");
-            tree = Tree { root: None, problems: vec![YamlProblem { code: "alias-bomb", message, at: 0, fatal: true }] };
+            tree = Tree {
+                root: None,
+                problems: vec![YamlProblem {
+                    code: "alias-bomb",
+                    message,
+                    at: 0,
+                    fatal: true,
+                }],
+            };
         }
         tree
     }
 
     fn fatal(&mut self, code: &'static str, message: String, at: usize) {
-        self.problems.push(YamlProblem { code, message, at, fatal: true });
+        self.problems.push(YamlProblem {
+            code,
+            message,
+            at,
+            fatal: true,
+        });
     }
 
     /// False: stop reading.
     fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
         match event {
-            Event::Scalar(value, style, anchor, tag) => return self.scalar(&value, style, anchor, tag.as_deref(), start, end),
+            Event::Scalar(value, style, anchor, tag) => {
+                return self.scalar(&value, style, anchor, tag.as_deref(), start, end);
+            }
             Event::Alias(anchor) => {
                 let (kind, weight) = match self.anchors.get(&anchor) {
                     Some(node) => (Kind::Alias(node.clone()), node.weight),
                     None => {
-                        self.fatal("yaml-syntax", "this alias stands inside of what it names".to_owned(), start);
+                        self.fatal(
+                            "yaml-syntax",
+                            "this alias stands inside of what it names".to_owned(),
+                            start,
+                        );
                         return false;
                     }
                 };
                 self.cursor = end;
-                self.place(Node { kind, style: Style::Plain, span: start..end, weight }, 0);
+                self.place(
+                    Node {
+                        kind,
+                        style: Style::Plain,
+                        span: start..end,
+                        weight,
+                    },
+                    0,
+                );
             }
-            Event::MappingStart(anchor, tag) | Event::SequenceStart(anchor, tag) if self.frames.len() >= MAX_DEPTH => {
+            Event::MappingStart(anchor, tag) | Event::SequenceStart(anchor, tag)
+                if self.frames.len() >= MAX_DEPTH =>
+            {
                 let _ = (anchor, tag);
-                let message = format!("maps and lists lie within each other more than {MAX_DEPTH} deep");
+                let message =
+                    format!("maps and lists lie within each other more than {MAX_DEPTH} deep");
                 self.fatal("template-too-deep", message, start);
                 return false;
             }
@@ -282,17 +355,41 @@ impl<'t> Builder<'t> {
                 self.check_tag(tag.as_deref(), start);
                 let content = self.after_properties(start);
                 let style = self.collection_style(content, b'{');
-                self.cursor = if style == Style::Flow { content + 1 } else { content };
-                self.frames.push(Frame::Map { start, style, anchor, entries: Vec::new(), key: None });
+                self.cursor = if style == Style::Flow {
+                    content + 1
+                } else {
+                    content
+                };
+                self.frames.push(Frame::Map {
+                    start,
+                    style,
+                    anchor,
+                    entries: Vec::new(),
+                    key: None,
+                });
             }
             Event::SequenceStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), start);
                 // The parser's place of a list without indentation is after its first dash.
-                let start = if self.text.as_bytes().get(start) == Some(&b'[') { start } else { self.value_start() };
+                let start = if self.text.as_bytes().get(start) == Some(&b'[') {
+                    start
+                } else {
+                    self.value_start()
+                };
                 let content = self.after_properties(start);
                 let style = self.collection_style(content, b'[');
-                self.cursor = if style == Style::Flow { content + 1 } else { content };
-                self.frames.push(Frame::List { start, style, anchor, items: Vec::new(), item_start: content });
+                self.cursor = if style == Style::Flow {
+                    content + 1
+                } else {
+                    content
+                };
+                self.frames.push(Frame::List {
+                    start,
+                    style,
+                    anchor,
+                    items: Vec::new(),
+                    item_start: content,
+                });
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 // Of `}` and `]` only the start is sure: the parser's end may lie behind a comment.
@@ -301,7 +398,11 @@ impl<'t> Builder<'t> {
                 }
             }
             Event::DocumentStart(_) if self.root.is_some() => {
-                self.fatal("several-documents", "a template is one document; this begins a second one".to_owned(), start);
+                self.fatal(
+                    "several-documents",
+                    "a template is one document; this begins a second one".to_owned(),
+                    start,
+                );
                 return false;
             }
             Event::DocumentStart(_) => self.cursor = end,
@@ -310,14 +411,28 @@ impl<'t> Builder<'t> {
         true
     }
 
-    fn scalar(&mut self, value: &str, style: ScalarStyle, anchor: usize, tag: Option<&Tag>, start: usize, end: usize) -> bool {
+    fn scalar(
+        &mut self,
+        value: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        start: usize,
+        end: usize,
+    ) -> bool {
         let mut node_style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
             ScalarStyle::Literal | ScalarStyle::Folded => Style::BlockScalar,
         };
         match tag {
-            Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" && node_style == Style::Plain => node_style = Style::Quoted,
+            Some(tag)
+                if tag.is_yaml_core_schema()
+                    && tag.suffix == "str"
+                    && node_style == Style::Plain =>
+            {
+                node_style = Style::Quoted
+            }
             other => self.check_tag(other, start),
         }
         let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
@@ -339,17 +454,35 @@ impl<'t> Builder<'t> {
             self.key(value, node_style, span);
             return true;
         }
-        self.place(Node { kind: Kind::Scalar(value.to_owned()), style: node_style, span, weight: 1 }, anchor);
+        self.place(
+            Node {
+                kind: Kind::Scalar(value.to_owned()),
+                style: node_style,
+                span,
+                weight: 1,
+            },
+            anchor,
+        );
         true
     }
 
     fn key(&mut self, value: &str, style: Style, span: Range<usize>) {
         if value == "<<" && style == Style::Plain {
-            let message = "merge keys (`<<`) are not supported yet; write the entries out".to_owned();
-            self.problems.push(YamlProblem { code: "merge-key-unsupported", message, at: span.start, fatal: false });
+            let message =
+                "merge keys (`<<`) are not supported yet; write the entries out".to_owned();
+            self.problems.push(YamlProblem {
+                code: "merge-key-unsupported",
+                message,
+                at: span.start,
+                fatal: false,
+            });
         }
         let colon = skip_blank(self.text, span.end);
-        let after_colon = if self.text.as_bytes().get(colon) == Some(&b':') { colon + 1 } else { span.end };
+        let after_colon = if self.text.as_bytes().get(colon) == Some(&b':') {
+            colon + 1
+        } else {
+            span.end
+        };
         self.cursor = after_colon;
         if let Some(Frame::Map { key, .. }) = self.frames.last_mut() {
             *key = Some((value.to_owned(), span, after_colon));
@@ -357,20 +490,45 @@ impl<'t> Builder<'t> {
     }
 
     fn check_tag(&mut self, tag: Option<&Tag>, at: usize) {
-        const KNOWN: [&str; 8] = ["str", "int", "float", "bool", "null", "map", "seq", "timestamp"];
+        const KNOWN: [&str; 8] = [
+            "str",
+            "int",
+            "float",
+            "bool",
+            "null",
+            "map",
+            "seq",
+            "timestamp",
+        ];
         if let Some(tag) = tag
             && !(tag.is_yaml_core_schema() && KNOWN.contains(&tag.suffix.as_str()))
             && !(tag.handle.is_empty() && tag.suffix == "!")
         {
-            let message = format!("the tag `{}` has no meaning in a template", crate::text::shown(&tag.to_string()));
-            self.problems.push(YamlProblem { code: "yaml-tag", message, at, fatal: false });
+            let message = format!(
+                "the tag `{}` has no meaning in a template",
+                crate::text::shown(&tag.to_string())
+            );
+            self.problems.push(YamlProblem {
+                code: "yaml-tag",
+                message,
+                at,
+                fatal: false,
+            });
         }
     }
 
     fn in_flow(&self) -> bool {
         matches!(
             self.frames.last(),
-            Some(Frame::Map { style: Style::Flow | Style::FlowPair, .. } | Frame::List { style: Style::Flow, .. })
+            Some(
+                Frame::Map {
+                    style: Style::Flow | Style::FlowPair,
+                    ..
+                } | Frame::List {
+                    style: Style::Flow,
+                    ..
+                }
+            )
         )
     }
 
@@ -387,7 +545,10 @@ impl<'t> Builder<'t> {
     /// Where the value after the last key or dash begins.
     fn value_start(&self) -> usize {
         let from = match self.frames.last() {
-            Some(Frame::List { style: Style::Block, .. }) => self.dash() + 1,
+            Some(Frame::List {
+                style: Style::Block,
+                ..
+            }) => self.dash() + 1,
             _ => self.cursor,
         };
         skip_blank(self.text, from)
@@ -395,7 +556,10 @@ impl<'t> Builder<'t> {
 
     fn empty_start(&self) -> usize {
         match self.frames.last() {
-            Some(Frame::List { style: Style::Block, .. }) => (self.dash() + 1).min(self.text.len()),
+            Some(Frame::List {
+                style: Style::Block,
+                ..
+            }) => (self.dash() + 1).min(self.text.len()),
             _ => self.cursor,
         }
     }
@@ -409,7 +573,10 @@ impl<'t> Builder<'t> {
     fn after_properties(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(at), Some(b'&' | b'!')) {
-            while bytes.get(at).is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'[')) {
+            while bytes
+                .get(at)
+                .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'['))
+            {
                 at += 1;
             }
             at = skip_blank(self.text, at);
@@ -419,8 +586,13 @@ impl<'t> Builder<'t> {
 
     /// The parser's end of a block scalar is the next token; ours is the end of its last line.
     fn block_scalar_end(&self, start: usize, end: usize) -> usize {
-        let header_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
-        let keep = self.text[start..header_end.max(start)].split('#').next().is_some_and(|header| header.contains('+'));
+        let header_end = self.text[start..]
+            .find('\n')
+            .map_or(self.text.len(), |at| start + at);
+        let keep = self.text[start..header_end.max(start)]
+            .split('#')
+            .next()
+            .is_some_and(|header| header.contains('+'));
         let body = self.text.get(start..end.max(start)).unwrap_or("");
         let trimmed = if keep {
             let body = body.trim_end_matches([' ', '\t']);
@@ -438,28 +610,52 @@ impl<'t> Builder<'t> {
             self.anchors.insert(anchor, Arc::new(node.clone()));
         }
         let dash = match self.frames.last() {
-            Some(Frame::List { style: Style::Block, item_start, items, .. }) if !items.is_empty() => {
+            Some(Frame::List {
+                style: Style::Block,
+                item_start,
+                items,
+                ..
+            }) if !items.is_empty() => {
                 // `item_start` holds the end of the item before.
                 skip_blank(self.text, *item_start)
             }
-            Some(Frame::List { style: Style::Block, item_start, .. }) => *item_start,
+            Some(Frame::List {
+                style: Style::Block,
+                item_start,
+                ..
+            }) => *item_start,
             _ => node.span.start,
         };
         match self.frames.last_mut() {
             None => self.root = Some(node),
-            Some(Frame::List { items, item_start, .. }) => {
+            Some(Frame::List {
+                items, item_start, ..
+            }) => {
                 *item_start = node.span.end;
-                items.push(Item { start: dash, value: node });
+                items.push(Item {
+                    start: dash,
+                    value: node,
+                });
             }
             Some(Frame::Map { entries, key, .. }) => match key.take() {
-                Some((key, key_span, after_colon)) => entries.push(Entry { key, key_span, after_colon, value: node }),
+                Some((key, key_span, after_colon)) => entries.push(Entry {
+                    key,
+                    key_span,
+                    after_colon,
+                    value: node,
+                }),
                 None => {
                     // A map or list as a key; its value comes next and is dropped with it.
                     let at = node.span.start;
                     let span = node.span.clone();
                     *key = Some((String::new(), span.clone(), span.end));
                     let message = "a key must be a word, not a map or a list".to_owned();
-                    self.problems.push(YamlProblem { code: "yaml-key", message, at, fatal: true });
+                    self.problems.push(YamlProblem {
+                        code: "yaml-key",
+                        message,
+                        at,
+                        fatal: true,
+                    });
                 }
             },
         }
@@ -467,24 +663,76 @@ impl<'t> Builder<'t> {
 
     fn close(&mut self, frame: Frame, event_end: usize) {
         let (node, anchor) = match frame {
-            Frame::Map { start, style, anchor, entries, key } => {
+            Frame::Map {
+                start,
+                style,
+                anchor,
+                entries,
+                key,
+            } => {
                 let mut entries = entries;
                 if let Some((key, key_span, after_colon)) = key {
                     // Only after a syntax error: a key whose value was never read.
-                    let value = Node { kind: Kind::Scalar(String::new()), style: Style::Plain, span: after_colon..after_colon, weight: 1 };
-                    entries.push(Entry { key, key_span, after_colon, value });
+                    let value = Node {
+                        kind: Kind::Scalar(String::new()),
+                        style: Style::Plain,
+                        span: after_colon..after_colon,
+                        weight: 1,
+                    };
+                    entries.push(Entry {
+                        key,
+                        key_span,
+                        after_colon,
+                        value,
+                    });
                 }
-                let last = entries.last().map_or(self.cursor, |entry| entry.value.span.end.max(entry.after_colon));
-                let end = if style == Style::Flow { event_end } else { last };
+                let last = entries.last().map_or(self.cursor, |entry| {
+                    entry.value.span.end.max(entry.after_colon)
+                });
+                let end = if style == Style::Flow {
+                    event_end
+                } else {
+                    last
+                };
                 self.refuse_duplicates(&mut entries);
-                let weight = entries.iter().fold(1u64, |sum, entry| sum.saturating_add(entry.value.weight));
-                (Node { kind: Kind::Map(entries), style, span: start..end.max(start), weight }, anchor)
+                let weight = entries
+                    .iter()
+                    .fold(1u64, |sum, entry| sum.saturating_add(entry.value.weight));
+                (
+                    Node {
+                        kind: Kind::Map(entries),
+                        style,
+                        span: start..end.max(start),
+                        weight,
+                    },
+                    anchor,
+                )
             }
-            Frame::List { start, style, anchor, items, .. } => {
+            Frame::List {
+                start,
+                style,
+                anchor,
+                items,
+                ..
+            } => {
                 let last = items.last().map_or(self.cursor, |item| item.value.span.end);
-                let end = if style == Style::Flow { event_end } else { last };
-                let weight = items.iter().fold(1u64, |sum, item| sum.saturating_add(item.value.weight));
-                (Node { kind: Kind::List(items), style, span: start..end.max(start), weight }, anchor)
+                let end = if style == Style::Flow {
+                    event_end
+                } else {
+                    last
+                };
+                let weight = items
+                    .iter()
+                    .fold(1u64, |sum, item| sum.saturating_add(item.value.weight));
+                (
+                    Node {
+                        kind: Kind::List(items),
+                        style,
+                        span: start..end.max(start),
+                        weight,
+                    },
+                    anchor,
+                )
             }
         };
         self.cursor = node.span.end;
@@ -494,13 +742,24 @@ impl<'t> Builder<'t> {
     fn refuse_duplicates(&mut self, entries: &mut Vec<Entry>) {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));
-        let mut doubled: Vec<usize> =
-            order.windows(2).filter(|pair| entries[pair[0]].key == entries[pair[1]].key).map(|pair| pair[1]).collect();
+        let mut doubled: Vec<usize> = order
+            .windows(2)
+            .filter(|pair| entries[pair[0]].key == entries[pair[1]].key)
+            .map(|pair| pair[1])
+            .collect();
         doubled.sort_unstable();
         for index in doubled.into_iter().rev() {
             let entry = entries.remove(index);
-            let message = format!("the key `{}` stands twice in this map; only the first is read", crate::text::shown(&entry.key));
-            self.problems.push(YamlProblem { code: "duplicate-key", message, at: entry.key_span.start, fatal: true });
+            let message = format!(
+                "the key `{}` stands twice in this map; only the first is read",
+                crate::text::shown(&entry.key)
+            );
+            self.problems.push(YamlProblem {
+                code: "duplicate-key",
+                message,
+                at: entry.key_span.start,
+                fatal: true,
+            });
         }
     }
 }

@@ -9,8 +9,12 @@ use serde_json::{Number, Value};
 pub(crate) fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Value::Bool(true),
-        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Value::Bool(false),
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => {
+            return Value::Bool(true);
+        }
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => {
+            return Value::Bool(false);
+        }
         _ => {}
     }
     number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
@@ -32,7 +36,10 @@ fn number(text: &str) -> Option<Number> {
     }
     let radix = |digits: &str, radix: u32| {
         let value = i64::from_str_radix(digits, radix).ok()?;
-        digits.chars().all(|c| c.is_digit(radix)).then(|| Number::from(if negative { -value } else { value }))
+        digits
+            .chars()
+            .all(|c| c.is_digit(radix))
+            .then(|| Number::from(if negative { -value } else { value }))
     };
     if let Some(hex) = plain.strip_prefix("0x") {
         return radix(hex, 16);
@@ -44,12 +51,22 @@ fn number(text: &str) -> Option<Number> {
         return radix(&plain[1..], 8);
     }
     if plain.chars().all(|c| c.is_ascii_digit()) {
-        let signed = if negative { format!("-{plain}") } else { plain.clone() };
-        return signed.parse::<i64>().map(Number::from).or_else(|_| signed.parse::<u64>().map(Number::from)).ok();
+        let signed = if negative {
+            format!("-{plain}")
+        } else {
+            plain.clone()
+        };
+        return signed
+            .parse::<i64>()
+            .map(Number::from)
+            .or_else(|_| signed.parse::<u64>().map(Number::from))
+            .ok();
     }
     let is_float = plain.contains('.')
         && plain.chars().any(|c| c.is_ascii_digit())
-        && plain.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
+        && plain
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'));
     if !is_float {
         return None;
     }

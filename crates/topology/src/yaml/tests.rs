@@ -31,15 +31,27 @@ fn every_node_knows_its_bytes() {
     assert_eq!(of("nested"), "-\n  - - 1\n    - 2");
     let items = root.entry("nested").unwrap().value.items().unwrap();
     assert_eq!(&text[items[1].start..items[1].start + 3], "- -");
-    assert_eq!(root.entry("g").unwrap().value.to_json(), json!({"f": "q'r"}));
+    assert_eq!(
+        root.entry("g").unwrap().value.to_json(),
+        json!({"f": "q'r"})
+    );
     assert_eq!(root.entry("i").unwrap().value.to_json(), json!("5"));
-    assert_eq!(root.entry("nested").unwrap().value.to_json(), json!([null, [1, 2]]));
+    assert_eq!(
+        root.entry("nested").unwrap().value.to_json(),
+        json!([null, [1, 2]])
+    );
 }
 
 #[test]
 fn windows_line_ends_and_json_are_yaml_too() {
-    assert_eq!(json_of("a:\r\n  b: 1\r\n  c: |\r\n    t\r\n"), json!({"a": {"b": 1, "c": "t\n"}}));
-    assert_eq!(json_of("{\"a\": {\"b\": [1, null]}}"), json!({"a": {"b": [1, null]}}));
+    assert_eq!(
+        json_of("a:\r\n  b: 1\r\n  c: |\r\n    t\r\n"),
+        json!({"a": {"b": 1, "c": "t\n"}})
+    );
+    assert_eq!(
+        json_of("{\"a\": {\"b\": [1, null]}}"),
+        json!({"a": {"b": [1, null]}})
+    );
 }
 
 #[test]
@@ -47,28 +59,42 @@ fn a_syntax_error_keeps_what_stands_before_it() {
     let tree = parse("a: 1\nb:\n  c: 2\n  d: \"no end\n");
     assert_eq!(tree.problems.len(), 1);
     assert_eq!(tree.problems[0].code, "yaml-syntax");
-    assert_eq!(tree.root.unwrap().to_json(), json!({"a": 1, "b": {"c": 2, "d": null}}));
+    assert_eq!(
+        tree.root.unwrap().to_json(),
+        json!({"a": 1, "b": {"c": 2, "d": null}})
+    );
 }
 
 #[test]
 fn a_key_may_stand_once_only() {
     let text = "a: 1\nb: 2\na: 3\n";
     let tree = parse(text);
-    assert_eq!((tree.problems[0].code, tree.problems[0].at), ("duplicate-key", 10));
+    assert_eq!(
+        (tree.problems[0].code, tree.problems[0].at),
+        ("duplicate-key", 10)
+    );
     assert_eq!(tree.root.unwrap().to_json(), json!({"a": 1, "b": 2}));
 }
 
 #[test]
 fn hostile_texts_are_answered_at_once() {
-    let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| format!("{text}a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1));
+    let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
+        format!("{text}a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)
+    });
     assert_eq!(parse(&bomb).problems[0].code, "alias-bomb");
-    assert_eq!(parse(&"x".repeat(10 << 20)).problems[0].code, "template-too-large");
+    assert_eq!(
+        parse(&"x".repeat(10 << 20)).problems[0].code,
+        "template-too-large"
+    );
     for open in ["[", "{a: ", "- ", "? "] {
         let tree = parse(&open.repeat(100_000));
         assert!(tree.problems.iter().any(|problem| problem.fatal), "{open}");
     }
     assert_eq!(parse("a: &a [*a]").problems[0].code, "yaml-syntax");
-    assert_eq!(parse("a: 1\n---\nb: 2").problems[0].code, "several-documents");
+    assert_eq!(
+        parse("a: 1\n---\nb: 2").problems[0].code,
+        "several-documents"
+    );
     assert_eq!(parse("a: !Ref b").problems[0].code, "yaml-tag");
     assert_eq!(parse("? [a]\n: b").problems[0].code, "yaml-key");
 }
@@ -94,7 +120,8 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 24, 4, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            prop::collection::vec((text.clone(), inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            prop::collection::vec((text.clone(), inner), 0..4)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
         ]
     })
 }

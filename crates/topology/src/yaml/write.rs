@@ -26,16 +26,25 @@ fn number_text(number: &serde_json::Number) -> String {
         Some((mantissa, exponent)) => {
             let point = if mantissa.contains('.') { "" } else { ".0" };
             let sign = if exponent.starts_with('-') { "" } else { "+" };
-            format!("{mantissa}{point}e{sign}{}", exponent.trim_start_matches('+'))
+            format!(
+                "{mantissa}{point}e{sign}{}",
+                exponent.trim_start_matches('+')
+            )
         }
         None => text,
     }
 }
 
 fn quoted(text: &str) -> String {
-    let simple = text.chars().all(|c| !c.is_control() && c != '\u{feff}' && !matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
+    let simple = text.chars().all(|c| {
+        !c.is_control() && c != '\u{feff}' && !matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+    });
     if simple && !text.contains('\'') {
-        return if text.contains('\\') || text.contains('"') { format!("'{text}'") } else { format!("\"{text}\"") };
+        return if text.contains('\\') || text.contains('"') {
+            format!("'{text}'")
+        } else {
+            format!("\"{text}\"")
+        };
     }
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -60,8 +69,15 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
     if !matches!(scalar::resolve(text), Value::String(_)) || looks_special(text) {
         return false;
     }
-    let Some(first) = text.chars().next() else { return false };
-    if text.starts_with(' ') || text.ends_with(' ') || text.ends_with(':') || text.contains(": ") || text.contains(" #") {
+    let Some(first) = text.chars().next() else {
+        return false;
+    };
+    if text.starts_with(' ')
+        || text.ends_with(' ')
+        || text.ends_with(':')
+        || text.contains(": ")
+        || text.contains(" #")
+    {
         return false;
     }
     let indicator = "!&*?|>@`\"'%#{}[],:-=<~".contains(first);
@@ -70,24 +86,38 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
         return false;
     }
     let flow = |c: char| matches!(c, ',' | '[' | ']' | '{' | '}');
-    text.chars().all(|c| !c.is_control() && !matches!(c, '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}') && !(in_flow && (flow(c) || c == ':')))
+    text.chars().all(|c| {
+        !c.is_control()
+            && !matches!(c, '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+            && !(in_flow && (flow(c) || c == ':'))
+    })
 }
 
 /// Texts that other YAML readers take for a date or a number.
 fn looks_special(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '.'))
-        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z'))
-        || matches!(text, ".inf" | ".nan" | ".Inf" | ".NaN" | ".INF" | ".NAN" | "y" | "Y" | "n" | "N")
+        && text.chars().all(|c| {
+            c.is_ascii_digit() || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z')
+        })
+        || matches!(
+            text,
+            ".inf" | ".nan" | ".Inf" | ".NaN" | ".INF" | ".NAN" | "y" | "Y" | "n" | "N"
+        )
         || text.starts_with("0o")
 }
 
 /// Anything on one line.
 pub(crate) fn flow(value: &Value) -> String {
     match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(flow).collect::<Vec<_>>().join(", ")
+        ),
         Value::Object(map) => {
-            let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{}: {}", key_text(key, true), flow(value))).collect();
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", key_text(key, true), flow(value)))
+                .collect();
             format!("{{{}}}", entries.join(", "))
         }
         scalar => scalar_text(scalar, true),
@@ -117,17 +147,40 @@ pub(crate) fn block(value: &Value, indent: usize, step: usize) -> Block {
                 Some(body) => ("", body),
                 None => ("-", text.as_str()),
             };
-            let lines: Vec<String> =
-                body.split('\n').map(|line| if line.is_empty() { String::new() } else { format!("{pad}{line}") }).collect();
-            Block::Lines { header: format!("|{chomp}"), body: lines.join("\n") }
+            let lines: Vec<String> = body
+                .split('\n')
+                .map(|line| {
+                    if line.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{pad}{line}")
+                    }
+                })
+                .collect();
+            Block::Lines {
+                header: format!("|{chomp}"),
+                body: lines.join("\n"),
+            }
         }
         Value::Object(map) if !map.is_empty() && !is_short_call(map) => {
-            let lines: Vec<String> = map.iter().map(|(key, value)| entry(key, value, indent, step)).collect();
-            Block::Lines { header: String::new(), body: lines.join("\n") }
+            let lines: Vec<String> = map
+                .iter()
+                .map(|(key, value)| entry(key, value, indent, step))
+                .collect();
+            Block::Lines {
+                header: String::new(),
+                body: lines.join("\n"),
+            }
         }
         Value::Array(items) if !items.is_empty() && !is_short_list(items) => {
-            let lines: Vec<String> = items.iter().map(|value| item(value, indent, step)).collect();
-            Block::Lines { header: String::new(), body: lines.join("\n") }
+            let lines: Vec<String> = items
+                .iter()
+                .map(|value| item(value, indent, step))
+                .collect();
+            Block::Lines {
+                header: String::new(),
+                body: lines.join("\n"),
+            }
         }
         other => Block::Inline(match other {
             Value::Array(_) | Value::Object(_) => flow(other),
@@ -139,7 +192,11 @@ pub(crate) fn block(value: &Value, indent: usize, step: usize) -> Block {
 /// `key: value` at `indent`, without a line end after it.
 pub(crate) fn entry(key: &str, value: &Value, indent: usize, step: usize) -> String {
     let pad = " ".repeat(indent);
-    format!("{pad}{}:{}", key_text(key, false), after_colon(value, indent + step, step))
+    format!(
+        "{pad}{}:{}",
+        key_text(key, false),
+        after_colon(value, indent + step, step)
+    )
 }
 
 /// ` value` or a line end and lines.
@@ -162,7 +219,9 @@ pub(crate) fn after_dash(value: &Value, indent: usize, step: usize) -> String {
     // A map or list in a list begins on the dash's line, so its children stand two columns on.
     match block(value, indent + 2, step) {
         Block::Inline(text) => format!(" {text}"),
-        Block::Lines { header, body } if header.is_empty() => format!(" {}", body.trim_start_matches(' ')),
+        Block::Lines { header, body } if header.is_empty() => {
+            format!(" {}", body.trim_start_matches(' '))
+        }
         Block::Lines { header, body } => format!(" {header}\n{body}"),
     }
 }
@@ -173,8 +232,13 @@ fn block_scalar_fits(text: &str) -> bool {
     !body.is_empty()
         && !body.ends_with('\n')
         && !body.starts_with([' ', '\t', '\n'])
-        && !body.split('\n').any(|line| !line.is_empty() && line.trim().is_empty())
-        && !text.chars().any(|c| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}'))
+        && !body
+            .split('\n')
+            .any(|line| !line.is_empty() && line.trim().is_empty())
+        && !text.chars().any(|c| {
+            (c.is_control() && !matches!(c, '\n' | '\t'))
+                || matches!(c, '\u{feff}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+        })
 }
 
 /// `{get_resource: web}` reads better on one line.
@@ -186,7 +250,10 @@ fn is_short_call(map: &serde_json::Map<String, Value>) -> bool {
 
 /// `[80, 443]`: scalars only.
 fn is_short_list(items: &[Value]) -> bool {
-    items.iter().all(|item| !item.is_array() && !item.is_object()) && one_line(&Value::Array(items.to_vec()))
+    items
+        .iter()
+        .all(|item| !item.is_array() && !item.is_object())
+        && one_line(&Value::Array(items.to_vec()))
 }
 
 fn one_line(value: &Value) -> bool {
