@@ -77,7 +77,7 @@ fn compile() -> Result<()> {
 fn page() -> Result<()> {
     build::site(build::Speed::Release, true)?;
     let size = |suffix: &str| -> Result<f64> {
-        let files = ["stackloom.wasm", "stackloom.js"];
+        let files = ["stackloom_bg.wasm", "stackloom.js"];
         let bytes = files.iter().map(|file| {
             let path = paths::pkg().join(format!("{file}{suffix}"));
             path.metadata()

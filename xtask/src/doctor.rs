@@ -54,7 +54,7 @@ pub fn run() -> Result<()> {
 
     println!("Built");
     for (name, file) in [
-        ("wasm", "stackloom.wasm"),
+        ("wasm", "stackloom_bg.wasm"),
         ("style sheet", "stackloom.css"),
         ("icons", "icons.svg"),
     ] {

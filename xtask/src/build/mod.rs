@@ -1,6 +1,6 @@
 //! `cargo xtask build`: what the browser gets, in `target/site/pkg`.
 //!
-//! `stackloom.js` and `stackloom.wasm` from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/` and
+//! `stackloom.js` and `stackloom_bg.wasm` from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/` and
 //! `icons.svg` from npm packages. Each part is made again only when what it is made from has changed.
 
 mod assets;

@@ -1,4 +1,4 @@
-//! The `frontend` crate as `stackloom.wasm`, with the script that loads it.
+//! The `frontend` crate as `stackloom_bg.wasm`, with the script that loads it.
 //!
 //! cargo makes the module, wasm-bindgen (as a library, of the very version that the crates use) makes the bindings,
 //! `wasm-opt` makes it small. The last two run only when the first gave something new.
@@ -23,14 +23,25 @@ pub enum Speed {
     Release,
 }
 
-/// Builds `pkg/stackloom.js` and `pkg/stackloom.wasm`.
+/// What rustc uses by default. Not `--all-features`: an older `wasm-opt` then writes types of a draft of the garbage
+/// collection proposal, which browsers refuse.
+const FEATURES: [&str; 6] = [
+    "--enable-bulk-memory",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
+
+/// Builds `pkg/stackloom.js` and `pkg/stackloom_bg.wasm`.
 pub fn build(speed: Speed) -> Result<()> {
     let module = compile(speed)?;
     let wasm =
         std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let stamp_file = paths::web().join("bound");
     let stamp = stamp(&wasm, speed);
-    let target = paths::pkg().join("stackloom.wasm");
+    let target = paths::pkg().join("stackloom_bg.wasm");
     if target.is_file() && std::fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
         return Ok(());
     }
@@ -39,14 +50,15 @@ pub fn build(speed: Speed) -> Result<()> {
     let bound = dir.join("stackloom_bg.wasm");
     if speed == Speed::Release && shell::has("wasm-opt") {
         shell::run(
-            cmd("wasm-opt", ["-Oz", "--all-features", "-o"])
+            cmd("wasm-opt", ["-Oz"])
+                .args(FEATURES)
+                .arg("-o")
                 .arg(&bound)
                 .arg(&bound),
         )?;
     }
-    // Leptos asks for `<output name>.wasm`; wasm-bindgen adds `_bg`, in the script too.
-    let script = std::fs::read_to_string(dir.join("stackloom.js"))?
-        .replace("stackloom_bg.wasm", "stackloom.wasm");
+    // Both keep the names that wasm-bindgen gives: Leptos asks for them wherever cargo-leptos did not build it.
+    let script = std::fs::read_to_string(dir.join("stackloom.js"))?;
     write_if_changed(&paths::pkg().join("stackloom.js"), script.as_bytes())?;
     write_if_changed(&target, &std::fs::read(&bound)?)?;
     copy_snippets(&dir.join("snippets"), &paths::pkg().join("snippets"))?;
