@@ -13,10 +13,11 @@
 //! try ([`Error::is_transient`]); the engine decides. It never follows a redirect and sends a token
 //! only to the cloud's own catalogue. No token, password or body appears in a log or an error.
 //!
-//! Read in this order: [`config`] → [`credentials`] → [`session`] → [`catalog`] → `discovery` →
-//! `transport` → the services.
+//! Read in this order: [`clouds`] → [`config`] → [`credentials`] → `login` → [`session`] →
+//! [`catalog`] → `discovery` → `transport` → the services.
 
 pub mod catalog;
+pub mod clouds;
 pub mod compute;
 pub mod config;
 pub mod credentials;
@@ -25,6 +26,7 @@ pub mod error;
 pub mod identity;
 pub mod image;
 pub mod key_manager;
+mod login;
 pub mod network;
 mod pages;
 mod secret;
@@ -32,7 +34,8 @@ pub mod session;
 mod transport;
 
 pub use catalog::{Catalog, Service};
-pub use config::{CloudConfig, Clouds, ConfigError, LoginMethod};
+pub use clouds::Clouds;
+pub use config::{CloudConfig, ConfigError, LoginMethod};
 pub use credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
 pub use error::{ApiError, Error, Wire};
 pub use secret::Secret;

@@ -1,9 +1,5 @@
 //! One user in one project of one cloud: the token, and the way to each service.
 //!
-//! Keystone answers 401 to a wrong password and to a project that does not exist alike. To tell a
-//! person which it was, a refused password login is tried once more without a project: if that
-//! works, the project was at fault, and the projects that would work are named.
-//!
 //! A session never renews itself: zero knowledge means that we keep no password. When the token ends,
 //! calls fail with [`Error::is_unauthorized`], and the engine pauses until the person logs in again.
 
@@ -13,7 +9,7 @@ use jiff::Timestamp;
 use reqwest::{Method, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::discovery::{Endpoint, Microversion, discover};
 use crate::transport::{Answer, Outgoing, Transport};
@@ -34,7 +30,7 @@ struct Inner {
 
 /// What Keystone says about a token.
 #[derive(Clone, Debug, Deserialize)]
-struct TokenFacts {
+pub(crate) struct TokenFacts {
     expires_at: Timestamp,
     user: User,
     #[serde(default)]
@@ -88,56 +84,20 @@ pub struct Role {
 }
 
 impl Session {
-    /// Log in to `cloud`. Without a scope, the token is for the user's default project, or for the one
-    /// that an application credential or token carries already.
-    ///
-    /// # Errors
-    /// [`Error::WrongCredentials`], [`Error::UnknownProject`], [`Error::Unreachable`] and
-    /// [`Error::NotOpenStack`] say what a person can do about it.
-    pub async fn login(
-        cloud: &CloudConfig,
-        credentials: &Credentials,
-        scope: Option<&Scope>,
-    ) -> Result<Session, Error> {
-        let door = Door::find(cloud).await?;
-        if let (Credentials::Token { token }, None) = (credentials, scope) {
-            return door.validate(token.clone()).await;
-        }
-        // An application credential is for one project; Keystone refuses another scope with it.
-        let scope =
-            scope.filter(|_| !matches!(credentials, Credentials::ApplicationCredential { .. }));
-        let refused = match door.authenticate(credentials, scope).await {
-            Err(error @ Error::WrongCredentials { .. }) => error,
-            other => return other,
-        };
-        match scope {
-            Some(scope @ Scope::Project(project)) if *scope != Scope::Unscoped => {
-                match door.authenticate(credentials, Some(&Scope::Unscoped)).await {
-                    Ok(unscoped) => {
-                        let accessible =
-                            unscoped.identity().my_projects().await.unwrap_or_default();
-                        if !matches!(credentials, Credentials::Token { .. }) {
-                            let _ = unscoped.revoke().await;
-                        }
-                        Err(Error::UnknownProject {
-                            cloud: cloud.name.clone(),
-                            project: project.as_str().into(),
-                            accessible: accessible
-                                .into_iter()
-                                .map(|project| project.name)
-                                .collect(),
-                        })
-                    }
-                    Err(_) => Err(refused),
-                }
-            }
-            _ => Err(refused),
-        }
-    }
-
-    /// A session on a token that exists already, after asking the cloud whether it is good.
-    pub async fn from_token(cloud: &CloudConfig, token: Secret) -> Result<Session, Error> {
-        Door::find(cloud).await?.validate(token).await
+    pub(crate) fn new(
+        cloud: CloudConfig,
+        transport: Arc<Transport>,
+        identity: Url,
+        token: Secret,
+        facts: TokenFacts,
+    ) -> Session {
+        Session(Arc::new(Inner {
+            cloud,
+            transport,
+            identity,
+            token,
+            facts,
+        }))
     }
 
     /// The same person in another project, without another password.
@@ -387,170 +347,12 @@ impl Call<'_> {
 }
 
 /// Adds encoded segments: what a person typed cannot climb out of its place in the path.
-fn segments(base: &Url, path: &[&str]) -> Url {
+pub(crate) fn segments(base: &Url, path: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(path);
     }
     url
-}
-
-/// Keystone, before anybody is logged in.
-struct Door {
-    cloud: CloudConfig,
-    transport: Arc<Transport>,
-    identity: Url,
-}
-
-impl Door {
-    async fn find(cloud: &CloudConfig) -> Result<Door, Error> {
-        let wrong = |why: &str| {
-            Error::Config(ConfigError::Cloud {
-                cloud: cloud.name.clone(),
-                why: why.into(),
-            })
-        };
-        let address = cloud
-            .endpoint_overrides
-            .get(&Service::Identity)
-            .unwrap_or(&cloud.auth_url);
-        let mut address: Url = address
-            .parse()
-            .map_err(|_| wrong("`auth_url` is no address"))?;
-        if !matches!(address.scheme(), "http" | "https") || address.host().is_none() {
-            return Err(wrong("`auth_url` must begin with http:// or https://"));
-        }
-        // Version 2 is gone everywhere; its address in old files still shows where Keystone is.
-        if let Some(root) = address.path().trim_end_matches('/').strip_suffix("/v2.0") {
-            let root = root.to_string();
-            address.set_path(&root);
-        }
-        let transport = cloud.transport()?;
-        let endpoint = discover(&transport, Service::Identity, &address, None, None)
-            .await
-            .map_err(|error| at_the_door(cloud, &address, error))?;
-        Ok(Door {
-            cloud: cloud.clone(),
-            transport,
-            identity: endpoint.base,
-        })
-    }
-
-    /// `POST /auth/tokens`.
-    async fn authenticate(
-        &self,
-        credentials: &Credentials,
-        scope: Option<&Scope>,
-    ) -> Result<Session, Error> {
-        let mut body = json!({"auth": {"identity": credentials.to_json()}});
-        if let Some(scope) = scope {
-            body["auth"]["scope"] = scope.to_json();
-        }
-        let answer = self.ask(Method::POST, None, Vec::new(), Some(body)).await?;
-        let token = answer.header("x-subject-token").map(Secret::from);
-        match token {
-            Some(token) if !token.is_empty() => self.session(token, &answer),
-            _ => {
-                Err(self
-                    .nonsense("the login was accepted, but there is no token in the answer".into()))
-            }
-        }
-    }
-
-    /// `GET /auth/tokens`: is it good, and whose is it?
-    async fn validate(&self, token: Secret) -> Result<Session, Error> {
-        let subject = vec![("x-subject-token", token.expose().to_string())];
-        let answer = self.ask(Method::GET, Some(&token), subject, None).await?;
-        self.session(token, &answer)
-    }
-
-    async fn ask(
-        &self,
-        method: Method,
-        token: Option<&Secret>,
-        headers: Vec<(&'static str, String)>,
-        body: Option<Value>,
-    ) -> Result<Answer, Error> {
-        let url = segments(&self.identity, &["auth", "tokens"]);
-        let out = Outgoing {
-            service: Service::Identity,
-            method,
-            url: url.clone(),
-            token,
-            headers,
-            body,
-        };
-        let answer = self
-            .transport
-            .exchange(out)
-            .await
-            .map_err(|error| at_the_door(&self.cloud, &url, error))?;
-        match answer.check() {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(self.refused(error, token.is_some())),
-        }
-    }
-
-    fn session(&self, token: Secret, answer: &Answer) -> Result<Session, Error> {
-        let facts: TokenFacts = answer.json_at("token").map_err(|error| match error {
-            Error::Malformed { why, .. } => self.nonsense(why),
-            other => other,
-        })?;
-        Ok(Session(Arc::new(Inner {
-            cloud: self.cloud.clone(),
-            transport: self.transport.clone(),
-            identity: self.identity.clone(),
-            token,
-            facts,
-        })))
-    }
-
-    /// A refusal at login: whose fault is it?
-    fn refused(&self, error: Error, with_token: bool) -> Error {
-        let Some(api) = error.api() else {
-            return error;
-        };
-        match api.status {
-            // A token that Keystone does not know is 404 when asked about, 401 when used.
-            401 => {}
-            404 if with_token && api.kind.is_some() => {}
-            // Keystone always says what is wrong in JSON; somebody else's page has no such words.
-            300..=399 | 404 | 405 => {
-                return self.nonsense(format!("status {}: {}", api.status, api.message));
-            }
-            _ => return error,
-        }
-        Error::WrongCredentials {
-            cloud: self.cloud.name.clone(),
-            message: api.message.clone(),
-            request_id: api.request_id.clone(),
-        }
-    }
-
-    fn nonsense(&self, why: String) -> Error {
-        Error::NotOpenStack {
-            cloud: self.cloud.name.clone(),
-            url: self.identity.to_string(),
-            why,
-        }
-    }
-}
-
-/// At login, a broken connection means that the cloud cannot be reached.
-fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
-    match error {
-        Error::Connection { why, .. } => Error::Unreachable {
-            cloud: cloud.name.clone(),
-            url: url.to_string(),
-            why,
-        },
-        Error::Malformed { why, .. } => Error::NotOpenStack {
-            cloud: cloud.name.clone(),
-            url: url.to_string(),
-            why,
-        },
-        other => other,
-    }
 }
 
 #[cfg(test)]

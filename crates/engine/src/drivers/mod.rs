@@ -15,7 +15,6 @@
 //! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
 
 pub mod bastion;
-mod block_devices;
 mod cloud_init;
 mod floating_ip;
 mod floating_ip_association;

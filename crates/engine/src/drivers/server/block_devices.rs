@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::properties::Properties;
+use super::super::properties::Properties;
 use crate::driver::DriverError;
 
 /// `block_device_mapping_v2`; `images` holds an id for each device that has an image.

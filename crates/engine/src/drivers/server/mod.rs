@@ -1,0 +1,213 @@
+//! `OS::Nova::Server`: a virtual machine. Source: Compute API, "Servers".
+//!
+//! The mark is a tag, set with the very call that makes the server, so there is no moment without it.
+//! The host key is made here too: the private half goes to the server by user data and is forgotten,
+//! the public half stays in the server's metadata, where it is found again after a crash.
+//!
+//! A server that the cloud gave up on (`ERROR`) is removed before another is made in its place; while
+//! it still holds its ports, the attempt fails with words that say so, and the engine tries again.
+
+use async_trait::async_trait;
+use openstack::compute::Server as Found;
+use openstack::network::Port;
+use serde_json::{Value, json};
+
+use super::properties::Properties;
+use super::{cloud_init, keys, mark, neutron};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+mod block_devices;
+mod body;
+mod named;
+mod state;
+
+/// Where the public half of the host key is kept.
+const HOST_KEY: &str = "stackloom_host_key";
+
+pub(super) struct Server;
+
+#[async_trait]
+impl Driver for Server {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        if let Some(found) = find(context).await? {
+            if found.status != "ERROR" {
+                return Ok(found.id);
+            }
+            clear_away(context, &found).await?;
+        }
+        let named = named::look_up(context).await?;
+        let host_key = match context.login {
+            Some(_) => Some(keys::make(&mark::physical_name(
+                context.marker,
+                context.properties,
+            ))?),
+            None => None,
+        };
+        let own = Properties::of(context.properties).filled("user_data")?;
+        let guest = context
+            .login
+            .zip(host_key.as_ref())
+            .map(|(login, host_key)| cloud_init::Guest {
+                login,
+                host_key,
+                bastion: context.marks.bastion,
+            });
+        let user_data = cloud_init::user_data(own.as_deref(), guest.as_ref());
+        let host_key = host_key.as_ref().map(|pair| pair.public.as_str());
+        let fields = body::body(
+            context.marker,
+            context.properties,
+            &named,
+            user_data.as_deref(),
+            host_key,
+        )?;
+        let hints = context
+            .properties
+            .get("scheduler_hints")
+            .filter(|hints| hints.is_object());
+        Ok(context
+            .session
+            .compute()
+            .server_create(&Value::Object(fields), hints)
+            .await?)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let server = match context.session.compute().server_get(physical_id).await {
+            Ok(server) => server,
+            Err(error) if error.is_not_found() => {
+                return Ok(Progress::Failed("the server is gone".into()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(unready) = state::unready(&server) {
+            return Ok(unready);
+        }
+        let first = state::first_address(context, &server).await?;
+        Ok(Progress::Ready(Ready {
+            reference: json!(server.id),
+            attributes: state::attributes(&server, first),
+        }))
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let properties = Properties::of(context.properties);
+        let compute = context.session.compute();
+        let server = compute.server_get(physical_id).await?;
+        refuse_what_needs_another_server(context, properties, &server).await?;
+
+        let name = mark::physical_name(context.marker, context.properties);
+        if name != server.name {
+            compute.server_rename(physical_id, &name).await?;
+        }
+        let host_key = server.metadata.get(HOST_KEY).map(String::as_str);
+        let wanted = body::metadata(context.marker, properties, host_key)?;
+        if wanted != json!(server.metadata) {
+            compute.server_set_metadata(physical_id, &wanted).await?;
+        }
+        let mut wanted = body::tags(context.marker, properties)?;
+        let mut there = server.tags.clone();
+        wanted.sort();
+        there.sort();
+        if wanted != there {
+            compute.server_set_tags(physical_id, &wanted).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_string(),
+            None => match find(context).await? {
+                Some(found) => found.id,
+                None => return Ok(()),
+            },
+        };
+        neutron::done_if_gone(context.session.compute().server_delete(&id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        match context.session.compute().server_get(physical_id).await {
+            // With deferred deletion, a deleted server can be seen for days.
+            Ok(server) => Ok(matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")),
+            Err(error) if error.is_not_found() => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The server that carries the resource's tag.
+async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
+    let tag = mark::tag(context.marker);
+    let found = context
+        .session
+        .compute()
+        .server_list(&[("tags", &tag)])
+        .await?;
+    // Asked again here, for clouds that do not know the filter.
+    Ok(found.into_iter().find(|server| {
+        server.tags.contains(&tag) && !matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")
+    }))
+}
+
+/// Takes a failed server out of the way of its successor.
+async fn clear_away(context: &Context<'_>, failed: &Found) -> Result<(), DriverError> {
+    let compute = context.session.compute();
+    neutron::done_if_gone(compute.server_delete(&failed.id).await)?;
+    match compute.server_get(&failed.id).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(DriverError::Other(format!(
+            "an earlier attempt left server {} in state ERROR; it is being deleted. Try again when it is gone",
+            failed.id
+        ))),
+    }
+}
+
+/// A new size or other ports would have to be seen through by the person (a resize asks to be
+/// confirmed, a guest has to notice a new device), so they are refused in words rather than forgotten.
+async fn refuse_what_needs_another_server(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+    server: &Found,
+) -> Result<(), DriverError> {
+    let flavor = properties.required("flavor")?;
+    let found = context.session.compute().flavor_find(&flavor).await;
+    let flavor = found.map_err(|error| properties.looked_up("flavor", error))?;
+    let there = server
+        .other
+        .get("flavor")
+        .and_then(|flavor| flavor.get("original_name"));
+    if let Some(there) = there.and_then(Value::as_str)
+        && there != flavor.name
+    {
+        let why = format!(
+            "the server has flavor `{there}`, which cannot be changed in place yet; give the resource another name to get a new server"
+        );
+        return Err(properties.wrong("flavor", why));
+    }
+    let ports: Vec<Port> = context
+        .session
+        .network()
+        .list(&[("device_id", &server.id)])
+        .await?;
+    for (index, network) in properties.list("networks").iter().enumerate() {
+        let prefix = format!("networks.{index}.");
+        let network = Properties::within(network, &prefix)?;
+        if let Some(wanted) = network.id_of::<Port>(context.session, "port").await?
+            && !ports.iter().any(|port| port.id == wanted)
+        {
+            let why = "the server is not plugged into this port, and ports cannot be changed in place yet; give the resource another name to get a new server";
+            return Err(network.wrong("port", why.into()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! Where the configured clouds come from: `clouds.yaml` and its companions.
+//!
+//! Files and order are those of openstacksdk, so that what works for the `openstack` command works
+//! here. `clouds.yaml` is the first found of `$OS_CLIENT_CONFIG_FILE`, `./`, `~/.config/openstack/`
+//! and `/etc/openstack/`; `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it; a cloud's
+//! `profile` is taken from `clouds-public.yaml` and lies below it; the `OS_*` variables make one more
+//! cloud named `envvars`. `$STACKLOOM_CLOUDS` names one file that stands in for all of that: then
+//! only `secure.yaml` and `clouds-public.yaml` beside it are read too, and no variable.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::{CloudConfig, ConfigError};
+
+/// All configured clouds, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Clouds {
+    clouds: BTreeMap<String, CloudConfig>,
+}
+
+impl Clouds {
+    /// From `$STACKLOOM_CLOUDS`, else the usual files and variables. No file at all is no error: then
+    /// there are no clouds.
+    pub fn load() -> Result<Clouds, ConfigError> {
+        if let Some(path) = std::env::var_os("STACKLOOM_CLOUDS").filter(|path| !path.is_empty()) {
+            return Clouds::from_file(Path::new(&path));
+        }
+        let environment: BTreeMap<String, String> = std::env::vars()
+            .filter(|(name, _)| name.starts_with("OS_"))
+            .collect();
+        let folders = search_folders();
+        let find = |variable: &str, stem: &str| {
+            environment
+                .get(variable)
+                .map(PathBuf::from)
+                .filter(|path| path.is_file())
+                .or_else(|| find_file(&folders, stem))
+        };
+        let clouds = read(find("OS_CLIENT_CONFIG_FILE", "clouds"))?;
+        let secure = read(find("OS_CLIENT_SECURE_FILE", "secure"))?;
+        let public = read(find("OS_CLIENT_VENDOR_FILE", "clouds-public"))?;
+        Clouds::assemble(clouds, secure, public, &environment)
+    }
+
+    /// From one file, with `secure.yaml` and `clouds-public.yaml` beside it.
+    pub fn from_file(path: &Path) -> Result<Clouds, ConfigError> {
+        let folder = [path.parent().unwrap_or(Path::new(".")).to_path_buf()];
+        let clouds = read(Some(path.to_path_buf()))?;
+        let secure = read(find_file(&folder, "secure"))?;
+        let public = read(find_file(&folder, "clouds-public"))?;
+        Clouds::assemble(clouds, secure, public, &BTreeMap::new())
+    }
+
+    /// From the text of a `clouds.yaml`.
+    pub fn from_yaml(text: &str) -> Result<Clouds, ConfigError> {
+        let clouds = parse(text, "clouds.yaml")?;
+        Clouds::assemble(clouds, Value::Null, Value::Null, &BTreeMap::new())
+    }
+
+    /// One cloud.
+    pub fn get(&self, name: &str) -> Option<&CloudConfig> {
+        self.clouds.get(name)
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &CloudConfig> {
+        self.clouds.values()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.clouds.is_empty()
+    }
+
+    fn assemble(
+        mut clouds: Value,
+        secure: Value,
+        public: Value,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Clouds, ConfigError> {
+        merge(&mut clouds, secure);
+        let mut entries = match clouds.get_mut("clouds").map(Value::take) {
+            Some(Value::Object(entries)) => entries,
+            Some(Value::Null) | None => Map::new(),
+            Some(_) => {
+                return Err(ConfigError::Invalid {
+                    path: "clouds.yaml".into(),
+                    why: "`clouds` must be a map from names to clouds".into(),
+                });
+            }
+        };
+        if let Some(entry) = cloud_of_variables(environment) {
+            entries.insert("envvars".into(), entry);
+        }
+        let mut all = BTreeMap::new();
+        for (name, entry) in entries {
+            let entry = with_profile(entry, &public);
+            all.insert(name.clone(), CloudConfig::read(&name, &entry)?);
+        }
+        Ok(Clouds { clouds: all })
+    }
+}
+
+fn search_folders() -> Vec<PathBuf> {
+    let user = std::env::var_os("XDG_CONFIG_HOME")
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")));
+    let mut folders = vec![PathBuf::from(".")];
+    folders.extend(user.map(|folder| folder.join("openstack")));
+    folders.push("/etc/openstack".into());
+    folders
+}
+
+fn find_file(folders: &[PathBuf], stem: &str) -> Option<PathBuf> {
+    folders
+        .iter()
+        .flat_map(|folder| {
+            ["yaml", "yml", "json"].map(|ending| folder.join(format!("{stem}.{ending}")))
+        })
+        .find(|path| path.is_file())
+}
+
+fn read(path: Option<PathBuf>) -> Result<Value, ConfigError> {
+    let Some(path) = path else {
+        return Ok(Value::Null);
+    };
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(&path).map_err(|error| ConfigError::Unreadable {
+        path: shown.clone(),
+        why: error.to_string(),
+    })?;
+    parse(&text, &shown)
+}
+
+fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
+    if text.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let invalid = |why: String| ConfigError::Invalid {
+        path: path.into(),
+        why,
+    };
+    // The first line only: the rest quotes the file, and secrets stand in it.
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+        invalid(
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_string(),
+        )
+    })?;
+    if value.is_object() || value.is_null() {
+        Ok(value)
+    } else {
+        Err(invalid("it must be a map with the key `clouds`".into()))
+    }
+}
+
+/// Lays `upper` over `lower`, maps key by key.
+fn merge(lower: &mut Value, upper: Value) {
+    match (lower, upper) {
+        (Value::Object(lower), Value::Object(upper)) => {
+            for (key, value) in upper {
+                merge(lower.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (_, Value::Null) => {}
+        (lower, upper) => *lower = upper,
+    }
+}
+
+/// A cloud's entry over the profile that it names.
+fn with_profile(entry: Value, public: &Value) -> Value {
+    let profile = ["profile", "cloud"]
+        .iter()
+        .find_map(|key| entry.get(*key)?.as_str());
+    let base = profile
+        .and_then(|name| public.get("public-clouds")?.get(name))
+        .cloned();
+    match base {
+        Some(mut base) => {
+            merge(&mut base, entry);
+            base
+        }
+        None => entry,
+    }
+}
+
+/// The cloud that the `OS_*` variables describe.
+fn cloud_of_variables(environment: &BTreeMap<String, String>) -> Option<Value> {
+    environment
+        .get("OS_AUTH_URL")
+        .filter(|url| !url.is_empty())?;
+    let entry: Map<String, Value> = environment
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| {
+            (
+                name.trim_start_matches("OS_").to_lowercase(),
+                Value::String(value.clone()),
+            )
+        })
+        .collect();
+    Some(Value::Object(entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Credentials, Domain, Identifier, LoginMethod, Scope, Service};
+
+    const LAB: &str = "
+clouds:
+  lab:
+    auth:
+      auth_url: http://127.0.0.1:9500/identity/v3
+      username: demo
+      password: 1234
+      project_name: demo
+      user_domain_name: Users
+      project_domain_id: abc
+    region_name: lab
+    interface: [internal, public]
+    network_endpoint_override: http://elsewhere/network
+    verify: false
+";
+
+    #[test]
+    fn a_cloud_with_all_that_matters() {
+        let clouds = Clouds::from_yaml(LAB).unwrap();
+        let lab = clouds.get("lab").unwrap();
+        assert_eq!(lab.auth_url, "http://127.0.0.1:9500/identity/v3");
+        assert_eq!(lab.region.as_deref(), Some("lab"));
+        assert_eq!(lab.interfaces, ["internal", "public"]);
+        assert_eq!(
+            lab.endpoint_overrides[&Service::Network],
+            "http://elsewhere/network"
+        );
+        assert!(!lab.tls.verify);
+        assert_eq!(lab.user_domain, Domain::Name("Users".into()));
+        assert_eq!(
+            lab.scope,
+            Some(Scope::Project(Identifier::Name {
+                name: "demo".into(),
+                domain: Domain::Id("abc".into())
+            }))
+        );
+        let Some(Credentials::Password { user, password, .. }) = &lab.credentials else {
+            panic!("a password login");
+        };
+        assert_eq!(user.as_str(), "demo");
+        assert_eq!(password.expose(), "1234");
+    }
+
+    #[test]
+    fn secure_file_and_profile_are_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "clouds.yaml",
+            "clouds: {a: {profile: big, auth: {username: u}, region_name: two}}",
+        );
+        write("secure.yaml", "clouds: {a: {auth: {password: p}}}");
+        write(
+            "clouds-public.yaml",
+            "public-clouds: {big: {auth: {auth_url: 'https://big/v3'}, region_name: one, interface: internal}}",
+        );
+        let clouds = Clouds::from_file(&folder.path().join("clouds.yaml")).unwrap();
+        let cloud = clouds.get("a").unwrap();
+        assert_eq!(cloud.auth_url, "https://big/v3");
+        assert_eq!(cloud.region.as_deref(), Some("two"));
+        assert_eq!(cloud.interfaces, ["internal"]);
+        assert!(matches!(
+            cloud.credentials,
+            Some(Credentials::Password { .. })
+        ));
+    }
+
+    #[test]
+    fn variables_make_a_cloud() {
+        let variables = [
+            ("OS_AUTH_URL", "http://k/v3"),
+            ("OS_APPLICATION_CREDENTIAL_ID", "id"),
+            ("OS_APPLICATION_CREDENTIAL_SECRET", "s"),
+            ("OS_REGION_NAME", "r"),
+            ("OS_PASSWORD", ""),
+        ]
+        .map(|(name, value)| (name.to_string(), value.to_string()));
+        let clouds =
+            Clouds::assemble(Value::Null, Value::Null, Value::Null, &variables.into()).unwrap();
+        let cloud = clouds.get("envvars").unwrap();
+        assert_eq!(cloud.region.as_deref(), Some("r"));
+        assert_eq!(cloud.login_methods()[0], LoginMethod::ApplicationCredential);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_quoting_the_file() {
+        let error = Clouds::from_yaml("clouds: {a: {auth: {password: hunter2}}}").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cloud `a`: `auth: {auth_url: ...}` is missing: the address of Keystone"
+        );
+        let error = Clouds::from_yaml("clouds: {a: {password: hunter2").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        let error = Clouds::from_yaml("clouds: [1]").unwrap_err();
+        assert!(error.to_string().contains("must be a map"), "{error}");
+        let error = Clouds::from_file(Path::new("/nowhere/clouds.yaml")).unwrap_err();
+        assert!(
+            error.to_string().contains("/nowhere/clouds.yaml"),
+            "{error}"
+        );
+    }
+}
