@@ -35,6 +35,7 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
         (Internet, Server) => publish(end),
         (Chip, Chip) => relate(desk, start, end),
         (Chip, Server) => relate_with_one_on(desk, start, end),
+        (Server, Chip) => Err(Refusal::because("Drag from software to software: that says who uses whom")),
         (Server, Router) | (Router, Server) => {
             Err(Refusal::because("Connect the server with a network; the router joins the networks"))
         }

@@ -241,4 +241,4 @@ impl Drawing {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

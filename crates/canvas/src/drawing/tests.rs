@@ -1,1 +1,202 @@
+use proptest::prelude::*;
+use topology::{catalog::CatalogItem, document::Document, types::Registry};
 
+use super::*;
+use crate::layout::Places;
+
+/// OpenStack's types and the two items that the project brings along.
+pub(crate) fn registry() -> Registry {
+    let item = |manifest, specs| CatalogItem::parse(manifest, specs).expect("our own items are sound");
+    Registry::openstack().with_catalog([
+        item(
+            include_str!("../../../../catalog/nginx/item.yml"),
+            include_str!("../../../../catalog/nginx/meta/argument_specs.yml"),
+        ),
+        item(
+            include_str!("../../../../catalog/haproxy/item.yml"),
+            include_str!("../../../../catalog/haproxy/meta/argument_specs.yml"),
+        ),
+    ])
+}
+
+pub(crate) const TWO_TIER: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}
+  back: {type: OS::Neutron::Net}
+  router:
+    type: OS::Neutron::Router
+    properties:
+      external_gateway_info: {network: public}
+  router_to_front:
+    type: OS::Neutron::RouterInterface
+    properties: {router: {get_resource: router}, subnet: {get_resource: front_subnet}}
+  # the one that the world sees
+  edge:
+    type: OS::Nova::Server
+    metadata:
+      stackloom: {public: true}
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: front}}, {network: {get_resource: back}}]
+  web:
+    type: OS::Nova::Server
+    properties:
+      flavor: m1.tiny
+      networks:
+        - port: {get_resource: web_port}
+  web_port:
+    type: OS::Neutron::Port
+    properties: {network: {get_resource: front}}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {host: {get_resource: web}, listen_port: 8080}
+  balancer:
+    type: Stackloom::Catalog::haproxy
+    properties:
+      host: {get_resource: edge}
+      backends: [{get_resource: nginx}]
+  mystery:
+    type: OS::Unknown::Thing
+    properties: {about: {get_attr: [web, first_address]}}
+";
+
+fn drawn(text: &str) -> Drawing {
+    draw(Document::parse(text).template(), None, &registry(), &Places::new())
+}
+
+fn parent_of<'a>(drawing: &'a Drawing, name: &str) -> Option<&'a str> {
+    drawing.node(name)?.parent.as_deref()
+}
+
+#[test]
+fn servers_stand_in_their_first_network_and_software_in_its_server() {
+    let drawing = drawn(TWO_TIER);
+    assert_eq!(parent_of(&drawing, "edge"), Some("front"));
+    assert_eq!(parent_of(&drawing, "web"), Some("front"), "through its port");
+    assert_eq!(parent_of(&drawing, "nginx"), Some("web"));
+    for (inner, outer) in [("edge", "front"), ("nginx", "web")] {
+        let (inner, outer) = (drawing.node(inner).expect("inner").rect, drawing.node(outer).expect("outer").rect);
+        assert_eq!(inner.union(outer), outer, "{inner:?} lies in {outer:?}");
+    }
+}
+
+#[test]
+fn parts_are_tags_on_what_they_serve() {
+    let drawing = drawn(TWO_TIER);
+    let tags = |name: &str| {
+        drawing.node(name).expect("a node").parts.iter().map(|part| part.label.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(tags("front"), ["10.0.1.0/24"]);
+    assert_eq!(tags("web"), ["web_port"]);
+    assert_eq!(drawing.owner("front_subnet").map(|node| node.name.as_str()), Some("front"));
+    assert!(drawing.node("front_subnet").is_none());
+}
+
+#[test]
+fn lines_show_what_containment_does_not() {
+    let drawing = drawn(TWO_TIER);
+    let lines: Vec<String> =
+        drawing.edges().iter().map(|edge| format!("{:?} {} {}", edge.kind, edge.from, edge.to)).collect();
+    assert_eq!(
+        lines,
+        [
+            "Gateway router @internet",
+            "RouterInterface router front",
+            "Interface edge back",
+            "Relation balancer nginx",
+            "Reference mystery web",
+        ]
+    );
+}
+
+#[test]
+fn what_is_unknown_or_hangs_loose_is_a_card() {
+    let drawing = drawn(
+        "heat_template_version: 2021-04-16
+resources:
+  mystery: {type: OS::Unknown::Thing}
+  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: nowhere}}}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: nowhere}}}
+",
+    );
+    let kinds: Vec<NodeKind> = drawing.nodes().iter().map(|node| node.kind).collect();
+    assert_eq!(kinds, [NodeKind::Card; 3]);
+}
+
+#[test]
+fn a_circle_of_parts_is_drawn() {
+    let drawing = drawn(
+        "heat_template_version: 2021-04-16
+resources:
+  a: {type: OS::Neutron::Port, properties: {network: {get_resource: b}}}
+  b: {type: OS::Neutron::Port, properties: {network: {get_resource: a}}}
+",
+    );
+    assert_eq!(drawing.nodes().len(), 2);
+}
+
+#[test]
+fn places_are_kept_to_the_pixel() {
+    let places = Places::from([
+        ("front".to_owned(), Place { x: 101.0, y: -7.0, ..Place::default() }),
+        ("mystery".to_owned(), Place { x: 900.0, y: 33.0, ..Place::default() }),
+    ]);
+    let drawing = draw(Document::parse(TWO_TIER).template(), None, &registry(), &places);
+    assert_eq!(drawing.node("front").expect("front").rect.corner(), CanvasPoint::new(101.0, -7.0));
+    assert_eq!(drawing.node("mystery").expect("mystery").rect.corner(), CanvasPoint::new(900.0, 33.0));
+}
+
+#[test]
+fn nothing_is_set_on_top_of_anything_else() {
+    let mut text = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
+    for net in 0..6 {
+        text.push_str(&format!("  net{net}: {{type: OS::Neutron::Net}}\n"));
+        for server in 0..net {
+            text.push_str(&format!(
+                "  s{net}_{server}: {{type: OS::Nova::Server, properties: {{networks: [{{network: {{get_resource: net{net}}}}}]}}}}\n"
+            ));
+        }
+        text.push_str(&format!("  r{net}: {{type: OS::Neutron::Router}}\n  v{net}: {{type: OS::Cinder::Volume}}\n"));
+    }
+    let drawing = drawn(&text);
+    for a in drawing.nodes() {
+        for b in drawing.nodes().iter().filter(|b| b.name != a.name) {
+            let nested = a.parent.as_deref() == Some(&b.name) || b.parent.as_deref() == Some(&a.name);
+            assert!(nested || !a.rect.overlaps(b.rect), "{} and {}", a.name, b.name);
+        }
+    }
+}
+
+/// Text that is nearly a template: pieces of real ones, cut and shuffled.
+pub(crate) fn torn_template() -> impl Strategy<Value = String> {
+    let lines: Vec<&'static str> = TWO_TIER.lines().collect();
+    proptest::collection::vec(0..lines.len(), 0..40).prop_map(move |picks| {
+        let mut text = "heat_template_version: 2021-04-16\nresources:\n".to_owned();
+        for pick in picks {
+            text.push_str(lines[pick]);
+            text.push('\n');
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_template_has_a_drawing(text in torn_template()) {
+        let document = Document::parse(text);
+        let drawing = draw(document.template(), None, &registry(), &Places::new());
+        for resource in &document.template().resources {
+            prop_assert!(drawing.owner(&resource.name).is_some(), "{} is nowhere", resource.name);
+        }
+        for node in drawing.nodes() {
+            prop_assert!(node.rect.x.is_finite() && node.rect.width > 0.0);
+        }
+    }
+}
