@@ -21,11 +21,11 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
   await test.step('draw', async () => {
     const network = await add(page, 'Network', { x: 0.4, y: 0.35 });
     await add(page, 'Router', { x: 0.85, y: 0.15 });
-    const edge = await add(page, 'Public server', node(page, network));
-    const web = await add(page, 'Private server', node(page, network));
+    const edge = await add(page, 'Public server', { on: node(page, network), x: 0.25, y: 0.6 });
+    const web = await add(page, 'Private server', { on: node(page, network), x: 0.85, y: 0.6 });
     await tab(page, 'Catalogue');
-    const nginx = await add(page, 'nginx', node(page, web));
-    const balancer = await add(page, 'HAProxy', node(page, edge));
+    const nginx = await add(page, 'nginx', { on: node(page, web), x: 0.5, y: 0.5 });
+    const balancer = await add(page, 'HAProxy', { on: node(page, edge), x: 0.5, y: 0.5 });
     for (const server of [edge, web]) {
       const form = await inspect(page, server);
       await form.getByLabel('Image', { exact: true }).selectOption('debian-12');

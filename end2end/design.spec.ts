@@ -16,10 +16,10 @@ test('two servers in a network, nginx on the private one', async ({ page }) => {
 
   const network = await add(page, 'Network', { x: 0.35, y: 0.35 });
   const router = await add(page, 'Router', { x: 0.85, y: 0.15 });
-  const front = await add(page, 'Public server', node(page, network));
-  const web = await add(page, 'Private server', node(page, network));
+  const front = await add(page, 'Public server', { on: node(page, network), x: 0.25, y: 0.6 });
+  const web = await add(page, 'Private server', { on: node(page, network), x: 0.85, y: 0.6 });
   await tab(page, 'Catalogue');
-  const nginx = await add(page, 'nginx', node(page, web));
+  const nginx = await add(page, 'nginx', { on: node(page, web), x: 0.5, y: 0.5 });
 
   await test.step('image and flavor come from the cloud', async () => {
     for (const server of [front, web]) {

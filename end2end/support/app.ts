@@ -95,12 +95,17 @@ export async function nodeNames(page: Page): Promise<string[]> {
   return [...new Set(names)];
 }
 
+/** Somewhere on a node, as parts of its width and height. */
+export interface Spot extends Point {
+  on: Locator;
+}
+
 /** Drags an entry of the palette to a point of the canvas (as parts of its width and height) or onto a node. */
-export async function dragFromPalette(page: Page, entry: string, target: { x: number; y: number } | Locator): Promise<void> {
+export async function dragFromPalette(page: Page, entry: string, target: Point | Spot): Promise<void> {
   const from = page.getByRole('complementary', { name: 'Palette' }).getByRole('button', { name: entry, exact: true });
   await from.scrollIntoViewIfNeeded();
   const start = await centre(from);
-  const end = 'x' in target ? await pointOfCanvas(page, target) : await centre(target);
+  const end = await pointOf('on' in target ? target.on : page.getByTestId('canvas'), target);
   await drag(page, start, end);
 }
 
@@ -125,9 +130,9 @@ export async function centre(locator: Locator): Promise<Point> {
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 
-export async function pointOfCanvas(page: Page, part: Point): Promise<Point> {
-  const box = await page.getByTestId('canvas').boundingBox();
-  if (!box) throw new Error('there is no canvas');
+async function pointOf(locator: Locator, part: Point): Promise<Point> {
+  const box = await locator.boundingBox();
+  if (!box) throw new Error(`${locator} is not on the page`);
   return { x: box.x + box.width * part.x, y: box.y + box.height * part.y };
 }
 

@@ -1,9 +1,9 @@
 // Drawing as a hand does it: drag from the palette, drop, connect, fill in.
 import { expect, type Locator, type Page } from '@playwright/test';
-import { dragFromPalette, node, nodeNames, type Point } from './app.ts';
+import { dragFromPalette, node, nodeNames, type Point, type Spot } from './app.ts';
 
 /** Drags an entry to the canvas and gives the name of the resource that it made there. */
-export async function add(page: Page, entry: string, target: Point | Locator): Promise<string> {
+export async function add(page: Page, entry: string, target: Point | Spot): Promise<string> {
   const before = new Set(await nodeNames(page));
   await dragFromPalette(page, entry, target);
   let added: string[] = [];
