@@ -1,5 +1,7 @@
 //! All drivers against the lab cloud in memory: made twice, cut in the middle, removed twice.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;

@@ -356,7 +356,7 @@ fn words_of_text(text: &str) -> String {
         (None, Some(end)) => &text[end..],
         (None, None) => text,
     };
-    let body = match (body.find("<h1>"), body.find("</h1>")) {
+    match (body.find("<h1>"), body.find("</h1>")) {
         (Some(start), Some(end)) if start < end => {
             let after = plain(&body[end..]);
             if after.is_empty() {
@@ -366,8 +366,7 @@ fn words_of_text(text: &str) -> String {
             }
         }
         _ => plain(body),
-    };
-    body
+    }
 }
 
 fn plain(markup: &str) -> String {

@@ -1,5 +1,7 @@
 //! The client against the lab cloud in memory: login, look-ups, quotas, secrets.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use lab::Lab;
 use openstack::{CloudConfig, Credentials, Error, Scope, Secret, Service, Session};
 

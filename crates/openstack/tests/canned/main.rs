@@ -1,5 +1,7 @@
 //! The client against a cloud of canned answers.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod calls;
 mod login;
 mod support;
