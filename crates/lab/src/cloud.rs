@@ -192,7 +192,7 @@ impl Cloud {
     async fn power(&self, id: &str, power: Power) {
         let _turn = self.server_turn(id).await;
         let Some(spec) = self.spec(id) else { return };
-        match self.substrate.server_power(id, power, &spec.wiring).await {
+        match self.substrate.server_power(&spec, power).await {
             Ok(()) if power == Power::Stop => self.change(|model| model.server_is_off(id)),
             Ok(()) => {
                 self.change(|model| model.server_is_active(id));

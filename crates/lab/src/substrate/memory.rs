@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
-use crate::model::wiring::{ServerWiring, Wiring};
+use crate::model::wiring::Wiring;
 
 /// How long things take.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,12 +27,7 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
-    async fn server_power(
-        &self,
-        _: &str,
-        _: Power,
-        _: &ServerWiring,
-    ) -> Result<(), SubstrateError> {
+    async fn server_power(&self, _: &ServerSpec, _: Power) -> Result<(), SubstrateError> {
         tokio::time::sleep(self.gone_after).await;
         Ok(())
     }

@@ -92,12 +92,7 @@ pub trait Substrate: Send + Sync {
     async fn server_start(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
 
     /// Switch a server.
-    async fn server_power(
-        &self,
-        id: &str,
-        power: Power,
-        wiring: &ServerWiring,
-    ) -> Result<(), SubstrateError>;
+    async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError>;
 
     /// Remove a server.
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use bollard::Docker;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
-use bollard::exec::{StartExecOptions, StartExecResults};
 use bollard::models::{
-    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, ExecConfig, Ipam, IpamConfig,
+    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, Ipam, IpamConfig,
     NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest,
 };
 use bollard::query_parameters::{
@@ -15,7 +14,7 @@ use bollard::query_parameters::{
     LogsOptionsBuilder, RemoveContainerOptionsBuilder, StopContainerOptionsBuilder,
     UploadToContainerOptionsBuilder,
 };
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::StreamExt as _;
 
 use crate::substrate::SubstrateError;
 
@@ -42,6 +41,15 @@ pub struct Found {
     pub kind: String,
     /// What it stands for.
     pub id: String,
+}
+
+/// A running container, as far as its network goes.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// Its first process on this machine.
+    pub pid: i64,
+    /// Ethernet addresses by network name.
+    pub macs: HashMap<String, String>,
 }
 
 fn wrap(doing: impl Into<String>) -> impl FnOnce(Error) -> SubstrateError {
@@ -219,67 +227,14 @@ impl Containers {
         }
     }
 
-    /// The Ethernet addresses that Docker gave a container, by network name.
-    pub async fn macs(&self, name: &str) -> Result<HashMap<String, String>, SubstrateError> {
-        let details = self
-            .docker
-            .inspect_container(name, None)
-            .await
-            .map_err(wrap(format!("inspecting {name}")))?;
-        let networks = details
-            .network_settings
-            .and_then(|settings| settings.networks)
-            .unwrap_or_default();
-        Ok(networks
-            .into_iter()
-            .filter_map(|(network, endpoint)| Some((network, endpoint.mac_address?)))
-            .collect())
-    }
-
-    /// Run a shell script as root with all rights inside a container's namespaces.
-    pub async fn run(&self, name: &str, script: &str) -> Result<(), SubstrateError> {
-        let doing = || format!("running a script in {name}");
-        let config = ExecConfig {
-            attach_stdout: Some(true),
-            attach_stderr: Some(true),
-            cmd: Some(vec!["/bin/sh".into(), "-c".into(), script.into()]),
-            privileged: Some(true),
-            user: Some("0".into()),
-            ..Default::default()
-        };
-        let exec = self
-            .docker
-            .create_exec(name, config)
-            .await
-            .map_err(wrap(doing()))?;
-        let mut printed = String::new();
-        match self
-            .docker
-            .start_exec(&exec.id, None::<StartExecOptions>)
-            .await
-            .map_err(wrap(doing()))?
-        {
-            StartExecResults::Attached { mut output, .. } => {
-                while let Some(chunk) = output.try_next().await.map_err(wrap(doing()))? {
-                    printed.push_str(&String::from_utf8_lossy(&bytes_of(chunk)));
-                }
-            }
-            StartExecResults::Detached => {}
-        }
-        let ended = self
-            .docker
-            .inspect_exec(&exec.id)
-            .await
-            .map_err(wrap(doing()))?;
-        match ended.exit_code {
-            Some(0) => Ok(()),
-            code => {
-                let output = format!("ended with {code:?}: {}", printed.trim());
-                Err(SubstrateError::Command {
-                    doing: doing(),
-                    output,
-                })
-            }
+    /// A running container's first process, and the Ethernet addresses that Docker gave it, by network name.
+    pub async fn running(&self, name: &str) -> Result<Running, SubstrateError> {
+        let details = self.docker.inspect_container(name, None).await.map_err(wrap(format!("inspecting {name}")))?;
+        let networks = details.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
+        let macs = networks.into_iter().filter_map(|(network, endpoint)| Some((network, endpoint.mac_address?))).collect();
+        match details.state.and_then(|state| state.pid).filter(|pid| *pid > 0) {
+            Some(pid) => Ok(Running { pid, macs }),
+            None => Err(SubstrateError::Command { doing: format!("looking at {name}"), output: "it does not run".into() }),
         }
     }
 
@@ -309,7 +264,8 @@ impl Containers {
             "com.docker.network.bridge.name".to_owned(),
             wanted.bridge.to_owned(),
         )]);
-        options.insert("com.docker.network.driver.mtu".into(), "1500".into());
+        // The lab translates by itself; see `host`.
+        options.insert("com.docker.network.bridge.enable_ip_masquerade".into(), "false".into());
         let request = NetworkCreateRequest {
             name: name.clone(),
             driver: Some("bridge".into()),

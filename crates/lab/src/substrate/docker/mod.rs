@@ -8,11 +8,12 @@
 //! | server | a container with sshd and cloud-init; memory as its flavor says |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
-//! Servers have no right over their own network: the lab reaches in with a privileged `exec`. A boot waits until that is done.
+//! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is done.
 //! Everything carries the label `stackloom.lab=<name>`.
 
 mod containers;
 mod host;
+mod namespace;
 mod nft;
 mod routers;
 mod script;
@@ -27,7 +28,7 @@ use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
 use self::containers::{BridgeNetwork, Containers, endpoint};
-use self::host::HostRules;
+use self::host::{HostRules, PUBLIC_BRIDGE, TENANT_BRIDGE};
 use self::routers::RouterState;
 use self::script::DockerMacs;
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
@@ -68,8 +69,8 @@ pub struct DockerSubstrate {
 
 #[derive(Debug, Clone, Default)]
 struct ServerState {
+    pid: i64,
     macs: DockerMacs,
-    hostname: String,
     network: String,
     filter: String,
 }
@@ -129,9 +130,10 @@ impl DockerSubstrate {
         self.containers.name(kind, id)
     }
 
-    fn bridge(&self, id: &str) -> String {
+    /// The bridge's device on this machine: at most 15 characters.
+    fn bridge(&self, prefix: &str, id: &str) -> String {
         let hash = stable_hex_id(&format!("{}/{id}", self.lab));
-        format!("sl-{}", &hash[..11])
+        format!("{prefix}{}", &hash[..11])
     }
 
     /// Make the Docker network behind a Neutron network if it is not there; answers its name.
@@ -141,7 +143,7 @@ impl DockerSubstrate {
         if known.contains(id) {
             return Ok(name);
         }
-        let bridge = self.bridge(id);
+        let bridge = self.bridge(TENANT_BRIDGE, id);
         let first = u32::from_str_radix(&stable_hex_id(id)[..6], 16).unwrap_or(0);
         let mut made = false;
         for attempt in 0..SCRATCH_PIECES {
@@ -178,7 +180,7 @@ impl DockerSubstrate {
         let wanted = BridgeNetwork {
             kind: "public",
             id: &self.public_id,
-            bridge: &self.bridge("public"),
+            bridge: &self.bridge(PUBLIC_BRIDGE, "public"),
             range: self.public.to_string(),
             gateway: Some(self.public.nth(1).to_string()),
             internal: false,
@@ -193,57 +195,33 @@ impl DockerSubstrate {
         Ok(())
     }
 
-    /// Docker's Ethernet addresses of a container, by Neutron network.
-    async fn macs(
-        &self,
-        container: &str,
-        networks: impl Iterator<Item = &String>,
-    ) -> Result<DockerMacs, SubstrateError> {
-        let by_name = self.containers.macs(container).await?;
-        Ok(networks
-            .filter_map(|id| Some((id.clone(), by_name.get(&self.network_name(id))?.clone())))
-            .collect())
+    /// A running container's process, and Docker's Ethernet addresses by Neutron network.
+    async fn running(&self, container: &str, networks: impl Iterator<Item = &String>) -> Result<(i64, DockerMacs), SubstrateError> {
+        let running = self.containers.running(container).await?;
+        let macs = networks.filter_map(|id| Some((id.clone(), running.macs.get(&self.network_name(id))?.clone()))).collect();
+        Ok((running.pid, macs))
     }
 
-    /// Tell a server everything anew: after a start its namespace is empty.
-    async fn dress_server(
-        &self,
-        id: &str,
-        hostname: &str,
-        wiring: &ServerWiring,
-    ) -> Result<(), SubstrateError> {
-        let container = self.containers.name("server", id);
-        let macs = self
-            .macs(&container, wiring.nics.iter().map(|nic| &nic.network_id))
-            .await?;
-        let network = script::server_network(wiring, &macs, hostname, &self.name_servers);
+    /// Start a server's container and tell it everything: its namespace is new. Then its boot may go on.
+    async fn boot(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", &spec.id);
+        let archive = |made: std::io::Result<Vec<u8>>| made.map_err(|error| SubstrateError::Missing(format!("no archive: {error}")));
+        self.containers.upload(&container, archive(seed::archive(spec, &self.name_servers))?).await?;
+        self.containers.start(&container).await?;
+        let wiring = &spec.wiring;
+        let (pid, macs) = self.running(&container, wiring.nics.iter().map(|nic| &nic.network_id)).await?;
+        let network = script::server_network(wiring, &macs);
         let filter = script::server_filter(wiring, &macs);
         // The filter comes first: there is no moment in which an address answers unfiltered.
-        self.containers
-            .run(
-                &container,
-                &format!("{filter}{network}{}", script::SERVER_GO),
-            )
-            .await?;
-        self.known_servers().insert(
-            id.into(),
-            ServerState {
-                macs,
-                hostname: hostname.into(),
-                network,
-                filter,
-            },
-        );
-        Ok(())
+        namespace::run(&container, pid, &format!("{filter}{network}")).await?;
+        self.known_servers().insert(spec.id.clone(), ServerState { pid, macs, network, filter });
+        self.containers.upload(&container, archive(seed::go())?).await
     }
 
     /// Tell a running server what has changed.
     async fn rewire_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
-        let Some(state) = self.known_servers().get(id).cloned() else {
-            return Ok(());
-        };
-        let network =
-            script::server_network(wiring, &state.macs, &state.hostname, &self.name_servers);
+        let Some(state) = self.known_servers().get(id).cloned() else { return Ok(()) };
+        let network = script::server_network(wiring, &state.macs);
         let filter = script::server_filter(wiring, &state.macs);
         let mut script = String::new();
         if filter != state.filter {
@@ -255,9 +233,7 @@ impl DockerSubstrate {
         if script.is_empty() {
             return Ok(());
         }
-        self.containers
-            .run(&self.containers.name("server", id), &script)
-            .await?;
+        namespace::run(&self.containers.name("server", id), state.pid, &script).await?;
         if let Some(known) = self.known_servers().get_mut(id) {
             known.network = network;
             known.filter = filter;
@@ -279,7 +255,7 @@ impl DockerSubstrate {
                 .await
             {
                 Ok(()) => {
-                    self.host.forget(&self.bridge(&id)).await;
+                    self.host.forget(&self.bridge(TENANT_BRIDGE, &id)).await;
                     known.remove(&id);
                 }
                 // A server that is being removed may still be plugged in; the next change tries again.
@@ -292,6 +268,7 @@ impl DockerSubstrate {
 #[async_trait]
 impl Substrate for DockerSubstrate {
     async fn open(&self) -> Result<(), SubstrateError> {
+        namespace::check().await?;
         self.containers.need_image(SERVER_IMAGE).await?;
         self.containers.need_image(ROUTER_IMAGE).await?;
         for found in self.containers.list_networks().await? {
@@ -308,7 +285,7 @@ impl Substrate for DockerSubstrate {
             .cloned()
             .collect();
         for id in known {
-            self.host.allow_within(&self.bridge(&id)).await?;
+            self.host.allow_within(&self.bridge(TENANT_BRIDGE, &id)).await?;
         }
         // Routers are made anew: that takes a moment, and what they were told before need not be known.
         for found in self
@@ -325,7 +302,6 @@ impl Substrate for DockerSubstrate {
 
     async fn server_start(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
         let container = self.containers.name("server", &spec.id);
-        let hostname = seed::hostname(&spec.name);
         let mut networks = Vec::new();
         for nic in &spec.wiring.nics {
             let name = self.ensure_network(&nic.network_id).await?;
@@ -340,7 +316,7 @@ impl Substrate for DockerSubstrate {
         let first = networks.first().cloned();
         let body = ContainerCreateBody {
             image: Some(SERVER_IMAGE.into()),
-            hostname: Some(hostname.clone()),
+            hostname: Some(seed::hostname(&spec.name)),
             labels: Some(self.containers.labels("server", &spec.id)),
             host_config: Some(HostConfig {
                 network_mode: Some(first.clone().unwrap_or_else(|| "none".into())),
@@ -358,32 +334,16 @@ impl Substrate for DockerSubstrate {
         for network in networks.iter().skip(1) {
             self.containers.plug(network, &container, None).await?;
         }
-        let archive = seed::archive(spec)
-            .map_err(|error| SubstrateError::Missing(format!("no seed for cloud-init: {error}")))?;
-        self.containers.upload(&container, archive).await?;
-        self.containers.start(&container).await?;
-        self.dress_server(&spec.id, &hostname, &spec.wiring).await
+        self.boot(spec).await
     }
 
-    async fn server_power(
-        &self,
-        id: &str,
-        power: Power,
-        wiring: &ServerWiring,
-    ) -> Result<(), SubstrateError> {
-        let container = self.containers.name("server", id);
+    async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError> {
         if power != Power::Start {
-            self.known_servers().remove(id);
-            self.containers.stop(&container).await?;
+            self.known_servers().remove(&spec.id);
+            self.containers.stop(&self.containers.name("server", &spec.id)).await?;
         }
         if power != Power::Stop {
-            let hostname = self
-                .known_servers()
-                .get(id)
-                .map(|state| state.hostname.clone());
-            self.containers.start(&container).await?;
-            self.dress_server(id, hostname.as_deref().unwrap_or("$(hostname)"), wiring)
-                .await?;
+            self.boot(spec).await?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 
 use super::containers::endpoint;
-use super::{DockerSubstrate, ROUTER_IMAGE, script};
+use super::{DockerSubstrate, ROUTER_IMAGE, namespace, script};
 use crate::model::wiring::RouterWiring;
 use crate::substrate::SubstrateError;
 
@@ -71,10 +71,10 @@ impl DockerSubstrate {
                 continue;
             };
             self.change_legs(&container, state, &legs).await?;
-            let macs = self.macs(&container, legs.keys()).await?;
+            let (pid, macs) = self.running(&container, legs.keys()).await?;
             let script = script::router(wiring, &macs);
             if script != state.told {
-                self.containers.run(&container, &script).await?;
+                namespace::run(&container, pid, &script).await?;
                 state.told = script;
             }
         }

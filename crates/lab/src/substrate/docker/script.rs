@@ -1,11 +1,11 @@
-//! What is run inside a container's namespaces, from outside and with the rights that the container itself lacks.
+//! What is run inside a container's network namespace, from outside and with the rights that the container itself lacks.
 //!
 //! Docker plugs the wires and gives throw-away addresses; the scripts give the interfaces the ports' own. So projects may use the
-//! same ranges, a subnet's gateway is free for its router, and an address stays with its port.
+//! same ranges, a subnet's gateway is free for its router, and an address stays with its port. The scripts run with this
+//! machine's `sh`, `ip`, `awk` and `nft`: the containers need none of them, and no privilege.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::net::Ipv4Addr;
 
 use super::nft;
 use crate::model::wiring::{Nic, RouterWiring, ServerWiring};
@@ -13,25 +13,23 @@ use crate::model::wiring::{Nic, RouterWiring, ServerWiring};
 /// Ethernet addresses that Docker gave, by Neutron network.
 pub type DockerMacs = BTreeMap<String, String>;
 
-/// Shell functions: find a device by either of two Ethernet addresses; give a device exactly these addresses.
+/// Shell functions: find a device by either of two Ethernet addresses; give a device exactly these addresses and this Ethernet
+/// address. The latter comes last and makes the kernel tell the neighbours (`arp_notify`): addresses wander from port to port.
 const FUNCTIONS: &str = r#"set -eu
 device() {
-  for path in /sys/class/net/*; do
-    have=$(cat "$path/address")
-    if [ "$have" = "$1" ] || [ "$have" = "$2" ]; then basename "$path"; return; fi
-  done
-  echo "no interface with the address $1" >&2
-  return 1
+  ip -o link show | awk -v a="$1" -v b="$2" '
+    { for (i = 1; i < NF; i++) if ($i == "link/ether" && ($(i + 1) == a || $(i + 1) == b)) { sub(/[@:].*/, "", $2); print $2; n = 1; exit } }
+    END { exit !n }' || { echo "no interface with the address $1" >&2; return 1; }
 }
-addresses() {
-  dev=$1; shift
+dress() {
+  dev=$1; mac=$2; shift 2
   for have in $(ip -4 -o addr show dev "$dev" | awk '{print $4}'); do
     case " $* " in *" $have "*) ;; *) ip addr del "$have" dev "$dev" ;; esac
   done
   for want in "$@"; do ip addr replace "$want" dev "$dev"; done
-}
-announce() {
-  if command -v arping >/dev/null; then arping -q -c 1 -w 1 -U -I "$1" "$2" >/dev/null 2>&1 & fi
+  echo 1 > "/proc/sys/net/ipv4/conf/$dev/arp_notify"
+  ip link set dev "$dev" up
+  ip link set dev "$dev" address "$mac"
 }
 "#;
 
@@ -41,21 +39,9 @@ fn find(text: &mut String, variable: &str, nic: &Nic, macs: &DockerMacs) {
 }
 
 fn dress(text: &mut String, variable: &str, nic: &Nic, more: &[String]) {
-    let own = nic
-        .addresses
-        .iter()
-        .map(|(address, prefix)| format!("{address}/{prefix}"));
+    let own = nic.addresses.iter().map(|(address, prefix)| format!("{address}/{prefix}"));
     let all: Vec<String> = own.chain(more.iter().cloned()).collect();
-    let _ = writeln!(
-        text,
-        "ip link set dev \"${variable}\" address {} up",
-        nic.mac
-    );
-    let _ = writeln!(text, "addresses \"${variable}\" {}", all.join(" "));
-}
-
-fn announce(text: &mut String, variable: &str, address: Ipv4Addr) {
-    let _ = writeln!(text, "announce \"${variable}\" {address}");
+    let _ = writeln!(text, "dress \"${variable}\" {} {}", nic.mac, all.join(" "));
 }
 
 fn load(text: &mut String, variables: &[String], rules: &str) {
@@ -66,21 +52,13 @@ fn load(text: &mut String, variables: &[String], rules: &str) {
     let _ = write!(text, "  cat <<'RULES'\n{rules}RULES\n}} | nft -f -\n");
 }
 
-/// Gives a server its interfaces, routes and name servers.
-pub fn server_network(
-    wiring: &ServerWiring,
-    macs: &DockerMacs,
-    hostname: &str,
-    name_servers: &[Ipv4Addr],
-) -> String {
+/// Gives a server its interfaces and routes.
+pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     let mut text = String::from(FUNCTIONS);
     for (at, nic) in wiring.nics.iter().enumerate() {
         let variable = format!("nic{at}");
         find(&mut text, &variable, nic, macs);
         dress(&mut text, &variable, nic, &[]);
-        for (address, _) in &nic.addresses {
-            announce(&mut text, &variable, *address);
-        }
     }
     match wiring.gateway {
         // Not reachable yet is no error: a subnet may have a gateway address and no router.
@@ -96,20 +74,6 @@ pub fn server_network(
             route.destination, route.nexthop
         );
     }
-    let servers: Vec<&Ipv4Addr> = if wiring.name_servers.is_empty() {
-        name_servers.iter().collect()
-    } else {
-        wiring.name_servers.iter().collect()
-    };
-    text.push_str("cat > /etc/resolv.conf <<'END'\n");
-    for server in servers {
-        let _ = writeln!(text, "nameserver {server}");
-    }
-    text.push_str("END\ncat > /etc/hosts <<'END'\n127.0.0.1 localhost\n");
-    if let Some((address, _)) = wiring.nics.first().and_then(|nic| nic.addresses.first()) {
-        let _ = writeln!(text, "{address} {hostname}");
-    }
-    text.push_str("END\n");
     text
 }
 
@@ -126,9 +90,6 @@ pub fn server_filter(wiring: &ServerWiring, macs: &DockerMacs) -> String {
     text
 }
 
-/// Lets a server's boot go on.
-pub const SERVER_GO: &str = "mkdir -p /run/lab\ntouch /run/lab/wired\n";
-
 /// Gives a router its legs, routes and translation.
 pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
     let mut text = String::from(FUNCTIONS);
@@ -136,9 +97,6 @@ pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
         let variable = format!("nic{at}");
         find(&mut text, &variable, nic, macs);
         dress(&mut text, &variable, nic, &[]);
-        for (address, _) in &nic.addresses {
-            announce(&mut text, &variable, *address);
-        }
     }
     let mut variables = Vec::new();
     match &wiring.outside {
@@ -150,15 +108,6 @@ pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
                 .collect();
             find(&mut text, "out", &outside.nic, macs);
             dress(&mut text, "out", &outside.nic, &floating);
-            for address in outside
-                .nic
-                .addresses
-                .iter()
-                .map(|(address, _)| *address)
-                .chain(outside.floating.iter().map(|pair| pair.0))
-            {
-                announce(&mut text, "out", address);
-            }
             if let Some(gateway) = outside.gateway {
                 let _ = writeln!(text, "ip route replace default via {gateway} dev \"$out\"");
             }

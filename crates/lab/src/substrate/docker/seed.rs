@@ -1,4 +1,6 @@
-//! What a server finds at its first boot: a NoCloud seed for cloud-init, as a tar archive.
+//! What a server finds when it boots, as tar archives: a NoCloud seed for cloud-init, its name servers, and the word to go on.
+
+use std::net::Ipv4Addr;
 
 use serde_json::json;
 
@@ -6,8 +8,15 @@ use crate::substrate::{ServerSpec, Ssh};
 
 const SEED: &str = "var/lib/cloud/seed/nocloud";
 
-/// The archive.
-pub fn archive(spec: &ServerSpec) -> std::io::Result<Vec<u8>> {
+/// The sign for which a boot waits: the network is as it should be.
+pub fn go() -> std::io::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Vec::new());
+    put(&mut tar, "run/lab/wired", b"")?;
+    tar.into_inner()
+}
+
+/// Everything else. The lab's own name servers are for subnets that name none.
+pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<Vec<u8>> {
     let mut metadata = json!({"instance-id": spec.id, "local-hostname": hostname(&spec.name)});
     if let Some(key) = &spec.public_key {
         metadata["public-keys"] = json!([key]);
@@ -21,6 +30,15 @@ pub fn archive(spec: &ServerSpec) -> std::io::Result<Vec<u8>> {
     let mut tar = tar::Builder::new(Vec::new());
     put(&mut tar, &format!("{SEED}/meta-data"), &metadata)?;
     put(&mut tar, &format!("{SEED}/user-data"), &user_data)?;
+    let named = &spec.wiring.name_servers;
+    let servers = if named.is_empty() { name_servers } else { named };
+    let resolv: String = servers.iter().map(|server| format!("nameserver {server}\n")).collect();
+    put(&mut tar, "run/lab/resolv.conf", resolv.as_bytes())?;
+    let mut hosts = String::from("127.0.0.1 localhost\n");
+    if let Some((address, _)) = spec.wiring.nics.first().and_then(|nic| nic.addresses.first()) {
+        hosts.push_str(&format!("{address} {}\n", hostname(&spec.name)));
+    }
+    put(&mut tar, "run/lab/hosts", hosts.as_bytes())?;
     if spec.ssh == Ssh::NeverComes {
         put(&mut tar, "run/lab/no-ssh", b"")?;
     }
