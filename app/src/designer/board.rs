@@ -3,7 +3,12 @@
 //! For the pages Plan, Run and Deployment. It can be panned and zoomed, and a node can be selected; it
 //! cannot be changed. It fits itself until a person pans or zooms.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use api::CloudFacts;
 
 use canvas::{
     drawing::{self, Drawing},
@@ -13,7 +18,11 @@ use canvas::{
     viewport::Viewport,
 };
 use leptos::{ev, html, prelude::*};
-use topology::{document::Document, types::Registry};
+use topology::{
+    document::Document,
+    plan::{Deployed, PlanInput},
+    types::Registry,
+};
 use wasm_bindgen::JsCast;
 
 use super::{
@@ -64,6 +73,7 @@ pub fn Board(
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let types = RwSignal::new(Arc::new(Registry::default()));
+    let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
     let scene = Scene::new();
     let bounds = RwSignal::new(None::<Rect>);
     let ready = RwSignal::new(false);
@@ -84,7 +94,8 @@ pub fn Board(
             view.try_set(Viewport::fitting(bounds, screen));
         }
     };
-    // Types come after mount: those of OpenStack are built in, the catalogue's are asked for.
+    // Types come after mount: those of OpenStack are built in, the catalogue's are asked for. What the cloud
+    // has decides what the passes add, which is shown too.
     Effect::new(move |_| {
         types.set(Arc::new(Registry::openstack()));
         leptos::task::spawn_local(async move {
@@ -92,9 +103,14 @@ pub fn Board(
                 types.try_set(Arc::new(Registry::openstack().with_catalog(items)));
             }
         });
+        leptos::task::spawn_local(async move {
+            if let Ok(facts) = client::cloud_facts().await {
+                cloud.try_set(Arc::new(facts));
+            }
+        });
     });
     Effect::new(move |_| {
-        let drawing = types.with(|types| draw(&template.get(), &layout.get(), types));
+        let drawing = types.with(|types| cloud.with(|cloud| draw(&template.get(), &layout.get(), types, cloud)));
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -164,6 +180,14 @@ pub fn Board(
     }
 }
 
-fn draw(template: &str, layout: &api::Layout, types: &Registry) -> Drawing {
-    drawing::draw(Document::parse(template).template(), None, types, &places_of(layout))
+fn draw(template: &str, layout: &api::Layout, types: &Registry, cloud: &CloudFacts) -> Drawing {
+    let document = Document::parse(template);
+    let plan = topology::plan::plan(&PlanInput {
+        document: &document,
+        parameters: &BTreeMap::new(),
+        deployed: &Deployed::default(),
+        types,
+        cloud,
+    });
+    drawing::draw(document.template(), Some(&plan), types, &places_of(layout))
 }

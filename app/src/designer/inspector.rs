@@ -14,6 +14,12 @@ use super::{
 };
 use crate::ui::Icon;
 
+/// A form of no more fields than this is shown whole.
+const FOLDED_BEYOND: usize = 8;
+/// What people look for first, given or not.
+const ALWAYS: [&str; 8] =
+    ["image", "flavor", "networks", "key_name", "user_data", "cidr", "external_gateway_info.network", "floating_network"];
+
 /// The inspector.
 #[component]
 pub fn Inspector(
@@ -144,11 +150,22 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
     });
     let (title, summary, resource_type, category) = workspace.editor.with_untracked(|editor| {
         let resource_type = editor.template().resource(&name.get_value()).map(|resource| resource.resource_type.clone()).unwrap_or_default();
-        workspace.types.with(|types| match types.get(&resource_type) {
+        workspace.types.with_untracked(|types| match types.get(&resource_type) {
             Some(described) => (described.title.clone(), described.summary.clone(), resource_type, described.category),
             None => ("Resource".to_owned(), "We do not know this type. Its properties are kept as they are.".to_owned(), resource_type, Category::Orchestration),
         })
     });
+    // Decided once for a form: a field that is being typed in does not move.
+    let is_component = resource_type.starts_with(canvas::drawing::types::CATALOG);
+    let folded: StoredValue<std::collections::HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
+        let few = is_component || fields.len() <= FOLDED_BEYOND;
+        fields.iter().filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str())).map(|field| field.name.clone()).collect()
+    }));
+    let part = move |main: bool| -> Vec<Field> {
+        fields.with(|fields| {
+            fields.iter().filter(|field| folded.with_value(|folded| folded.contains(&field.name)) != main).cloned().collect()
+        })
+    };
     let is_server = resource_type == canvas::drawing::types::SERVER;
     let rename = move |event: ev::Event| {
         let to = event_target_value(&event).trim().to_owned();
@@ -200,9 +217,15 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 <input class="input" id="inspector-name" autocomplete="off" spellcheck="false" prop:value=name.get_value() on:change=rename />
             </div>
             {is_server.then(|| view! { <ServerMarks workspace name /> })}
-            <For each=move || fields.get() key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
+            <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
                 <FieldView workspace resource=name fields field />
             </For>
+            <details class="inspector-more" hidden=move || part(false).is_empty()>
+                <summary>{move || format!("More properties ({})", part(false).len())}</summary>
+                <For each=move || part(false) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
+                    <FieldView workspace resource=name fields field />
+                </For>
+            </details>
             <footer class="inspector-foot">
                 <span class="meta">{title}{move || lines().map(|line| format!(" · line {line}"))}</span>
                 <button type="button" class="button" data-size="small" on:click=move |_| workspace.duplicate_selected()>"Duplicate"</button>

@@ -52,6 +52,9 @@ fn LineView(edge: Edge, from: ArcRwSignal<Rect>, to: ArcRwSignal<Rect>, stage: S
     };
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
+    // On a short line the label would cover what it joins.
+    let room = edge.label.chars().count() as f64 * 6.0 + 40.0;
+    let tight = Memo::new(move |_| line.with(|line| (line.end.x - line.start.x).hypot(line.end.y - line.start.y) < room));
     let path = move || line.with(|line| line.path.clone());
     let says = match (&edge.resource, edge.label.as_str()) {
         (Some(resource), _) => resource.clone(),
@@ -65,7 +68,7 @@ fn LineView(edge: Edge, from: ArcRwSignal<Rect>, to: ArcRwSignal<Rect>, stage: S
             data-kind=word(kind)
             data-from=edge.from.clone()
             data-to=edge.to.clone()
-            data-node=edge.resource.clone()
+            data-node=edge.resource.clone().filter(|_| !(stage.editable && edge.ghost))
             data-name=edge.resource.clone()
             data-ghost=edge.ghost.then_some("true")
             data-touched=move || touched.get().then_some("true")
@@ -82,7 +85,7 @@ fn LineView(edge: Edge, from: ArcRwSignal<Rect>, to: ArcRwSignal<Rect>, stage: S
             />
             {label.filter(|label| !label.is_empty()).map(|label| view! {
                 <text
-                    class="line-label" text-anchor="middle"
+                    class="line-label" text-anchor="middle" data-tight=move || tight.get().then_some("true")
                     x=move || line.with(|line| line.middle.x.to_string())
                     y=move || line.with(|line| (line.middle.y - 6.0).to_string())
                 >

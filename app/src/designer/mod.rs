@@ -111,15 +111,9 @@ fn load_surroundings(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
+/// What is not saved when the page goes is sent on its way.
 fn keep_on_leaving(workspace: Workspace) {
-    let save = move || {
-        if workspace.saving.is_dirty() {
-            leptos::task::spawn_local(async move {
-                workspace.saving.flush(workspace).await;
-            });
-        }
-    };
+    let save = move || workspace.saving.leave(workspace);
     Effect::new(move |_| {
         let handle = window_event_listener(ev::beforeunload, move |_| save());
         on_cleanup(move || handle.remove());

@@ -135,7 +135,8 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     };
     let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
     let is_resource = kind != NodeKind::Internet;
-    let data_node = is_resource.then(|| name.clone());
+    // In the editor a ghost is not there yet; in a run it is a resource like any other.
+    let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());
     let handle = name.clone();
     let test_id = (!is_resource).then_some("internet");
     view! {
@@ -309,12 +310,13 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
         None => format!("{} {}, {}", part.title, part.name, part.label),
     };
     let icon = icon_name(&part.resource_type, part.category);
+    let data_node = (!stage.editable || part.ghost.is_none()).then(|| part.name.clone());
     // A subnet's range is worth a word; its ghost twin and all other parts are icons.
     let word = (words && part.resource_type == types::SUBNET).then(|| part.label.clone());
     view! {
         <span
             class="tag"
-            data-node=part.name.clone()
+            data-node=data_node
             data-name=part.name
             data-category=hue(part.category)
             data-ghost=part.ghost.is_some().then_some("true")

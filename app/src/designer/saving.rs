@@ -61,6 +61,8 @@ pub struct Saving {
     id: StoredValue<String>,
     /// Counts changes, so that an answer knows whether it is the newest.
     changes: StoredValue<u64>,
+    /// A save is on its way; a second one would conflict with it.
+    busy: StoredValue<bool>,
 }
 
 impl Saving {
@@ -72,6 +74,7 @@ impl Saving {
             state: RwSignal::new(SaveState::Saved),
             id: StoredValue::new(design.id.clone()),
             changes: StoredValue::new(0),
+            busy: StoredValue::new(false),
         }
     }
 
@@ -126,7 +129,34 @@ impl Saving {
         }
     }
 
+    /// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
+    pub fn leave(self, workspace: Workspace) {
+        let undecided = self.state.try_with_untracked(|state| matches!(state, SaveState::Saved | SaveState::Conflict(_)));
+        if undecided != Some(false) || self.busy.try_get_value() != Some(false) {
+            return;
+        }
+        let (Some(request), Some(id)) = (self.request(workspace), self.id.try_get_value()) else { return };
+        leptos::task::spawn_local(async move {
+            if client::design_save(&id, &request).await.is_ok() {
+                browser::forget(&draft_key(&id));
+            }
+        });
+    }
+
     async fn save(self, workspace: Workspace) -> bool {
+        while self.busy.try_get_value() == Some(true) {
+            pause().await;
+        }
+        if self.state.try_with_untracked(|state| *state == SaveState::Saved) != Some(false) {
+            return true;
+        }
+        self.busy.try_set_value(true);
+        let done = self.send(workspace).await;
+        self.busy.try_set_value(false);
+        done
+    }
+
+    async fn send(self, workspace: Workspace) -> bool {
         let Some(request) = self.request(workspace) else { return false };
         let (Some(number), Some(id)) = (self.changes.try_get_value(), self.id.try_get_value()) else { return false };
         self.state.try_set(SaveState::Saving);
@@ -162,6 +192,12 @@ impl Saving {
             }
             Err(problem) if problem.status == 409 => {
                 match client::design(&id).await {
+                    // An answer that was lost on its way: the server has it.
+                    Ok(theirs) if theirs.template == request.template && theirs.layout == request.layout => {
+                        self.version.try_set(theirs.version);
+                        browser::forget(&draft_key(&id));
+                        self.state.try_set(SaveState::Saved)
+                    }
                     Ok(theirs) => self.state.try_set(SaveState::Conflict(Box::new(theirs))),
                     Err(problem) => self.state.try_set(SaveState::Refused(Box::new(problem))),
                 };
@@ -232,6 +268,18 @@ impl Saving {
             workspace.replace(&theirs.template, &theirs.layout, "Take the other version");
         }
     }
+}
+
+/// A moment, for looking again.
+async fn pause() {
+    let promise = js_sys::Promise::new(&mut |resolve, _| {
+        browser::after_ms(40, move || {
+            // A promise that is settled already is as good.
+            let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
+        });
+    });
+    // A timer does not fail.
+    let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
 }
 
 fn draft_key(id: &str) -> String {

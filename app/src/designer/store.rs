@@ -205,6 +205,7 @@ impl Workspace {
             return false;
         }
         let types = self.types.get_untracked();
+        let before = self.drawing.get_untracked();
         let done = self.editor.try_update(|editor| {
             let done = editor.apply(proposal, key);
             let grown = proposal.target.as_ref().or(proposal.places.first().map(|(name, _)| name));
@@ -218,6 +219,9 @@ impl Workspace {
                 self.changed();
                 if !proposal.select.is_empty() {
                     self.selection.try_set(Selection::of(proposal.select.iter().cloned()));
+                }
+                if proposal.edits.iter().any(|edit| matches!(edit, Edit::AddResource { .. })) {
+                    self.reveal_new(&before);
                 }
                 if key.is_none() {
                     self.say(&proposal.label);
@@ -393,6 +397,22 @@ impl Workspace {
             let next = now.revealing(rect, screen);
             if next != now {
                 self.view.set(next);
+            }
+        }
+    }
+
+    /// Pans just so far that what was not there `before` is seen, if it fits.
+    fn reveal_new(self, before: &Drawing) {
+        let new = self.drawing.with_untracked(|drawing| {
+            Rect::around(drawing.nodes().iter().filter(|node| before.node(&node.name).is_none()).map(|node| node.rect))
+        });
+        if let (Some(rect), Some(screen)) = (new, surface::size(self.root)) {
+            let now = self.view.get_untracked();
+            if rect.width * now.zoom < screen.width && rect.height * now.zoom < screen.height {
+                let next = now.revealing(rect, screen);
+                if next != now {
+                    self.view.set(next);
+                }
             }
         }
     }

@@ -42,6 +42,12 @@ pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
     target.closest(&format!("[{attribute}]")).ok()??.get_attribute(attribute)
 }
 
+/// The event is about the surface itself, not about anything on it.
+pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    matches!((target, root.get_untracked()), (Some(target), Some(root)) if target.is_same_node(Some(&root)))
+}
+
 /// The CSS transform of the one layer.
 pub fn transform(view: Viewport) -> String {
     format!("translate({}px, {}px) scale({})", view.shift.x, view.shift.y, view.zoom)

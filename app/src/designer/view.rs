@@ -97,7 +97,7 @@ pub fn Canvas(
     };
     Effect::new(move |_| {
         let down = window_event_listener(ev::keydown, move |event| {
-            if event.key() == " " && !browser::is_typing(&event) && surface::attribute_of(&event, "data-testid").as_deref() == Some("canvas") {
+            if event.key() == " " && !browser::is_typing(&event) && surface::is_ground(root, &event) {
                 event.prevent_default();
                 space.try_set(true);
             }

@@ -18,8 +18,10 @@ use crate::drawing::{interfaces, plain_reference};
 /// One line of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The property, as in HOT.
+    /// The property, as in HOT; of a map's key `map.key`.
     pub name: String,
+    /// Below `properties`.
+    pub path: Vec<String>,
     /// For people: `Listen port`.
     pub label: String,
     /// How it is edited.
@@ -83,7 +85,7 @@ pub fn fields(template: &Template, resource: &Resource, types: &Registry, cloud:
     let Some(described) = types.get(&resource.resource_type) else {
         return resource.properties.iter().map(|property| desk.unknown(&property.name, &property.value)).collect();
     };
-    let mut fields: Vec<Field> = described.properties.iter().map(|property| desk.field(property)).collect();
+    let mut fields: Vec<Field> = described.properties.iter().flat_map(|property| desk.fields(property)).collect();
     for property in &resource.properties {
         if !described.properties.iter().any(|one| one.name == property.name) {
             fields.push(desk.unknown(&property.name, &property.value));
@@ -94,7 +96,7 @@ pub fn fields(template: &Template, resource: &Resource, types: &Registry, cloud:
 
 /// The edit that a new text in a control means; `None` where the text is not a value (yet).
 pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
-    let path = path(resource, &field.name);
+    let path = path(resource, field);
     let value = match &field.control {
         _ if text.is_empty() => return Some(Edit::Remove { path }),
         Control::Text | Control::Secret | Control::Area => json!(text),
@@ -114,32 +116,51 @@ pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
 /// The edit that ticking a resource, or no longer ticking it, means.
 pub fn tick(resource: &Resource, field: &Field, tick: &Tick) -> Edit {
     match tick.at {
-        Some(index) => Edit::Remove { path: [path(&resource.name, &field.name), vec![index.to_string()]].concat() },
+        Some(index) => Edit::Remove { path: [path(&resource.name, field), vec![index.to_string()]].concat() },
         None => {
             let named = json!({ "get_resource": tick.name });
             let value = if field.name == "networks" { json!({ "network": named }) } else { named };
             match resource.property(&field.name) {
                 Some(Expr::List(items)) if !items.is_empty() => {
-                    Edit::Set { path: [path(&resource.name, &field.name), vec![items.len().to_string()]].concat(), value }
+                    Edit::Set { path: [path(&resource.name, field), vec![items.len().to_string()]].concat(), value }
                 }
-                _ => Edit::Set { path: path(&resource.name, &field.name), value: json!([value]) },
+                _ => Edit::Set { path: path(&resource.name, field), value: json!([value]) },
             }
         }
     }
 }
 
-fn path(resource: &str, property: &str) -> Vec<String> {
-    ["resources", resource, "properties", property].map(str::to_owned).to_vec()
+fn path(resource: &str, field: &Field) -> Vec<String> {
+    let mut path = ["resources", resource, "properties"].map(str::to_owned).to_vec();
+    path.extend(field.path.iter().cloned());
+    path
+}
+
+impl Field {
+    /// Seen at once, not folded away: what must be given, what is given, and what is chosen from a list.
+    pub fn is_main(&self) -> bool {
+        self.required
+            || !self.text.is_empty()
+            || match &self.control {
+                Control::Select(choices) => choices.iter().any(|choice| choice.value.is_object()) || self.help.is_empty(),
+                Control::Resources(_) => true,
+                _ => false,
+            }
+    }
 }
 
 /// `listen_port` to `Listen port`; abbreviations that people write large are.
 pub fn label(name: &str) -> String {
+    if name == "name" {
+        // The resource has a name too, in the template.
+        return "Name in the cloud".to_owned();
+    }
     let mut label = String::new();
     for (index, word) in name.split(['_', '-']).filter(|word| !word.is_empty()).enumerate() {
         if index > 0 {
             label.push(' ');
         }
-        let upper = matches!(word, "ip" | "dns" | "cidr" | "dhcp" | "mtu" | "mac" | "id" | "url" | "ssh" | "tls" | "http" | "tcp" | "udp" | "snat" | "qos");
+        let upper = matches!(word, "ip" | "ha" | "dns" | "cidr" | "dhcp" | "mtu" | "mac" | "id" | "url" | "ssh" | "tls" | "http" | "tcp" | "udp" | "snat" | "qos");
         let mut letters = word.chars();
         match letters.next() {
             _ if upper => label.push_str(&word.to_uppercase()),
@@ -169,6 +190,7 @@ impl Maker<'_> {
         };
         Field {
             name: name.to_owned(),
+            path: vec![name.to_owned()],
             label: label(name),
             control,
             text,
@@ -178,11 +200,39 @@ impl Maker<'_> {
         }
     }
 
-    fn field(&self, property: &Property) -> Field {
+    /// One field, or one for each key of a map whose keys are known and simple.
+    fn fields(&self, property: &Property) -> Vec<Field> {
         let value = self.resource.property(&property.name);
+        if let PropertyKind::Map { of } = &property.kind {
+            let keys: Vec<&Property> = of.iter().filter(|key| simple(key)).collect();
+            let fits = match value {
+                None => true,
+                Some(Expr::Map(entries)) => entries.iter().all(|(name, _)| keys.iter().any(|key| key.name == *name)),
+                Some(_) => false,
+            };
+            if fits && !keys.is_empty() {
+                return keys
+                    .into_iter()
+                    .map(|key| {
+                        let inner = value.and_then(|value| crate::drawing::entry(value, &key.name));
+                        let mut field = self.field(key, inner);
+                        field.name = format!("{}.{}", property.name, key.name);
+                        field.path.insert(0, property.name.clone());
+                        field.label = format!("{}: {}", label(&property.name), key.name.replace('_', " "));
+                        field.required &= value.is_some();
+                        field
+                    })
+                    .collect();
+            }
+        }
+        vec![self.field(property, value)]
+    }
+
+    fn field(&self, property: &Property, value: Option<&Expr>) -> Field {
         let (control, text) = self.control(property, value);
         Field {
             name: property.name.clone(),
+            path: vec![property.name.clone()],
             label: label(&property.name),
             control,
             text,
@@ -399,6 +449,7 @@ mod tests {
     fn what_is_half_typed_is_no_edit() {
         let field = |control| Field {
             name: "x".into(),
+            path: vec!["x".into()],
             label: "X".into(),
             control,
             text: String::new(),

@@ -57,7 +57,9 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
     ];
     let known = [types::NET, types::ROUTER, types::SERVER, types::ROUTER_INTERFACE];
     for described in registry.iter().filter(|described| described.component.is_none()) {
-        if !known.contains(&described.name.as_str()) {
+        // Our own helpers are for the passes.
+        let ours = described.name.starts_with("Stackloom::");
+        if !ours && !known.contains(&described.name.as_str()) {
             entries.push(entry(&described.title, &described.summary, described.category, &described.name, Item::Other(described.name.clone())));
         }
     }

@@ -207,6 +207,10 @@ impl<'a> Builder<'a> {
         let mut nodes = Vec::new();
         for entry in &self.entries {
             let Some(kind) = self.kind(entry) else { continue };
+            // What a pass adds for all servers at once (the deployment's key) has no place of its own.
+            if entry.ghost.is_some() && self.shape(entry.resource_type) == Shape::Part {
+                continue;
+            }
             let parent = match kind {
                 NodeKind::Chip => self.host(entry).map(str::to_owned),
                 NodeKind::Server => self.first_network(entry),

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use topology::{plan::Plan, template::Template, types::{Category, Registry}, workflow::Marks};
 
+pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
 
 use crate::{

@@ -27,7 +27,7 @@ pub fn shown(expr: &Expr) -> Option<String> {
 }
 
 /// A value in a map expression.
-pub(super) fn entry<'a>(expr: &'a Expr, key: &str) -> Option<&'a Expr> {
+pub(crate) fn entry<'a>(expr: &'a Expr, key: &str) -> Option<&'a Expr> {
     match expr {
         Expr::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
         _ => None,
