@@ -27,20 +27,25 @@ pub fn use_session() -> Session {
 impl Session {
     /// Ask the server who is logged in, unless it is known already.
     pub fn ensure(self) {
-        if self.me.with_untracked(Option::is_some) {
+        if self.me.try_with_untracked(Option::is_some) != Some(false) {
             return;
         }
         leptos::task::spawn_local(async move {
-            if let Ok(me) = client::me().await {
-                self.me.try_set(Some(me));
+            match client::me().await {
+                Ok(me) => {
+                    self.me.try_set(Some(me));
+                }
+                // The login page comes next.
+                Err(problem) if problem.status == 401 => {}
+                Err(_) => browser::after_ms(3_000, move || self.ensure()),
             }
         });
     }
 
-    /// May change things; true while it is not known, for the server decides anyway.
+    /// May change things. Not before the page is live and the server said so: until then a click would be lost.
     pub fn can_change(self) -> bool {
         self.me
-            .with(|me| me.as_ref().is_none_or(|me| me.can_change))
+            .with(|me| me.as_ref().is_some_and(|me| me.can_change))
     }
 
     /// End the session and go to the login page.

@@ -75,7 +75,7 @@ fn Body(item: CatalogItem) -> impl IntoView {
         </header>
         <div class="item-columns">
             <div>
-                {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=item.readme.clone() /> })}
+                {(!item.readme.trim().is_empty()).then(|| view! { <Markdown text=without_title(&item.readme) /> })}
                 <Inputs inputs=item.inputs.clone() />
                 <Outputs item=item.clone() />
                 <Relations item=item.clone() />
@@ -94,6 +94,15 @@ fn Body(item: CatalogItem) -> impl IntoView {
             </dl>
         </div>
         <AddToDesign name open=adding />
+    }
+}
+
+/// The page has the title in its head.
+fn without_title(readme: &str) -> String {
+    let text = readme.trim_start();
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("# ") => rest.to_owned(),
+        _ => text.to_owned(),
     }
 }
 

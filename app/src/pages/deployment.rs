@@ -276,8 +276,15 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     view! {
         <section class="section" aria-label="Drawing">
             <h2>"Drawing"</h2>
-            <div class="panel deployment-board"><Board template layout states selected /></div>
+            <div class="panel deployment-board" on:wheel:capture=keep_scrolling><Board template layout states selected /></div>
         </section>
+    }
+}
+
+/// The page scrolls under the wheel; only with Ctrl it is the drawing's, to zoom.
+fn keep_scrolling(event: leptos::ev::WheelEvent) {
+    if !event.ctrl_key() {
+        event.stop_propagation();
     }
 }
 

@@ -4,7 +4,10 @@ use api::RunState;
 use leptos::prelude::*;
 
 use super::{RunView, header::ResumeButton};
-use crate::{pages::deployment::undeploy, ui::Icon};
+use crate::{
+    pages::deployment::undeploy,
+    ui::{Icon, prose},
+};
 
 /// How many log lines are shown.
 const LINES: usize = 6;
@@ -76,7 +79,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 <Icon name="circle-x" />
                 <div class="cause-body">
                     <h2>{title}</h2>
-                    <p class="cause-reason">{error}</p>
+                    <p class="cause-reason">{prose(&error)}</p>
                     {lines}
                     <p class="quiet">{advice(state)}</p>
                     <div class="cause-actions">{buttons}{resume_paused}{log_button}</div>

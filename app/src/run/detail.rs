@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::{RunView, steps::follow};
 use crate::{
     time,
-    ui::{CopyButton, StateBadge},
+    ui::{CopyButton, StateBadge, prose},
 };
 
 /// A strip above the log; nothing while no step is chosen.
@@ -49,7 +49,7 @@ pub fn StepDetail(view: RunView) -> impl IntoView {
         };
         let error = move || {
             step.with(|step| step.as_ref().and_then(|step| step.error.clone()))
-                .map(|error| view! { <p class="step-error">{error}</p> })
+                .map(|error| view! { <p class="step-error">{prose(&error)}</p> })
         };
         Some(view! {
             <div class="step-detail">

@@ -3,7 +3,7 @@
 use api::{Diagnostic, Problem, Severity};
 use leptos::prelude::*;
 
-use crate::ui::Icon;
+use crate::ui::{Icon, prose};
 
 /// A problem that stands in the place of what could not be shown.
 #[component]
@@ -19,8 +19,8 @@ pub fn ProblemCard(
             <Icon name=if problem.code == crate::client::OFFLINE { "wifi-off" } else { "circle-alert" } />
             <div>
                 <h2>{problem.title}</h2>
-                <p>{problem.detail}</p>
-                {problem.hint.map(|hint| view! { <p class="quiet">{hint}</p> })}
+                <p>{prose(&problem.detail)}</p>
+                {problem.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
                 {retry.map(|retry| view! {
                     <button type="button" class="button" on:click=move |_| retry.run(())>
                         <Icon name="rotate-cw" />
@@ -46,8 +46,8 @@ pub fn ProblemNote(
                     <Icon name="circle-alert" />
                     <div>
                         <p><strong>{problem.title}</strong></p>
-                        <p>{problem.detail}</p>
-                        {problem.hint.map(|hint| view! { <p class="quiet">{hint}</p> })}
+                        <p>{prose(&problem.detail)}</p>
+                        {problem.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
                         <Diagnostics diagnostics=problem.diagnostics />
                     </div>
                 </div>
@@ -76,7 +76,7 @@ pub fn Diagnostics(
                             <Icon name=icon />
                             <span class="sr-only">{word}</span>
                             <div>
-                                <p>{diagnostic.message}</p>
+                                <p>{prose(&diagnostic.message)}</p>
                                 <p class="meta mono">
                                     {diagnostic.path}
                                     {diagnostic.line.map(|line| format!("  line {line}"))}

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use serde_json::Value;
 use topology::workflow::Origin;
 
-use crate::ui::Icon;
+use crate::ui::{Icon, prose};
 
 /// In the order in which people should read them: what takes something away first.
 const GROUPS: [(Action, &str, &str, &str); 5] = [
@@ -94,12 +94,6 @@ fn ChangeRow(
         Origin::Derived { why, .. } => (true, Some(why.clone())),
     };
     let because = change.because.clone().or(why);
-    let short = change
-        .resource_type
-        .rsplit("::")
-        .next()
-        .unwrap_or_default()
-        .to_owned();
     let step = StoredValue::new(step);
     let is_selected = move || {
         step.with_value(|step| step.is_some() && selected.with(|selected| selected == step))
@@ -115,10 +109,10 @@ fn ChangeRow(
                 })
             >
                 <span class="change-name">{change.resource.clone()}</span>
-                <span class="meta" title=change.resource_type>{short}</span>
+                <span class="change-type">{change.resource_type}</span>
                 {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
             </button>
-            {because.map(|because| view! { <p class="change-because">{because}</p> })}
+            {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}
             {(!change.properties.is_empty()).then(|| view! {
                 <details class="change-properties">
                     <summary>

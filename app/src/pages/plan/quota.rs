@@ -43,13 +43,19 @@ pub fn QuotaLine(
             return ().into_any();
         }
         let fits = lines.iter().all(Line::fits);
+        let limited = lines.iter().any(|line| line.limit >= 0);
+        let (icon, says) = match (fits, limited) {
+            (false, _) => ("triangle-alert", "Does not fit the quota:"),
+            (true, true) => ("circle-check", "Fits the quota:"),
+            (true, false) => ("circle-check", "No quota stands in the way:"),
+        };
         view! {
             <p class="plan-quota" data-fits=fits.to_string()>
-                <Icon name=if fits { "circle-check" } else { "triangle-alert" } />
-                {if fits { "Fits the quota: " } else { "Does not fit the quota: " }}
+                <Icon name=icon />
+                {says}
                 {lines.into_iter().map(|line| {
-                    let limit = if line.limit < 0 { String::from("no limit") } else { format!("of {}", line.limit) };
-                    view! { <span data-fits=line.fits().to_string()>{format!("{} {} {limit}", line.name, line.after)}</span> }
+                    let limit = if line.limit < 0 { String::new() } else { format!(" of {}", line.limit) };
+                    view! { <span data-fits=line.fits().to_string()>{format!("{}{limit} {}", line.after, line.name)}</span> }
                 }).collect_view()}
             </p>
         }
@@ -107,7 +113,7 @@ fn lines(plan: &Plan, quotas: &BTreeMap<String, Quota>, facts: Option<&CloudFact
     let mut lines: Vec<Line> = line("servers", "instances", servers).into_iter().collect();
     if all_known {
         lines.extend(line("vCPUs", "cores", cores));
-        lines.extend(line("MiB", "ram", ram_mib));
+        lines.extend(line("MiB of memory", "ram", ram_mib));
     }
     lines
 }
