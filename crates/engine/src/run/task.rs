@@ -120,7 +120,7 @@ impl RunTask {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
         // Who started it may not want to know.
-        drop(begun.send(()));
+        let _told = begun.send(());
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {
