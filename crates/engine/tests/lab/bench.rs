@@ -1,6 +1,10 @@
 //! A lab, an engine, a person; and templates.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use api::{CloudFacts, Event, EventBody, Run, RunState, Started};
 use engine::{Actor, Config, Engine, Error, Force, NewDeployment, Tenant, VaultKey};
@@ -50,21 +54,19 @@ pub struct Bench {
     pub pool: SqlitePool,
     clouds: Clouds,
     folder: TempDir,
+    catalog: PathBuf,
+    patience: Duration,
 }
 
-fn config(folder: &TempDir, clouds: &Clouds) -> Config {
+fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path) -> Config {
     Config {
         grace: Duration::from_millis(300),
         retry_pause: Duration::from_millis(20),
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
         stop_patience: Duration::from_millis(500),
-        ssh_timeout: Duration::from_secs(1),
-        ..Config::new(
-            folder.path().join("data"),
-            folder.path().join("catalog"),
-            clouds.clone(),
-        )
+        ssh_timeout: Duration::from_secs(90),
+        ..Config::new(folder.path().join("data"), catalog, clouds.clone())
     }
 }
 
@@ -74,6 +76,10 @@ impl Bench {
     }
 
     pub async fn on(lab: Lab) -> Bench {
+        Bench::with_catalog(lab, "no-catalog".as_ref(), Duration::from_secs(60)).await
+    }
+
+    pub async fn with_catalog(lab: Lab, catalog: &Path, patience: Duration) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
@@ -85,7 +91,7 @@ impl Bench {
             .unwrap();
         sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
         let actor = log_in(&clouds, "demo").await;
-        let engine = Engine::start(config(&folder, &clouds), pool.clone())
+        let engine = Engine::start(config(&folder, &clouds, catalog), pool.clone())
             .await
             .unwrap();
         Bench {
@@ -96,6 +102,8 @@ impl Bench {
             pool,
             clouds,
             folder,
+            catalog: catalog.to_owned(),
+            patience,
         }
     }
 
@@ -106,9 +114,12 @@ impl Bench {
     /// As if the process were killed and started again.
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
-        self.engine = Engine::start(config(&self.folder, &self.clouds), self.pool.clone())
-            .await
-            .unwrap();
+        self.engine = Engine::start(
+            config(&self.folder, &self.clouds, &self.catalog),
+            self.pool.clone(),
+        )
+        .await
+        .unwrap();
     }
 
     pub async fn try_deploy(
@@ -180,9 +191,9 @@ impl Bench {
             }
             panic!("the run ended before, or its stream did");
         };
-        tokio::time::timeout(Duration::from_secs(60), search)
+        tokio::time::timeout(self.patience, search)
             .await
-            .expect("the event comes within a minute");
+            .expect("the event comes in time");
     }
 
     pub async fn until_step(&self, run: &str, id: &str, wanted: api::StepState) {
