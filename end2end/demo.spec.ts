@@ -59,6 +59,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await expect(page.getByRole('list', { name: 'Steps' }).locator('[data-state="running"]').first()).toBeVisible({ timeout: 60_000 });
     // The middle: software is being installed, so lines are streaming.
     await expect(page.getByRole('log')).toContainText(/TASK|Install nginx/, { timeout: 8 * 60_000 });
+    expect(await openBastionRules(request), 'the bastion is open while software is installed').toHaveLength(1);
     await shoot(page, 'run');
     await page.reload();
     await ends(page, 'succeeded');

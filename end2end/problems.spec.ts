@@ -30,7 +30,7 @@ test('text that is no template stays as it was typed', async ({ page }) => {
   const editor = await code(page);
   const torn = 'heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n';
   await editor.fill(torn);
-  await expect(await problems(page)).toContainText(/line 3|:3/i);
+  await expect(await problems(page)).toContainText(/not YAML.*line [34]/);
   await expect(await code(page)).toHaveValue(torn);
 });
 
