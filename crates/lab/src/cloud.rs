@@ -269,7 +269,7 @@ impl Cloud {
         if !self.changed.swap(false, Ordering::AcqRel) {
             return;
         }
-        let bytes = self.read(|model| serde_json::to_vec_pretty(model));
+        let bytes = self.read(serde_json::to_vec_pretty);
         let saved = bytes
             .map_err(std::io::Error::from)
             .and_then(|bytes| store.save(&bytes));

@@ -3,6 +3,8 @@
 //! Needs root, Docker, and the images `stackloom-lab-server` and `stackloom-lab-router` (`cargo xtask build` makes them). Everything is
 //! under a name and range of its own, and is removed before and after.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
 mod common;
 
 use std::net::{IpAddr, SocketAddr};
@@ -38,8 +40,14 @@ struct Keys {
 impl Keys {
     fn new() -> Self {
         let key = || PrivateKey::random(&mut OsRng, Algorithm::Ed25519).unwrap();
-        let keys = Self { directory: tempfile::tempdir().unwrap(), login: key(), hosts: [key(), key()] };
-        keys.login.write_openssh_file(&keys.directory.path().join("login"), LineEnding::LF).unwrap();
+        let keys = Self {
+            directory: tempfile::tempdir().unwrap(),
+            login: key(),
+            hosts: [key(), key()],
+        };
+        keys.login
+            .write_openssh_file(&keys.directory.path().join("login"), LineEnding::LF)
+            .unwrap();
         keys
     }
 
@@ -62,8 +70,14 @@ impl Keys {
 
     /// Pin the two servers' host keys.
     fn pin(&self, addresses: [&str; 2]) {
-        let lines = addresses.iter().zip(&self.hosts).map(|(address, key)| format!("{address} {}\n", key.public_key().to_openssh().unwrap()));
-        std::fs::write(self.directory.path().join("known_hosts"), lines.collect::<String>()).unwrap();
+        let lines = addresses.iter().zip(&self.hosts).map(|(address, key)| {
+            format!("{address} {}\n", key.public_key().to_openssh().unwrap())
+        });
+        std::fs::write(
+            self.directory.path().join("known_hosts"),
+            lines.collect::<String>(),
+        )
+        .unwrap();
     }
 
     /// Run a command on a server, by way of another or straight.
@@ -86,36 +100,65 @@ impl Keys {
             options.extend(["-o".into(), format!("ProxyCommand={proxy}")]);
         }
         let mut ssh = Command::new("ssh");
-        ssh.args(&options).arg(format!("tester@{address}")).arg(command).kill_on_drop(true);
-        let output = timeout(Duration::from_secs(30), ssh.output()).await.expect("ssh hangs");
+        ssh.args(&options)
+            .arg(format!("tester@{address}"))
+            .arg(command)
+            .kill_on_drop(true);
+        let output = timeout(Duration::from_secs(30), ssh.output())
+            .await
+            .expect("ssh hangs");
         output.expect("this test needs an SSH client: apt-get install openssh-client")
     }
 }
 
 fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 async fn opens(address: &str, port: u16) -> bool {
-    matches!(timeout(CONNECT, TcpStream::connect((address, port))).await, Ok(Ok(_)))
+    matches!(
+        timeout(CONNECT, TcpStream::connect((address, port))).await,
+        Ok(Ok(_))
+    )
 }
 
 /// Run a command in a server's container, past the network.
 async fn inside(server: &str, command: &str) -> bool {
     let name = format!("stackloom-{NAME}-server-{server}");
-    let status = Command::new("docker").args(["exec", &name, "sh", "-c", command]).status().await.expect("docker");
+    let status = Command::new("docker")
+        .args(["exec", &name, "sh", "-c", command])
+        .status()
+        .await
+        .expect("docker");
     status.success()
 }
 
 async fn wait_for_console(client: &Client, server: &str, words: &str) {
     let started = Instant::now();
     loop {
-        let answer = client.post(&format!("/compute/v2.1/servers/{server}/action"), json!({"os-getConsoleOutput": {}})).await;
-        if answer.at("/output").as_str().is_some_and(|text| text.contains(words)) {
+        let answer = client
+            .post(
+                &format!("/compute/v2.1/servers/{server}/action"),
+                json!({"os-getConsoleOutput": {}}),
+            )
+            .await;
+        if answer
+            .at("/output")
+            .as_str()
+            .is_some_and(|text| text.contains(words))
+        {
             return;
         }
-        assert!(started.elapsed() < BOOT, "`{words}` is not on the console after {BOOT:?}:\n{}", answer.text);
+        assert!(
+            started.elapsed() < BOOT,
+            "`{words}` is not on the console after {BOOT:?}:\n{}",
+            answer.text
+        );
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -123,30 +166,70 @@ async fn wait_for_console(client: &Client, server: &str, words: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_go_where_the_api_says() {
     let public = PUBLIC.parse().unwrap();
-    let substrate = DockerSubstrate::new(NAME, public).await.expect("this test needs Docker");
+    let substrate = DockerSubstrate::new(NAME, public)
+        .await
+        .expect("this test needs Docker");
     substrate.reset().await.expect("this test needs root");
-    let lab = Lab::start(LabConfig::docker(NAME, public)).await.expect("this test needs Docker and the lab's images");
+    let lab = Lab::start(LabConfig::docker(NAME, public))
+        .await
+        .expect("this test needs Docker and the lab's images");
     let client = Client::login(&lab, "demo").await;
     let keys = Keys::new();
 
     // A network behind a router, and two servers on it; only `web` gets a floating IP.
     let outside = client.public_network().await;
     let net = client.network("networks", json!({"name": "front"})).await;
-    let subnet = client.network("subnets", json!({"network_id": net, "cidr": "10.0.0.0/24", "ip_version": 4})).await;
-    let router = client.network("routers", json!({"name": "way", "external_gateway_info": {"network_id": outside}})).await;
-    let interface = client.put(&format!("/network/v2.0/routers/{router}/add_router_interface"), json!({"subnet_id": subnet})).await;
+    let subnet = client
+        .network(
+            "subnets",
+            json!({"network_id": net, "cidr": "10.0.0.0/24", "ip_version": 4}),
+        )
+        .await;
+    let router = client
+        .network(
+            "routers",
+            json!({"name": "way", "external_gateway_info": {"network_id": outside}}),
+        )
+        .await;
+    let interface = client
+        .put(
+            &format!("/network/v2.0/routers/{router}/add_router_interface"),
+            json!({"subnet_id": subnet}),
+        )
+        .await;
     assert_eq!(interface.status, 200, "{}", interface.text);
-    let web_group = client.network("security-groups", json!({"name": "web"})).await;
-    let back_group = client.network("security-groups", json!({"name": "back"})).await;
-    let web_port = client.network("ports", json!({"network_id": net, "security_groups": [web_group]})).await;
+    let web_group = client
+        .network("security-groups", json!({"name": "web"}))
+        .await;
+    let back_group = client
+        .network("security-groups", json!({"name": "back"}))
+        .await;
+    let web_port = client
+        .network(
+            "ports",
+            json!({"network_id": net, "security_groups": [web_group]}),
+        )
+        .await;
     let back_port =
         client.network("ports", json!({"network_id": net, "security_groups": [back_group], "fixed_ips": [{"ip_address": "10.0.0.50"}]})).await;
-    let floating = client.post("/network/v2.0/floatingips", json!({"floatingip": {"floating_network_id": outside, "port_id": web_port}})).await;
-    let (floating_id, address) = (floating.at("/floatingip/id").clone(), floating.at("/floatingip/floating_ip_address").clone());
+    let floating = client
+        .post(
+            "/network/v2.0/floatingips",
+            json!({"floatingip": {"floating_network_id": outside, "port_id": web_port}}),
+        )
+        .await;
+    let (floating_id, address) = (
+        floating.at("/floatingip/id").clone(),
+        floating.at("/floatingip/floating_ip_address").clone(),
+    );
     let (floating_id, address) = (floating_id.as_str().unwrap(), address.as_str().unwrap());
     let server = |name: &str, port: &str, user_data: String| json!({"name": name, "networks": [{"port": port}], "user_data": user_data});
-    let web = client.server(server("web", &web_port, keys.user_data(0))).await;
-    let back = client.server(server("back", &back_port, keys.user_data(1))).await;
+    let web = client
+        .server(server("web", &web_port, keys.user_data(0)))
+        .await;
+    let back = client
+        .server(server("back", &back_port, keys.user_data(1)))
+        .await;
     for id in [&web, &back] {
         client.wait_for_server(id, "ACTIVE", BOOT).await;
         wait_for_console(&client, id, "Server listening on").await;
@@ -159,8 +242,22 @@ async fn packets_go_where_the_api_says() {
     let mut from_host = rule(&web_group);
     from_host["remote_ip_prefix"] = format!("{HOST}/32").into();
     let from_host = client.network("security-group-rules", from_host).await;
-    assert!(opens(address, 22).await, "port 22 is not open in spite of the rule");
-    assert_eq!(text(&keys.ssh(address, None, "hostname; echo $SSH_CONNECTION | cut -d' ' -f1").await), format!("web\n{HOST}"));
+    assert!(
+        opens(address, 22).await,
+        "port 22 is not open in spite of the rule"
+    );
+    assert_eq!(
+        text(
+            &keys
+                .ssh(
+                    address,
+                    None,
+                    "hostname; echo $SSH_CONNECTION | cut -d' ' -f1"
+                )
+                .await
+        ),
+        format!("web\n{HOST}")
+    );
 
     // The private server is there for members of a group only, by way of the public one.
     let reach = "timeout 2 bash -c '</dev/tcp/10.0.0.50/22' && echo open || echo closed";
@@ -168,31 +265,82 @@ async fn packets_go_where_the_api_says() {
     let mut from_web = rule(&back_group);
     from_web["remote_group_id"] = web_group.clone().into();
     client.network("security-group-rules", from_web).await;
-    assert_eq!(text(&keys.ssh("10.0.0.50", Some(address), "hostname").await), "back");
+    assert_eq!(
+        text(&keys.ssh("10.0.0.50", Some(address), "hostname").await),
+        "back"
+    );
 
     // It reaches the outside through the router, under the router's address.
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
-    let call_out = format!("timeout 3 bash -c '</dev/tcp/{HOST}/{}'", listener.local_addr().unwrap().port());
-    let (called, accepted) = tokio::join!(inside(&back, &call_out), timeout(Duration::from_secs(5), listener.accept()));
+    let call_out = format!(
+        "timeout 3 bash -c '</dev/tcp/{HOST}/{}'",
+        listener.local_addr().unwrap().port()
+    );
+    let (called, accepted) = tokio::join!(
+        inside(&back, &call_out),
+        timeout(Duration::from_secs(5), listener.accept())
+    );
     assert!(called, "the private server does not reach the outside");
     let seen: SocketAddr = accepted.expect("no connection").unwrap().1;
     let gateway = client.get(&format!("/network/v2.0/routers/{router}")).await;
-    let gateway = gateway.at("/router/external_gateway_info/external_fixed_ips/0/ip_address").clone();
-    assert_eq!(seen.ip(), gateway.as_str().unwrap().parse::<IpAddr>().unwrap());
+    let gateway = gateway
+        .at("/router/external_gateway_info/external_fixed_ips/0/ip_address")
+        .clone();
+    assert_eq!(
+        seen.ip(),
+        gateway.as_str().unwrap().parse::<IpAddr>().unwrap()
+    );
 
     // Without the rule it is closed again; without the router there is no way out.
-    assert_eq!(client.delete(&format!("/network/v2.0/security-group-rules/{from_host}")).await.status, 204);
-    assert!(!opens(address, 22).await, "port 22 is open after its rule went");
-    let kept = client.put(&format!("/network/v2.0/routers/{router}/remove_router_interface"), json!({"subnet_id": subnet})).await;
-    assert_eq!(kept.at("/NeutronError/type"), "RouterInterfaceInUseByFloatingIP");
-    assert_eq!(client.delete(&format!("/network/v2.0/floatingips/{floating_id}")).await.status, 204);
-    let removed = client.put(&format!("/network/v2.0/routers/{router}/remove_router_interface"), json!({"subnet_id": subnet})).await;
+    assert_eq!(
+        client
+            .delete(&format!("/network/v2.0/security-group-rules/{from_host}"))
+            .await
+            .status,
+        204
+    );
+    assert!(
+        !opens(address, 22).await,
+        "port 22 is open after its rule went"
+    );
+    let kept = client
+        .put(
+            &format!("/network/v2.0/routers/{router}/remove_router_interface"),
+            json!({"subnet_id": subnet}),
+        )
+        .await;
+    assert_eq!(
+        kept.at("/NeutronError/type"),
+        "RouterInterfaceInUseByFloatingIP"
+    );
+    assert_eq!(
+        client
+            .delete(&format!("/network/v2.0/floatingips/{floating_id}"))
+            .await
+            .status,
+        204
+    );
+    let removed = client
+        .put(
+            &format!("/network/v2.0/routers/{router}/remove_router_interface"),
+            json!({"subnet_id": subnet}),
+        )
+        .await;
     assert_eq!(removed.status, 200, "{}", removed.text);
-    assert!(!inside(&back, &call_out).await, "the private server reaches the outside without a router");
+    assert!(
+        !inside(&back, &call_out).await,
+        "the private server reaches the outside without a router"
+    );
 
     // Nothing stays.
     for id in [&web, &back] {
-        assert_eq!(client.delete(&format!("/compute/v2.1/servers/{id}")).await.status, 204);
+        assert_eq!(
+            client
+                .delete(&format!("/compute/v2.1/servers/{id}"))
+                .await
+                .status,
+            204
+        );
         client.wait_for_server(id, "GONE", BOOT).await;
     }
     for path in [
@@ -208,6 +356,15 @@ async fn packets_go_where_the_api_says() {
     }
     assert!(lab.leftovers().is_empty(), "{:?}", lab.leftovers());
     lab.stop().await;
-    let listed = Command::new("docker").args(["ps", "-aq", "--filter", &format!("label=stackloom.lab={NAME}")]).output().await.unwrap();
+    let listed = Command::new("docker")
+        .args([
+            "ps",
+            "-aq",
+            "--filter",
+            &format!("label=stackloom.lab={NAME}"),
+        ])
+        .output()
+        .await
+        .unwrap();
     assert!(listed.stdout.is_empty(), "containers are left");
 }

@@ -3,6 +3,7 @@
 //! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
 
 pub mod answer;
+mod application_credentials;
 mod compute;
 mod compute_view;
 mod control;
@@ -11,8 +12,11 @@ mod image;
 mod key_manager;
 mod network;
 mod query;
+mod server_body;
+mod server_parts;
 mod servers;
 mod token;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -44,8 +48,11 @@ pub const SERVICES: &[(&str, &str)] = &[
 pub fn app(cloud: App) -> Router {
     Router::new()
         .merge(identity::routes())
+        .merge(tokens::routes())
+        .merge(application_credentials::routes())
         .merge(compute::routes())
         .merge(servers::routes())
+        .merge(server_parts::routes())
         .merge(network::routes())
         .merge(image::routes())
         .merge(key_manager::routes())

@@ -1,6 +1,4 @@
-//! Nova v2.1: servers, their actions, metadata, tags and interfaces.
-
-use std::collections::BTreeMap;
+//! Nova v2.1: servers and their actions.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -8,18 +6,18 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use axum::routing::{get, post};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, Microversion, invalid};
-use super::compute_view::{addresses, server_document, server_summary};
+use super::compute_view::{server_document, server_summary};
+use super::server_body::{SERVER_NAME_CHARS_MAX, read_create};
 use super::token::{Caller, Member};
 use super::{App, base_url, query};
 use crate::model::Model;
 use crate::model::ids::{new_hex_id, now};
 use crate::model::refusal::Refusal;
 use crate::model::server::{Server, Status};
-use crate::model::server_create::{CreateServer, Interface, Networks};
 use crate::substrate::Power;
 
 pub fn routes() -> Router<App> {
@@ -31,37 +29,18 @@ pub fn routes() -> Router<App> {
             get(show).put(update).delete(delete),
         )
         .route("/compute/v2.1/servers/{id}/action", post(action))
-        .route("/compute/v2.1/servers/{id}/ips", get(ips))
-        .route(
-            "/compute/v2.1/servers/{id}/metadata",
-            get(metadata).post(add_metadata).put(set_metadata),
-        )
-        .route(
-            "/compute/v2.1/servers/{id}/metadata/{key}",
-            get(metadata_item).delete(delete_metadata_item),
-        )
-        .route("/compute/v2.1/servers/{id}/tags", get(tags).put(set_tags))
-        .route("/compute/v2.1/servers/{id}/os-interface", get(interfaces))
-        .route(
-            "/compute/v2.1/servers/{id}/os-security-groups",
-            get(security_groups),
-        )
-        .route(
-            "/compute/v2.1/servers/{id}/os-volume_attachments",
-            get(volume_attachments),
-        )
 }
 
-const SERVER_NAME_CHARS_MAX: usize = 255;
-
-fn not_found(id: &str) -> Refusal {
+/// The 404.
+pub fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
         "InstanceNotFound",
         format!("Instance {id} could not be found."),
     )
 }
 
-fn owned<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Server, Refusal> {
+/// The server, if it is the caller's project's.
+pub fn owned<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Server, Refusal> {
     model
         .servers
         .get(id)
@@ -260,187 +239,6 @@ async fn create(
     Ok(version.stamp(response))
 }
 
-/// What a creation may say.
-const CREATE_FIELDS: &[&str] = &[
-    "name",
-    "imageRef",
-    "flavorRef",
-    "networks",
-    "key_name",
-    "security_groups",
-    "user_data",
-    "metadata",
-    "tags",
-    "description",
-    "availability_zone",
-    "min_count",
-    "max_count",
-    "config_drive",
-    "OS-DCF:diskConfig",
-    "adminPass",
-    "accessIPv4",
-    "accessIPv6",
-    "personality",
-    "return_reservation_id",
-    "hostname",
-    "trusted_image_certificates",
-];
-
-fn read_create(
-    fields: &Map<String, Value>,
-    version: Microversion,
-) -> Result<CreateServer, Refusal> {
-    let whole = Value::Object(fields.clone());
-    let refuse = |reason: String| invalid("server", &whole, &reason);
-    if fields.contains_key("block_device_mapping_v2") || fields.contains_key("block_device_mapping")
-    {
-        return Err(Refusal::bad_request(
-            "Block Device Mapping is Invalid: the lab cloud boots from images only.",
-        ));
-    }
-    let since = |minor: u16| version >= Microversion(2, minor);
-    let unexpected = fields.keys().find(|name| {
-        let too_early = (*name == "tags" && !since(52)) || (*name == "description" && !since(19));
-        too_early || !CREATE_FIELDS.contains(&name.as_str())
-    });
-    if let Some(name) = unexpected {
-        return Err(refuse(format!(
-            "Additional properties are not allowed ('{name}' was unexpected)"
-        )));
-    }
-    let text = |name: &str| match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(invalid(
-            name,
-            other,
-            &format!("{other} is not of type 'string'"),
-        )),
-    };
-    let required =
-        |name: &str| text(name)?.ok_or_else(|| refuse(format!("'{name}' is a required property")));
-    let name = required("name")?;
-    if name.trim().is_empty() || name.chars().count() > SERVER_NAME_CHARS_MAX {
-        return Err(invalid(
-            "name",
-            &json!(name),
-            &format!("'{name}' is too short or too long"),
-        ));
-    }
-    let flavor = required("flavorRef")?;
-    let image = text("imageRef")?.filter(|image| !image.is_empty());
-    let image = image.ok_or_else(|| {
-        Refusal::bad_request(
-            "Block Device Mapping is Invalid: You must specify an image or a boot volume.",
-        )
-    })?;
-    if since(37) && !fields.contains_key("networks") {
-        return Err(refuse("'networks' is a required property".into()));
-    }
-    Ok(CreateServer {
-        name,
-        // Old clients send links to images and flavors.
-        image: last_part(&image),
-        flavor: last_part(&flavor),
-        networks: read_networks(fields.get("networks"))?,
-        security_groups: read_groups(fields.get("security_groups"))?,
-        key_name: text("key_name")?,
-        user_data: text("user_data")?,
-        metadata: read_metadata(fields.get("metadata"))?,
-        tags: read_tags(fields.get("tags"))?,
-        description: text("description")?,
-        availability_zone: text("availability_zone")?,
-    })
-}
-
-fn last_part(reference: &str) -> String {
-    reference.rsplit('/').next().unwrap_or(reference).to_owned()
-}
-
-fn read_networks(value: Option<&Value>) -> Result<Networks, Refusal> {
-    match value {
-        None | Some(Value::Null) => Ok(Networks::Auto),
-        Some(Value::String(word)) if word == "auto" => Ok(Networks::Auto),
-        Some(Value::String(word)) if word == "none" => Ok(Networks::Nothing),
-        Some(Value::Array(items)) => {
-            let read = |item: &Value| {
-                let text = |name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
-                match (text("port"), text("uuid")) {
-                    (Some(port), _) => Ok(Interface::Port(port)),
-                    (None, Some(network)) => Ok(Interface::Network(network, text("fixed_ip"))),
-                    (None, None) => Err(invalid(
-                        "networks",
-                        item,
-                        "neither 'uuid' nor 'port' is there",
-                    )),
-                }
-            };
-            Ok(Networks::Listed(
-                items.iter().map(read).collect::<Result<_, _>>()?,
-            ))
-        }
-        Some(other) => Err(invalid(
-            "networks",
-            other,
-            "it is neither a list nor 'auto' nor 'none'",
-        )),
-    }
-}
-
-fn read_groups(value: Option<&Value>) -> Result<Vec<String>, Refusal> {
-    let Some(value) = value.filter(|value| !value.is_null()) else {
-        return Ok(Vec::new());
-    };
-    let names = value.as_array().and_then(|items| {
-        items
-            .iter()
-            .map(|item| item.get("name").and_then(Value::as_str).map(str::to_owned))
-            .collect()
-    });
-    names.ok_or_else(|| invalid("security_groups", value, "it is not a list of {name}"))
-}
-
-fn read_metadata(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
-    let Some(value) = value.filter(|value| !value.is_null()) else {
-        return Ok(BTreeMap::new());
-    };
-    let pairs: Option<BTreeMap<String, String>> = serde_json::from_value(value.clone()).ok();
-    let pairs = pairs.ok_or_else(|| invalid("metadata", value, "values have to be strings"))?;
-    let too_long = pairs
-        .iter()
-        .find(|(key, value)| key.is_empty() || key.len() > 255 || value.len() > 255);
-    match too_long {
-        None => Ok(pairs),
-        Some((key, text)) => Err(invalid(
-            &format!("metadata/{key}"),
-            &json!(text),
-            &format!("'{text}' is too long"),
-        )),
-    }
-}
-
-fn read_tags(value: Option<&Value>) -> Result<Vec<String>, Refusal> {
-    let Some(value) = value.filter(|value| !value.is_null()) else {
-        return Ok(Vec::new());
-    };
-    let tags: Option<Vec<String>> = serde_json::from_value(value.clone()).ok();
-    let tags = tags.ok_or_else(|| invalid("tags", value, "it is not a list of strings"))?;
-    if tags.len() > 50 {
-        return Err(invalid("tags", value, "it has more than 50 items"));
-    }
-    match tags
-        .iter()
-        .find(|tag| tag.is_empty() || tag.len() > 60 || tag.contains([',', '/']))
-    {
-        None => Ok(tags),
-        Some(tag) => Err(invalid(
-            "tags",
-            value,
-            &format!("'{tag}' does not match '^[^,/]*$' or is longer than 60"),
-        )),
-    }
-}
-
 async fn update(
     State(app): State<App>,
     caller: Caller,
@@ -614,196 +412,4 @@ fn switch(
     })?;
     app.spawn_power(id.to_owned(), power);
     Ok(empty_answer(202))
-}
-
-async fn ips(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    let shown = app.read(|model| owned(model, &member, &id).map(|row| addresses(model, row)))?;
-    Ok(version.stamp(json_answer(200, json!({ "addresses": shown }))))
-}
-
-async fn metadata(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    let pairs = app.read(|model| owned(model, &member, &id).map(|row| row.metadata.clone()))?;
-    Ok(version.stamp(json_answer(200, json!({ "metadata": pairs }))))
-}
-
-async fn add_metadata(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Answer {
-    let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
-    change_metadata(&app, &caller, version, &id, |metadata| {
-        metadata.extend(pairs)
-    })
-}
-
-async fn set_metadata(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Answer {
-    let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
-    change_metadata(&app, &caller, version, &id, |metadata| *metadata = pairs)
-}
-
-fn change_metadata(
-    app: &App,
-    caller: &Caller,
-    version: Microversion,
-    id: &str,
-    change: impl FnOnce(&mut BTreeMap<String, String>),
-) -> Answer {
-    let member = caller.member()?;
-    let pairs = app.change(|model| {
-        owned(model, &member, id)?;
-        let server = model.servers.get_mut(id).ok_or_else(|| not_found(id))?;
-        change(&mut server.metadata);
-        Ok::<_, Refusal>(server.metadata.clone())
-    })?;
-    Ok(version.stamp(json_answer(200, json!({ "metadata": pairs }))))
-}
-
-async fn metadata_item(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path((id, key)): Path<(String, String)>,
-) -> Answer {
-    let member = caller.member()?;
-    let value =
-        app.read(|model| owned(model, &member, &id).map(|row| row.metadata.get(&key).cloned()))?;
-    let value =
-        value.ok_or_else(|| Refusal::not_found("HTTPNotFound", "Metadata item was not found"))?;
-    Ok(version.stamp(json_answer(200, json!({"meta": {key: value}}))))
-}
-
-async fn delete_metadata_item(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path((id, key)): Path<(String, String)>,
-) -> Answer {
-    let member = caller.member()?;
-    let gone = app.change(|model| {
-        owned(model, &member, &id)?;
-        Ok::<_, Refusal>(
-            model
-                .servers
-                .get_mut(&id)
-                .and_then(|server| server.metadata.remove(&key)),
-        )
-    })?;
-    gone.ok_or_else(|| Refusal::not_found("HTTPNotFound", "Metadata item was not found"))?;
-    Ok(version.stamp(empty_answer(204)))
-}
-
-async fn tags(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    let tags = app.read(|model| owned(model, &member, &id).map(|row| row.tags.clone()))?;
-    Ok(version.stamp(json_answer(200, json!({ "tags": tags }))))
-}
-
-async fn set_tags(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Answer {
-    let member = caller.member()?;
-    let tags = read_tags(read_json(&body)?.get("tags"))?;
-    app.change(|model| {
-        owned(model, &member, &id)?;
-        if let Some(server) = model.servers.get_mut(&id) {
-            server.tags = tags.clone();
-        }
-        Ok::<_, Refusal>(())
-    })?;
-    Ok(version.stamp(json_answer(200, json!({ "tags": tags }))))
-}
-
-async fn interfaces(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    let rows: Vec<Value> = app.read(|model| {
-        let server = owned(model, &member, &id)?;
-        let ports = server.ports.iter().filter_map(|id| model.ports.get(id));
-        Ok::<_, Refusal>(
-            ports
-                .map(|port| {
-                    json!({
-                        "port_id": port.id,
-                        "net_id": port.network_id,
-                        "mac_addr": port.mac_address,
-                        "port_state": port.status,
-                        "fixed_ips": port.fixed_ips,
-                    })
-                })
-                .collect(),
-        )
-    })?;
-    Ok(version.stamp(json_answer(200, json!({ "interfaceAttachments": rows }))))
-}
-
-async fn security_groups(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    let rows: Vec<Value> = app.read(|model| {
-        let server = owned(model, &member, &id)?;
-        let ports = server.ports.iter().filter_map(|id| model.ports.get(id));
-        let groups = ports
-            .flat_map(|port| &port.security_groups)
-            .filter_map(|id| model.security_groups.get(id));
-        let shown = groups.map(|group| {
-            json!({
-                "id": group.id,
-                "name": group.name,
-                "description": group.common.description,
-                "tenant_id": group.common.project_id,
-                "rules": [],
-            })
-        });
-        Ok::<_, Refusal>(shown.collect())
-    })?;
-    Ok(version.stamp(json_answer(200, json!({ "security_groups": rows }))))
-}
-
-async fn volume_attachments(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    app.read(|model| owned(model, &member, &id).map(|_| ()))?;
-    Ok(version.stamp(json_answer(200, json!({"volumeAttachments": []}))))
 }

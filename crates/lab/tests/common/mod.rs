@@ -1,6 +1,9 @@
 //! A client for tests: one line a call, with what is expected of the answer.
 
-#![allow(clippy::allow_attributes, reason = "each test file uses a part of this module")]
+#![allow(
+    clippy::allow_attributes,
+    reason = "each test file uses a part of this module"
+)]
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use std::time::{Duration, Instant};
@@ -30,7 +33,10 @@ pub struct Answer {
 pub fn http() -> reqwest::Client {
     // The client wants a provider even for plain HTTP; a second installation is refused, and that is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().timeout(Duration::from_secs(60)).build().unwrap()
+    reqwest::Client::builder()
+        .timeout(Duration::from_secs(60))
+        .build()
+        .unwrap()
 }
 
 pub fn password(user: &str, password: &str) -> Value {
@@ -51,22 +57,48 @@ pub async fn memory() -> (Lab, Client) {
 impl Client {
     /// Log in as a user whose password and project are called like the user.
     pub async fn login(lab: &Lab, name: &str) -> Self {
-        let mut client = Self { http: http(), base: lab.url(), token: String::new(), project_id: String::new(), user_id: String::new() };
-        let auth = json!({"auth": {"identity": password(name, name), "scope": project_scope(name)}});
-        let answer = client.call(Method::POST, "/identity/v3/auth/tokens", auth).await;
+        let mut client = Self {
+            http: http(),
+            base: lab.url(),
+            token: String::new(),
+            project_id: String::new(),
+            user_id: String::new(),
+        };
+        let auth =
+            json!({"auth": {"identity": password(name, name), "scope": project_scope(name)}});
+        let answer = client
+            .call(Method::POST, "/identity/v3/auth/tokens", auth)
+            .await;
         assert_eq!(answer.status, 201, "{}", answer.text);
-        client.token = answer.headers["x-subject-token"].to_str().unwrap().to_owned();
+        client.token = answer.headers["x-subject-token"]
+            .to_str()
+            .unwrap()
+            .to_owned();
         client.project_id = answer.at("/token/project/id").as_str().unwrap().to_owned();
         client.user_id = answer.at("/token/user/id").as_str().unwrap().to_owned();
         client
+    }
+
+    /// The same token, at another lab.
+    pub fn move_to(&mut self, lab: &Lab) {
+        self.base = lab.url();
     }
 
     pub async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         self.call_with(method, path, body, &[]).await
     }
 
-    pub async fn call_with(&self, method: Method, path: &str, body: Value, headers: &[(&str, &str)]) -> Answer {
-        let mut request = self.http.request(method, format!("{}{path}", self.base)).header("openstack-api-version", "compute 2.79");
+    pub async fn call_with(
+        &self,
+        method: Method,
+        path: &str,
+        body: Value,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let mut request = self
+            .http
+            .request(method, format!("{}{path}", self.base))
+            .header("openstack-api-version", "compute 2.79");
         if !self.token.is_empty() {
             request = request.header("x-auth-token", &self.token);
         }
@@ -80,7 +112,12 @@ impl Client {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { status, headers, body, text }
+        Answer {
+            status,
+            headers,
+            body,
+            text,
+        }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -102,25 +139,43 @@ impl Client {
     /// Make a thing in Neutron; answers its id.
     pub async fn network(&self, collection: &str, fields: Value) -> String {
         let singular = collection.trim_end_matches('s').replace('-', "_");
-        let answer = self.post(&format!("/network/v2.0/{collection}"), json!({ singular.clone(): fields })).await;
+        let answer = self
+            .post(
+                &format!("/network/v2.0/{collection}"),
+                json!({ singular.clone(): fields }),
+            )
+            .await;
         assert_eq!(answer.status, 201, "{collection}: {}", answer.text);
-        answer.at(&format!("/{singular}/id")).as_str().unwrap().to_owned()
+        answer
+            .at(&format!("/{singular}/id"))
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     pub async fn public_network(&self) -> String {
-        let answer = self.get("/network/v2.0/networks?router:external=true").await;
+        let answer = self
+            .get("/network/v2.0/networks?router:external=true")
+            .await;
         answer.at("/networks/0/id").as_str().unwrap().to_owned()
     }
 
     pub async fn image(&self) -> String {
-        self.get("/image/v2/images?name=debian-12").await.at("/images/0/id").as_str().unwrap().to_owned()
+        self.get("/image/v2/images?name=debian-12")
+            .await
+            .at("/images/0/id")
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Make a server; answers its id.
     pub async fn server(&self, mut fields: Value) -> String {
         fields["imageRef"] = self.image().await.into();
         fields["flavorRef"] = "1".into();
-        let answer = self.post("/compute/v2.1/servers", json!({ "server": fields })).await;
+        let answer = self
+            .post("/compute/v2.1/servers", json!({ "server": fields }))
+            .await;
         assert_eq!(answer.status, 202, "{}", answer.text);
         answer.at("/server/id").as_str().unwrap().to_owned()
     }
@@ -142,7 +197,10 @@ impl Client {
                 return;
             }
             let broken = status == "ERROR";
-            assert!(!broken && started.elapsed() < limit, "server {id} is {status} and not {wanted} after {limit:?}");
+            assert!(
+                !broken && started.elapsed() < limit,
+                "server {id} is {status} and not {wanted} after {limit:?}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

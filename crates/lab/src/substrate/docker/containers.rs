@@ -229,12 +229,29 @@ impl Containers {
 
     /// A running container's first process, and the Ethernet addresses that Docker gave it, by network name.
     pub async fn running(&self, name: &str) -> Result<Running, SubstrateError> {
-        let details = self.docker.inspect_container(name, None).await.map_err(wrap(format!("inspecting {name}")))?;
-        let networks = details.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
-        let macs = networks.into_iter().filter_map(|(network, endpoint)| Some((network, endpoint.mac_address?))).collect();
-        match details.state.and_then(|state| state.pid).filter(|pid| *pid > 0) {
+        let details = self
+            .docker
+            .inspect_container(name, None)
+            .await
+            .map_err(wrap(format!("inspecting {name}")))?;
+        let networks = details
+            .network_settings
+            .and_then(|settings| settings.networks)
+            .unwrap_or_default();
+        let macs = networks
+            .into_iter()
+            .filter_map(|(network, endpoint)| Some((network, endpoint.mac_address?)))
+            .collect();
+        match details
+            .state
+            .and_then(|state| state.pid)
+            .filter(|pid| *pid > 0)
+        {
             Some(pid) => Ok(Running { pid, macs }),
-            None => Err(SubstrateError::Command { doing: format!("looking at {name}"), output: "it does not run".into() }),
+            None => Err(SubstrateError::Command {
+                doing: format!("looking at {name}"),
+                output: "it does not run".into(),
+            }),
         }
     }
 
@@ -265,7 +282,10 @@ impl Containers {
             wanted.bridge.to_owned(),
         )]);
         // The lab translates by itself; see `host`.
-        options.insert("com.docker.network.bridge.enable_ip_masquerade".into(), "false".into());
+        options.insert(
+            "com.docker.network.bridge.enable_ip_masquerade".into(),
+            "false".into(),
+        );
         let request = NetworkCreateRequest {
             name: name.clone(),
             driver: Some("bridge".into()),

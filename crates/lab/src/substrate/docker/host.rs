@@ -42,7 +42,9 @@ pub struct HostRules {
 impl HostRules {
     /// For a lab of this name.
     pub fn new(lab: &str) -> Self {
-        Self { comment: format!("stackloom.lab={lab}") }
+        Self {
+            comment: format!("stackloom.lab={lab}"),
+        }
     }
 
     /// Let containers on other bridges reach the public network, let the answers come back, and leave bridged packets alone.
@@ -50,13 +52,30 @@ impl HostRules {
         self.close().await?;
         let range = public.to_string();
         let tenants = format!("{TENANT_BRIDGE}+");
-        self.insert(FORWARD, &["-s", &range, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED"]).await?;
+        self.insert(
+            FORWARD,
+            &[
+                "-s",
+                &range,
+                "-m",
+                "conntrack",
+                "--ctstate",
+                "RELATED,ESTABLISHED",
+            ],
+        )
+        .await?;
         for bridge in OTHER_BRIDGES {
             self.insert(FORWARD, &["-d", &range, "-i", bridge]).await?;
         }
         self.insert(NAT_BEFORE, &["-i", &tenants]).await?;
         self.insert(NAT_AFTER, &["-o", &tenants]).await?;
-        self.change("-A", NAT_AFTER, &["-s", &range, "!", "-o", ALL_BRIDGES], "MASQUERADE").await
+        self.change(
+            "-A",
+            NAT_AFTER,
+            &["-s", &range, "!", "-o", ALL_BRIDGES],
+            "MASQUERADE",
+        )
+        .await
     }
 
     /// Let a bridge's own traffic pass, whatever its addresses.
@@ -70,7 +89,10 @@ impl HostRules {
 
     /// Take such a rule away.
     pub async fn forget(&self, bridge: &str) {
-        if let Err(error) = self.change("-D", FORWARD, &["-i", bridge, "-o", bridge], "ACCEPT").await {
+        if let Err(error) = self
+            .change("-D", FORWARD, &["-i", bridge, "-o", bridge], "ACCEPT")
+            .await
+        {
             tracing::debug!(%error, bridge, "no rule to take away");
         }
     }
@@ -82,7 +104,10 @@ impl HostRules {
             for line in listed.lines().map(|line| line.replace('"', "")) {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 if words.contains(&self.comment.as_str()) {
-                    let delete: Vec<&str> = ["-t", table, "-D"].into_iter().chain(words.into_iter().skip(1)).collect();
+                    let delete: Vec<&str> = ["-t", table, "-D"]
+                        .into_iter()
+                        .chain(words.into_iter().skip(1))
+                        .collect();
                     iptables(&delete).await?;
                 }
             }
@@ -94,7 +119,13 @@ impl HostRules {
         self.change("-I", place, rule, "ACCEPT").await
     }
 
-    async fn change(&self, verb: &str, (table, chain): Place, rule: &[&str], target: &str) -> Result<(), SubstrateError> {
+    async fn change(
+        &self,
+        verb: &str,
+        (table, chain): Place,
+        rule: &[&str],
+        target: &str,
+    ) -> Result<(), SubstrateError> {
         let mut arguments = vec!["-t", table, verb, chain];
         arguments.extend(rule);
         arguments.extend(["-m", "comment", "--comment", &self.comment, "-j", target]);
@@ -103,24 +134,38 @@ impl HostRules {
 }
 
 async fn iptables(arguments: &[&str]) -> Result<String, SubstrateError> {
-    let output = Command::new("iptables").arg("-w").args(arguments).output().await.map_err(|error| {
-        SubstrateError::Missing(format!("`iptables` cannot be run ({error}); the lab needs it: apt-get install iptables"))
-    })?;
+    let output = Command::new("iptables")
+        .arg("-w")
+        .args(arguments)
+        .output()
+        .await
+        .map_err(|error| {
+            SubstrateError::Missing(format!(
+                "`iptables` cannot be run ({error}); the lab needs it: apt-get install iptables"
+            ))
+        })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     if said.contains("Permission denied") {
-        return Err(SubstrateError::Missing(format!("`iptables` needs root, and so does the lab: {said}")));
+        return Err(SubstrateError::Missing(format!(
+            "`iptables` needs root, and so does the lab: {said}"
+        )));
     }
-    Err(SubstrateError::Command { doing: format!("running iptables {}", arguments.join(" ")), output: said })
+    Err(SubstrateError::Command {
+        doing: format!("running iptables {}", arguments.join(" ")),
+        output: said,
+    })
 }
 
 /// The name servers that this machine uses, as far as containers can reach them.
 pub fn name_servers() -> Vec<Ipv4Addr> {
     let from = |path: &str| -> Vec<Ipv4Addr> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let named = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
+        let named = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("nameserver"));
         named
             .filter_map(|address| address.trim().parse().ok())
             .filter(|address: &Ipv4Addr| !address.is_loopback())

@@ -196,31 +196,63 @@ impl DockerSubstrate {
     }
 
     /// A running container's process, and Docker's Ethernet addresses by Neutron network.
-    async fn running(&self, container: &str, networks: impl Iterator<Item = &String>) -> Result<(i64, DockerMacs), SubstrateError> {
+    async fn running(
+        &self,
+        container: &str,
+        networks: impl Iterator<Item = &String>,
+    ) -> Result<(i64, DockerMacs), SubstrateError> {
         let running = self.containers.running(container).await?;
-        let macs = networks.filter_map(|id| Some((id.clone(), running.macs.get(&self.network_name(id))?.clone()))).collect();
+        let macs = networks
+            .filter_map(|id| {
+                Some((
+                    id.clone(),
+                    running.macs.get(&self.network_name(id))?.clone(),
+                ))
+            })
+            .collect();
         Ok((running.pid, macs))
     }
 
     /// Start a server's container and tell it everything: its namespace is new. Then its boot may go on.
     async fn boot(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
         let container = self.containers.name("server", &spec.id);
-        let archive = |made: std::io::Result<Vec<u8>>| made.map_err(|error| SubstrateError::Missing(format!("no archive: {error}")));
-        self.containers.upload(&container, archive(seed::archive(spec, &self.name_servers))?).await?;
+        let archive = |made: std::io::Result<Vec<u8>>| {
+            made.map_err(|error| SubstrateError::Missing(format!("no archive: {error}")))
+        };
+        self.containers
+            .upload(
+                &container,
+                archive(seed::archive(spec, &self.name_servers))?,
+            )
+            .await?;
         self.containers.start(&container).await?;
         let wiring = &spec.wiring;
-        let (pid, macs) = self.running(&container, wiring.nics.iter().map(|nic| &nic.network_id)).await?;
+        let (pid, macs) = self
+            .running(&container, wiring.nics.iter().map(|nic| &nic.network_id))
+            .await?;
         let network = script::server_network(wiring, &macs);
         let filter = script::server_filter(wiring, &macs);
         // The filter comes first: there is no moment in which an address answers unfiltered.
         namespace::run(&container, pid, &format!("{filter}{network}")).await?;
-        self.known_servers().insert(spec.id.clone(), ServerState { pid, macs, network, filter });
-        self.containers.upload(&container, archive(seed::go())?).await
+        self.known_servers().insert(
+            spec.id.clone(),
+            ServerState {
+                pid,
+                macs,
+                network,
+                filter,
+            },
+        );
+        self.containers
+            .upload(&container, archive(seed::go())?)
+            .await
     }
 
     /// Tell a running server what has changed.
     async fn rewire_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
-        let Some(state) = self.known_servers().get(id).cloned() else { return Ok(()) };
+        let Some(state) = self.known_servers().get(id).cloned() else {
+            return Ok(());
+        };
         let network = script::server_network(wiring, &state.macs);
         let filter = script::server_filter(wiring, &state.macs);
         let mut script = String::new();
@@ -285,7 +317,9 @@ impl Substrate for DockerSubstrate {
             .cloned()
             .collect();
         for id in known {
-            self.host.allow_within(&self.bridge(TENANT_BRIDGE, &id)).await?;
+            self.host
+                .allow_within(&self.bridge(TENANT_BRIDGE, &id))
+                .await?;
         }
         // Routers are made anew: that takes a moment, and what they were told before need not be known.
         for found in self
@@ -340,7 +374,9 @@ impl Substrate for DockerSubstrate {
     async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError> {
         if power != Power::Start {
             self.known_servers().remove(&spec.id);
-            self.containers.stop(&self.containers.name("server", &spec.id)).await?;
+            self.containers
+                .stop(&self.containers.name("server", &spec.id))
+                .await?;
         }
         if power != Power::Stop {
             self.boot(spec).await?;

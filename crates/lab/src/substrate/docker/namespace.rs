@@ -13,7 +13,9 @@ use crate::substrate::SubstrateError;
 /// Run a shell script in the network namespace of this process.
 pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
     let doing = || format!("setting the network of {what}");
-    let missing = |error: std::io::Error| SubstrateError::Missing(format!("`nsenter` cannot be run: {error}"));
+    let missing = |error: std::io::Error| {
+        SubstrateError::Missing(format!("`nsenter` cannot be run: {error}"))
+    };
     // By standard input: a rule set with thousands of addresses is longer than an argument may be.
     let mut child = Command::new("nsenter")
         .args([&format!("--net=/proc/{pid}/ns/net"), "--", "sh", "-s"])
@@ -32,15 +34,24 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(SubstrateError::Command { doing: doing(), output: said })
+    Err(SubstrateError::Command {
+        doing: doing(),
+        output: said,
+    })
 }
 
 /// Check that this machine has what scripts need.
 pub async fn check() -> Result<(), SubstrateError> {
-    for (program, argument, package) in [("nsenter", "--version", "util-linux"), ("ip", "-V", "iproute2"), ("nft", "--version", "nftables")] {
+    for (program, argument, package) in [
+        ("nsenter", "--version", "util-linux"),
+        ("ip", "-V", "iproute2"),
+        ("nft", "--version", "nftables"),
+    ] {
         let tried = Command::new(program).arg(argument).output().await;
         if let Err(error) = tried {
-            return Err(SubstrateError::Missing(format!("`{program}` cannot be run ({error}): apt-get install {package}")));
+            return Err(SubstrateError::Missing(format!(
+                "`{program}` cannot be run ({error}): apt-get install {package}"
+            )));
         }
     }
     Ok(())

@@ -39,7 +39,10 @@ fn find(text: &mut String, variable: &str, nic: &Nic, macs: &DockerMacs) {
 }
 
 fn dress(text: &mut String, variable: &str, nic: &Nic, more: &[String]) {
-    let own = nic.addresses.iter().map(|(address, prefix)| format!("{address}/{prefix}"));
+    let own = nic
+        .addresses
+        .iter()
+        .map(|(address, prefix)| format!("{address}/{prefix}"));
     let all: Vec<String> = own.chain(more.iter().cloned()).collect();
     let _ = writeln!(text, "dress \"${variable}\" {} {}", nic.mac, all.join(" "));
 }

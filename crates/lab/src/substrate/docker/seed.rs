@@ -31,11 +31,23 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
     put(&mut tar, &format!("{SEED}/meta-data"), &metadata)?;
     put(&mut tar, &format!("{SEED}/user-data"), &user_data)?;
     let named = &spec.wiring.name_servers;
-    let servers = if named.is_empty() { name_servers } else { named };
-    let resolv: String = servers.iter().map(|server| format!("nameserver {server}\n")).collect();
+    let servers = if named.is_empty() {
+        name_servers
+    } else {
+        named
+    };
+    let resolv: String = servers
+        .iter()
+        .map(|server| format!("nameserver {server}\n"))
+        .collect();
     put(&mut tar, "run/lab/resolv.conf", resolv.as_bytes())?;
     let mut hosts = String::from("127.0.0.1 localhost\n");
-    if let Some((address, _)) = spec.wiring.nics.first().and_then(|nic| nic.addresses.first()) {
+    if let Some((address, _)) = spec
+        .wiring
+        .nics
+        .first()
+        .and_then(|nic| nic.addresses.first())
+    {
         hosts.push_str(&format!("{address} {}\n", hostname(&spec.name)));
     }
     put(&mut tar, "run/lab/hosts", hosts.as_bytes())?;

@@ -1,0 +1,294 @@
+//! Keystone v3: logging in, and the catalogue that comes with it.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::answer::{empty_answer, json_answer, read_json};
+use super::identity::Answer;
+use super::token::Caller;
+use super::{App, SERVICES, base_url};
+use crate::model::Model;
+use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME, ScopeRequest, Token, is_the_domain};
+use crate::model::ids::stable_hex_id;
+use crate::model::refusal::Refusal;
+
+pub fn routes() -> Router<App> {
+    let tokens = get(show_token)
+        .head(show_token)
+        .post(create_token)
+        .delete(delete_token);
+    Router::new().route("/identity/v3/auth/tokens", tokens)
+}
+
+/// Something of the body that has to be there.
+pub fn needed<'a>(value: &'a Value, name: &str) -> Result<&'a Value, Refusal> {
+    let found = value.get(name).filter(|found| !found.is_null());
+    found.ok_or_else(|| Refusal::bad_request(format!("'{name}' is a required property")))
+}
+
+/// A string of the body.
+pub fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// A domain's id or name.
+fn domain_of(value: &Value) -> Option<&str> {
+    let domain = value.get("domain")?;
+    text(domain, "id").or_else(|| text(domain, "name"))
+}
+
+async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Answer {
+    let body = read_json(&body)?;
+    let auth = needed(&body, "auth")?;
+    let identity = needed(auth, "identity")?;
+    let methods: Vec<String> = needed(identity, "methods")?
+        .as_array()
+        .and_then(|methods| {
+            methods
+                .iter()
+                .map(|method| method.as_str().map(str::to_owned))
+                .collect()
+        })
+        .ok_or_else(|| Refusal::bad_request("'methods' is not a list of strings"))?;
+    let scope = read_scope(auth)?;
+    let (text, shown) = app.change(|model| -> Result<_, Refusal> {
+        let login = log_in(model, identity, &methods)?;
+        let user = model
+            .identity
+            .users
+            .get(&login.user_id)
+            .ok_or_else(Refusal::unauthorized)?;
+        let project_id = match (login.bound_to, &scope) {
+            (Some(project), ScopeRequest::Default) => Some(project),
+            (Some(_), _) => {
+                return Err(Refusal::bad_request(
+                    "Application credentials cannot request a scope.",
+                ));
+            }
+            (None, scope) => model.identity.resolve_scope(user, scope)?,
+        };
+        let (text, token) =
+            model
+                .identity
+                .issue(&login.user_id, project_id, login.methods, login.expires);
+        let shown = token_document(model, &token, &base_url(&headers));
+        Ok((text, shown))
+    })?;
+    let mut response = json_answer(201, shown);
+    let subject = HeaderValue::try_from(text).map_err(|_| Refusal::unauthorized())?;
+    response.headers_mut().insert("x-subject-token", subject);
+    response
+        .headers_mut()
+        .insert("vary", HeaderValue::from_static("X-Auth-Token"));
+    Ok(response)
+}
+
+/// Who logged in, and how.
+struct Login {
+    user_id: String,
+    methods: Vec<String>,
+    expires: Option<jiff::Timestamp>,
+    bound_to: Option<String>,
+}
+
+fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, Refusal> {
+    let mut login: Option<Login> = None;
+    for method in methods {
+        let given = needed(identity, method)?;
+        let found = match method.as_str() {
+            "password" => {
+                let user = needed(given, "user")?;
+                let password = text(user, "password")
+                    .ok_or_else(|| Refusal::bad_request("'password' is a required property"))?;
+                let name = match text(user, "name") {
+                    None => None,
+                    Some(name) => {
+                        let domain = domain_of(user).ok_or_else(|| {
+                            Refusal::bad_request(
+                                "Expecting to find domain in user. The server could not comply with the request since it is either \
+                                 malformed or otherwise incorrect. The client is assumed to be in error.",
+                            )
+                        })?;
+                        Some((name, domain))
+                    }
+                };
+                let user = model
+                    .identity
+                    .check_password(text(user, "id"), name, password)?;
+                Login {
+                    user_id: user.id.clone(),
+                    methods: vec![method.clone()],
+                    expires: None,
+                    bound_to: None,
+                }
+            }
+            "token" => {
+                let id = text(given, "id")
+                    .ok_or_else(|| Refusal::bad_request("'id' is a required property"))?;
+                let old = model.identity.token(id).ok_or_else(Refusal::unauthorized)?;
+                let mut methods = old.methods.clone();
+                if !methods.contains(method) {
+                    methods.push(method.clone());
+                }
+                // Like Keystone: a token from a token ends when the first one does.
+                Login {
+                    user_id: old.user_id.clone(),
+                    methods,
+                    expires: Some(old.expires_at),
+                    bound_to: None,
+                }
+            }
+            "application_credential" => {
+                let secret = text(given, "secret")
+                    .ok_or_else(|| Refusal::bad_request("'secret' is a required property"))?;
+                let user = given
+                    .get("user")
+                    .and_then(|user| text(user, "id").or_else(|| text(user, "name")));
+                let name = user.zip(text(given, "name"));
+                let row =
+                    model
+                        .identity
+                        .check_application_credential(text(given, "id"), name, secret)?;
+                Login {
+                    user_id: row.user_id.clone(),
+                    methods: vec![method.clone()],
+                    expires: None,
+                    bound_to: Some(row.project_id.clone()),
+                }
+            }
+            _ => return Err(Refusal::unauthorized()),
+        };
+        if login
+            .as_ref()
+            .is_some_and(|login| login.user_id != found.user_id)
+        {
+            return Err(Refusal::unauthorized());
+        }
+        login = Some(found);
+    }
+    login.ok_or_else(|| Refusal::bad_request("'methods' is empty"))
+}
+
+fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
+    let Some(scope) = auth.get("scope") else {
+        return Ok(ScopeRequest::Default);
+    };
+    if scope == "unscoped" {
+        return Ok(ScopeRequest::Unscoped);
+    }
+    let Some(project) = scope.get("project") else {
+        // A domain or the system: nobody in the lab has a role there.
+        return Err(Refusal::unauthorized());
+    };
+    match (
+        text(project, "id"),
+        text(project, "name"),
+        domain_of(project),
+    ) {
+        (Some(id), _, _) => Ok(ScopeRequest::ProjectId(id.into())),
+        (None, Some(name), Some(domain)) if is_the_domain(domain) => {
+            Ok(ScopeRequest::ProjectName(name.into()))
+        }
+        (None, Some(_), Some(_)) => Err(Refusal::unauthorized()),
+        _ => Err(Refusal::bad_request("Expecting to find domain in project.")),
+    }
+}
+
+fn domain_reference() -> Value {
+    json!({"id": DOMAIN_ID, "name": DOMAIN_NAME})
+}
+
+fn token_document(model: &Model, token: &Token, base: &str) -> Value {
+    let user = model.identity.users.get(&token.user_id);
+    let mut document = json!({
+        "methods": token.methods,
+        "user": {
+            "domain": domain_reference(),
+            "id": token.user_id,
+            "name": user.map(|user| user.name.as_str()),
+            "password_expires_at": null,
+        },
+        "audit_ids": [token.audit_id],
+        "expires_at": token.expires_text(),
+        "issued_at": token.issued_text(),
+    });
+    if let Some(project) = token
+        .project_id
+        .as_ref()
+        .and_then(|id| model.identity.projects.get(id))
+    {
+        document["project"] =
+            json!({"domain": domain_reference(), "id": project.id, "name": project.name});
+        document["is_domain"] = false.into();
+        let role = |name: &str| json!({"id": stable_hex_id(&format!("role/{name}")), "name": name});
+        document["roles"] = json!([role("member"), role("reader")]);
+        document["catalog"] = catalog(base);
+    }
+    json!({ "token": document })
+}
+
+/// The service catalogue. Versions are in the URL where a real cloud's installer puts them: identity and compute.
+pub fn catalog(base: &str) -> Value {
+    SERVICES
+        .iter()
+        .map(|(service, prefix)| {
+            let (name, path) = match *service {
+                "identity" => ("keystone", "/v3"),
+                "compute" => ("nova", "/v2.1"),
+                "network" => ("neutron", ""),
+                "image" => ("glance", ""),
+                _ => ("barbican", ""),
+            };
+            let endpoint = |interface: &str| {
+                json!({
+                    "id": stable_hex_id(&format!("endpoint/{service}/{interface}")),
+                    "interface": interface,
+                    "region": "lab",
+                    "region_id": "lab",
+                    "url": format!("{base}{prefix}{path}"),
+                })
+            };
+            json!({
+                "id": stable_hex_id(&format!("service/{service}")),
+                "name": name,
+                "type": service,
+                "endpoints": [endpoint("public"), endpoint("internal"), endpoint("admin")],
+            })
+        })
+        .collect()
+}
+
+async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
+    caller.token()?;
+    let subject = headers
+        .get("x-subject-token")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or(caller.text());
+    let shown = app.read(|model| {
+        let token = model.identity.token(subject)?;
+        Some(token_document(model, token, &base_url(&headers)))
+    });
+    let shown =
+        shown.ok_or_else(|| Refusal::not_found("TokenNotFound", "Failed to validate token"))?;
+    let mut response = json_answer(200, shown);
+    if let Ok(value) = HeaderValue::try_from(subject) {
+        response.headers_mut().insert("x-subject-token", value);
+    }
+    Ok(response)
+}
+
+async fn delete_token(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
+    caller.token()?;
+    let subject = headers
+        .get("x-subject-token")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or(caller.text());
+    match app.change(|model| model.identity.revoke(subject)) {
+        true => Ok(empty_answer(204)),
+        false => Err(Refusal::not_found("TokenNotFound", "Failed to validate token").into()),
+    }
+}
