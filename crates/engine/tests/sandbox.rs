@@ -22,20 +22,42 @@ fn sandboxes(owner: &str) -> Sandboxes {
 }
 
 async fn shell(script: &str, files: &[(&str, &str)]) -> (i64, Vec<String>) {
-    let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect::<BTreeMap<_, _>>();
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
+        .collect::<BTreeMap<_, _>>();
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let job = Job { run: "r".into(), step: "s".into(), files, argv };
+    let job = Job {
+        run: "r".into(),
+        step: "s".into(),
+        files,
+        argv,
+    };
     let mut heard = Heard::default();
-    let code = sandboxes("test").execute(&job, &CancellationToken::new(), &mut heard).await.unwrap();
+    let code = sandboxes("test")
+        .execute(&job, &CancellationToken::new(), &mut heard)
+        .await
+        .expect("Docker runs it");
     (code, heard.0)
 }
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
 async fn files_come_in_lines_and_the_exit_code_come_out() {
-    let (code, lines) = shell("cat role/tasks.yml; echo wrong >&2; exit 4", &[("role/tasks.yml", "hello\nthere\n")]).await;
+    let (code, lines) = shell(
+        "cat role/tasks.yml; echo wrong >&2; exit 4",
+        &[("role/tasks.yml", "hello\nthere\n")],
+    )
+    .await;
     assert_eq!(code, 4);
-    assert_eq!(lines.iter().filter(|line| *line == "hello" || *line == "there" || *line == "wrong").count(), 3, "{lines:?}");
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| *line == "hello" || *line == "there" || *line == "wrong")
+            .count(),
+        3,
+        "{lines:?}"
+    );
 }
 
 #[tokio::test]
@@ -62,21 +84,37 @@ async fn ansible_tells_what_it_does_while_it_does_it() {
         {"name": "say", "ansible.builtin.debug": {"msg": "it works"}},
         {"name": "hide", "ansible.builtin.debug": {"msg": "hunter2"}, "no_log": true},
         {"name": "break", "ansible.builtin.fail": {"msg": "on purpose"}}]}]"#;
-    let (code, lines) = shell("exec ansible-playbook -i localhost, play.json", &[("play.json", play)]).await;
+    let (code, lines) = shell(
+        "exec ansible-playbook -i localhost, play.json",
+        &[("play.json", play)],
+    )
+    .await;
     let text = lines.join("\n");
     assert_eq!(code, 2, "{text}");
-    assert!(lines[0].starts_with(r#"{"name": "p", "event": "play"}"#), "{text}");
-    assert!(text.contains("it works") && text.contains("on purpose") && !text.contains("hunter2"), "{text}");
+    assert!(
+        lines[0].starts_with(r#"{"name": "p", "event": "play"}"#),
+        "{text}"
+    );
+    assert!(
+        text.contains("it works") && text.contains("on purpose") && !text.contains("hunter2"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
 async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
     let stop = CancellationToken::new();
-    let job = Job { run: "r".into(), step: "s".into(), argv: ["sleep", "60"].map(str::to_owned).to_vec(), ..Job::default() };
+    let job = Job {
+        run: "r".into(),
+        step: "s".into(),
+        argv: ["sleep", "60"].map(str::to_owned).to_vec(),
+        ..Job::default()
+    };
     let sandboxes = sandboxes("test-stop");
     let (running, told) = (sandboxes.clone(), stop.clone());
-    let task = tokio::spawn(async move { running.execute(&job, &told, &mut Heard::default()).await });
+    let task =
+        tokio::spawn(async move { running.execute(&job, &told, &mut Heard::default()).await });
     tokio::time::sleep(Duration::from_secs(2)).await;
     stop.cancel();
     assert_eq!(task.await.unwrap(), Err(SandboxError::Stopped));
@@ -86,10 +124,19 @@ async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
 async fn what_a_crash_leaves_is_removed_at_the_next_start() {
-    let job = Job { run: "r".into(), step: "s".into(), argv: ["sleep", "60"].map(str::to_owned).to_vec(), ..Job::default() };
+    let job = Job {
+        run: "r".into(),
+        step: "s".into(),
+        argv: ["sleep", "60"].map(str::to_owned).to_vec(),
+        ..Job::default()
+    };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let crashed = sandboxes("test-crash");
-    runtime.spawn(async move { crashed.execute(&job, &CancellationToken::new(), &mut Heard::default()).await });
+    runtime.spawn(async move {
+        crashed
+            .execute(&job, &CancellationToken::new(), &mut Heard::default())
+            .await
+    });
     tokio::time::sleep(Duration::from_secs(2)).await;
     runtime.shutdown_background();
     assert_eq!(sandboxes("test-crash").remove_orphans().await.unwrap(), 1);
@@ -99,7 +146,15 @@ async fn what_a_crash_leaves_is_removed_at_the_next_start() {
 #[ignore = "needs Docker"]
 async fn a_missing_image_is_told() {
     let sandboxes = Sandboxes::new("stackloom-no-such-image", "test", 1, 64 << 20);
-    let job = Job { argv: vec!["true".into()], ..Job::default() };
-    let result = sandboxes.execute(&job, &CancellationToken::new(), &mut Heard::default()).await;
-    assert_eq!(result, Err(SandboxError::NoImage("stackloom-no-such-image".into())));
+    let job = Job {
+        argv: vec!["true".into()],
+        ..Job::default()
+    };
+    let result = sandboxes
+        .execute(&job, &CancellationToken::new(), &mut Heard::default())
+        .await;
+    assert_eq!(
+        result,
+        Err(SandboxError::NoImage("stackloom-no-such-image".into()))
+    );
 }

@@ -1,6 +1,8 @@
 //! Software on a private server behind a bastion, on the lab as it really is. Needs Docker, the lab's
 //! images and `stackloom-sandbox`: `cargo test -p engine --test software -- --ignored`.
 
+#![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
+
 #[path = "lab/bench.rs"]
 #[expect(
     dead_code,

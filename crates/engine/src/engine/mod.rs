@@ -3,6 +3,7 @@
 mod begin;
 mod recover;
 mod show;
+mod store;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -207,7 +207,8 @@ fn show_result(event: &Map<String, Value>) -> Shown {
     )];
     for key in ["msg", "stdout", "stderr", "module_stdout", "module_stderr"] {
         // Ansible says the same twice in places; once is enough.
-        if !text(key).is_empty() && !(key == "stderr" && text("stderr") == text("msg")) {
+        let is_said = key == "stderr" && text("stderr") == text("msg");
+        if !text(key).is_empty() && !is_said {
             lines.extend(text(key).lines().map(|line| (level, format!("    {line}"))));
         }
     }

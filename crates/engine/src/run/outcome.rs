@@ -18,7 +18,7 @@ pub enum Ended {
     /// It was told to stop and did.
     Stopped,
     /// The token has ended.
-    TokenEnded,
+    NoToken,
 }
 
 impl Ended {
@@ -40,7 +40,7 @@ impl From<DriverError> for Ended {
     fn from(error: DriverError) -> Ended {
         let message = error.to_string();
         match error {
-            DriverError::Cloud(error) if error.is_unauthorized() => Ended::TokenEnded,
+            DriverError::Cloud(error) if error.is_unauthorized() => Ended::NoToken,
             DriverError::Cloud(error) if error.is_transient() => Ended::Failed(Failure {
                 class: FailureClass::Transient,
                 message,

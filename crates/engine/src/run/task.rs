@@ -373,7 +373,7 @@ impl RunTask {
             let event = match result {
                 Ok(Ok(())) => Event::Succeeded(step),
                 Ok(Err(Ended::Stopped)) => Event::Stopped(step),
-                Ok(Err(Ended::TokenEnded)) => Event::TokenEnded(step),
+                Ok(Err(Ended::NoToken)) => Event::TokenEnded(step),
                 Ok(Err(Ended::Failed(mut failure))) => {
                     failure.message = attempt.log.masked(&failure.message);
                     attempt

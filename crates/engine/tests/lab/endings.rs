@@ -131,7 +131,7 @@ async fn a_token_that_ends_pauses_the_run_and_a_login_continues_it() {
     let again = bench.log_in("demo").await;
     assert_eq!(
         bench.engine.resume_paused(&again).await.unwrap(),
-        [started.run.clone()]
+        [started.run.as_str()]
     );
     bench
         .until_step(&started.run, "web:create", StepState::Succeeded)

@@ -1,5 +1,7 @@
 //! The engine against the lab cloud in memory: everything but software.
 
+#![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
+
 mod bench;
 mod endings;
 mod faults;

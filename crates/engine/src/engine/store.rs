@@ -1,0 +1,194 @@
+//! Storing a run and putting it to work.
+
+use std::sync::Arc;
+
+use api::{Event, EventBody, RunKind, RunState, Workflow};
+use sqlx::SqliteConnection;
+use topology::workflow::StepKind;
+use uuid::Uuid;
+
+use super::{Engine, Force};
+use crate::{
+    Actor, Error, Result,
+    journal::{RunRow, Scoped, now_text, to_json, to_text},
+    machine::{self, Graph, OnFailure, Settings},
+    run::{Opening, RunTask},
+    secrets::{RunSecrets, load_run, store_run},
+};
+
+/// Beyond the time that a server has to answer: for the sandbox, and for reading the console log.
+const SSH_STEP_EXTRA_SECONDS: u32 = 180;
+/// A run that is about to be stored.
+pub(super) struct NewRun<'a> {
+    pub actor: &'a Actor,
+    pub deployment: &'a str,
+    pub kind: RunKind,
+    pub forced: Force,
+    pub workflow: Workflow,
+    pub secrets: RunSecrets,
+}
+
+impl Engine {
+    pub(super) async fn store_run(
+        &self,
+        connection: &mut SqliteConnection,
+        new: &NewRun<'_>,
+    ) -> Result<String> {
+        let doing = "storing a run";
+        let id = Uuid::now_v7().to_string();
+        let now = now_text();
+        let tenant = &new.actor.tenant;
+        let workflow = self.with_timeouts(&new.workflow);
+        Graph::of(&workflow).map_err(|bad| {
+            Error::NotNow(format!(
+                "this cannot be run: {bad}. It is a mistake of ours; please report it"
+            ))
+        })?;
+        let stored = sqlx::query(
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, workflow, author, created) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&id)
+        .bind(new.deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(to_text(&new.kind))
+        .bind(to_text(&RunState::Queued))
+        .bind(i64::from(new.forced == Force::Yes))
+        .bind(to_json(&workflow))
+        .bind(&new.actor.user)
+        .bind(&now)
+        .execute(&mut *connection)
+        .await;
+        match stored {
+            // Somebody else was faster.
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                return Err(Error::Busy(id));
+            }
+            other => other.map_err(Error::storage(doing))?,
+        };
+        for (position, step) in workflow.steps.iter().enumerate() {
+            sqlx::query("INSERT INTO steps (run, id, position, kind, resource, waits_for, state, attempts) VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0)")
+                .bind(&id)
+                .bind(&step.id)
+                .bind(i64::try_from(position).unwrap_or(i64::MAX))
+                .bind(to_text(&step.kind))
+                .bind(&step.resource)
+                .bind(to_json(&step.after))
+                .execute(&mut *connection)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
+        let queued = Event {
+            seq: 1,
+            time: now.clone(),
+            body: EventBody::Run {
+                state: RunState::Queued,
+                reason: None,
+            },
+        };
+        sqlx::query("INSERT INTO events (run, seq, time, type, body) VALUES (?, 1, ?, 'run', ?)")
+            .bind(&id)
+            .bind(&now)
+            .bind(to_json(&queued.body))
+            .execute(&mut *connection)
+            .await
+            .map_err(Error::storage(doing))?;
+        sqlx::query(
+            "UPDATE deployments SET state = 'busy', last_run = ?, updated = ? WHERE id = ?",
+        )
+        .bind(&id)
+        .bind(&now)
+        .bind(new.deployment)
+        .execute(&mut *connection)
+        .await
+        .map_err(Error::storage(doing))?;
+        store_run(connection, &self.core.key, tenant, &id, &new.secrets).await?;
+        Ok(id)
+    }
+
+    /// How long a server may take to answer is a setting of ours.
+    fn with_timeouts(&self, workflow: &Workflow) -> Workflow {
+        let mut workflow = workflow.clone();
+        let seconds = u32::try_from(self.core.config.ssh_timeout.as_secs()).unwrap_or(u32::MAX);
+        for step in workflow
+            .steps
+            .iter_mut()
+            .filter(|step| step.kind == StepKind::WaitForSsh)
+        {
+            step.timeout_seconds = seconds.saturating_add(SSH_STEP_EXTRA_SECONDS);
+        }
+        workflow
+    }
+
+    pub(super) async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
+        self.put_to_work(actor, run, machine::Event::Start).await
+    }
+
+    /// Starts a run's task with a person's session.
+    pub(super) async fn put_to_work(
+        &self,
+        actor: &Actor,
+        run: &str,
+        first: machine::Event,
+    ) -> Result<()> {
+        let missing = || Error::NotFound {
+            what: "run",
+            id: run.to_owned(),
+        };
+        let row = self
+            .core
+            .journal
+            .run(Scoped::To(&actor.tenant), run)
+            .await?
+            .ok_or_else(missing)?;
+        let deployment = self
+            .deployment_row(&actor.tenant, &row.shown.deployment)
+            .await?;
+        let secrets = load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run)
+            .await?
+            .ok_or_else(missing)?;
+        let machine = self.restore(&row).await?;
+        let opening = Opening {
+            core: &self.core,
+            run: &row,
+            deployment: &deployment,
+            session: actor.session.clone(),
+            secrets: &secrets,
+            known: None,
+        };
+        let site = opening.site().await?;
+        let workflow = site.workflow.clone();
+        let begun = RunTask::new(&self.core, &row, workflow, machine, Some(site)).spawn(first);
+        begun.await.map_err(|_gone| super::let_go())
+    }
+
+    /// The machine of a stored run.
+    pub(super) async fn restore(&self, row: &RunRow) -> Result<machine::Run> {
+        let graph = Graph::of(&row.workflow()?)
+            .map_err(|bad| Error::NotNow(format!("a stored workflow cannot be run: {bad}")))?;
+        let steps = self.core.journal.steps(&row.shown.id).await?;
+        let config = &self.core.config;
+        let settings = Settings {
+            grace: config.grace,
+            retry_pause: config.retry_pause,
+            parallel_steps: config.parallel_steps,
+            on_failure: if row.forced {
+                OnFailure::GoOn
+            } else {
+                OnFailure::EndTheRun
+            },
+        };
+        let steps = steps
+            .into_iter()
+            .map(|step| (step.state, step.attempts, step.error));
+        Ok(machine::Run::restore(
+            Arc::new(graph),
+            settings,
+            row.shown.state,
+            row.ending,
+            row.shown.reason.clone(),
+            steps,
+        ))
+    }
+}
