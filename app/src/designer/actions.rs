@@ -13,11 +13,31 @@ pub fn provide(workspace: Workspace) {
     use_palette().register(vec![
         Command::new("Design", "undo-2", "Undo", move || workspace.undo()).own_keys("Ctrl+Z"),
         Command::new("Design", "redo-2", "Redo", move || workspace.redo()).own_keys("Ctrl+Shift+Z"),
-        Command::new("Design", "copy-plus", "Duplicate the selection", move || workspace.duplicate_selected()).own_keys("Ctrl+D"),
-        Command::new("Design", "trash-2", "Delete the selection", move || workspace.delete_selected()).own_keys("Delete"),
-        Command::new("Design", "maximize", "Fit to screen", move || workspace.fit()).own_keys("F"),
-        Command::new("Design", "code", "Show or hide the code", move || toggle(workspace, Drawer::Code)).own_keys("Ctrl+E"),
-        Command::new("Design", "circle-alert", "Show or hide problems", move || toggle(workspace, Drawer::Problems)),
+        Command::new(
+            "Design",
+            "copy-plus",
+            "Duplicate the selection",
+            move || workspace.duplicate_selected(),
+        )
+        .own_keys("Ctrl+D"),
+        Command::new("Design", "trash-2", "Delete the selection", move || {
+            workspace.delete_selected()
+        })
+        .own_keys("Delete"),
+        Command::new("Design", "maximize", "Fit to screen", move || {
+            workspace.fit()
+        })
+        .own_keys("F"),
+        Command::new("Design", "code", "Show or hide the code", move || {
+            toggle(workspace, Drawer::Code)
+        })
+        .own_keys("Ctrl+E"),
+        Command::new(
+            "Design",
+            "circle-alert",
+            "Show or hide problems",
+            move || toggle(workspace, Drawer::Problems),
+        ),
     ]);
     Effect::new(move |_| {
         let handle = window_event_listener(ev::keydown, move |event| on_key(workspace, &event));
@@ -26,7 +46,9 @@ pub fn provide(workspace: Workspace) {
 }
 
 fn toggle(workspace: Workspace, which: Drawer) {
-    workspace.drawer.try_update(|now| *now = if *now == which { Drawer::Closed } else { which });
+    workspace
+        .drawer
+        .try_update(|now| *now = if *now == which { Drawer::Closed } else { which });
 }
 
 fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
@@ -51,10 +73,15 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
         (true, false, "d") => workspace.duplicate_selected(),
         (true, false, "a") => {
             let names = workspace.drawing.with_untracked(|drawing| {
-                let all = drawing.nodes().iter().filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
+                let all = drawing
+                    .nodes()
+                    .iter()
+                    .filter(|node| node.ghost.is_none() && !node.resource_type.is_empty());
                 all.map(|node| node.name.clone()).collect::<Vec<_>>()
             });
-            workspace.selection.set(canvas::selection::Selection::of(names));
+            workspace
+                .selection
+                .set(canvas::selection::Selection::of(names));
         }
         (false, _, "delete" | "backspace") => workspace.delete_selected(),
         (false, false, "f") => workspace.fit(),

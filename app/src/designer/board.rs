@@ -42,7 +42,11 @@ pub fn places_of(layout: &api::Layout) -> Places {
         width: place.width,
         height: place.height,
     };
-    layout.nodes.iter().map(|(name, at)| (name.clone(), place(at))).collect()
+    layout
+        .nodes
+        .iter()
+        .map(|(name, at)| (name.clone(), place(at)))
+        .collect()
 }
 
 /// Places of the canvas as a layout of the API.
@@ -53,7 +57,12 @@ pub fn layout_of(places: &Places) -> api::Layout {
         width: place.width,
         height: place.height,
     };
-    api::Layout { nodes: places.iter().map(|(name, at)| (name.clone(), place(at))).collect() }
+    api::Layout {
+        nodes: places
+            .iter()
+            .map(|(name, at)| (name.clone(), place(at)))
+            .collect(),
+    }
 }
 
 /// A template drawn without the means to change it.
@@ -110,7 +119,8 @@ pub fn Board(
         });
     });
     Effect::new(move |_| {
-        let drawing = types.with(|types| cloud.with(|cloud| draw(&template.get(), &layout.get(), types, cloud)));
+        let drawing = types
+            .with(|types| cloud.with(|cloud| draw(&template.get(), &layout.get(), types, cloud)));
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -126,7 +136,9 @@ pub fn Board(
 
     let pan = StoredValue::new(None::<(ScreenPoint, Viewport)>);
     let down = move |event: ev::PointerEvent| {
-        let Some(at) = surface::point(root, &event) else { return };
+        let Some(at) = surface::point(root, &event) else {
+            return;
+        };
         selected.set(surface::node_of(&event));
         pan.set_value(Some((at, view.get_untracked())));
         if let Some(element) = root.get_untracked() {
@@ -135,7 +147,10 @@ pub fn Board(
         }
     };
     let moved = move |event: ev::PointerEvent| {
-        let (Some((start, before)), Some(at)) = (pan.get_value(), surface::point(root, &event)) else { return };
+        let (Some((start, before)), Some(at)) = (pan.get_value(), surface::point(root, &event))
+        else {
+            return;
+        };
         if start.distance(at) > 3.0 {
             touched.set_value(true);
             view.set(before.panned(at.x - start.x, at.y - start.y));

@@ -22,14 +22,20 @@ pub fn Code(
 ) -> impl IntoView {
     let area = NodeRef::<html::Textarea>::new();
     let scroll = RwSignal::new((0_i32, 0_i32));
-    let text = Memo::new(move |_| workspace.editor.with(|editor| editor.document().text().to_owned()));
+    let text = Memo::new(move |_| {
+        workspace
+            .editor
+            .with(|editor| editor.document().text().to_owned())
+    });
     let lines = Memo::new(move |_| text.with(|text| text.split('\n').count()));
     let marks = Memo::new(move |_| {
         workspace.problems.with(|problems| {
             let mut marks: BTreeMap<u32, (Severity, String)> = BTreeMap::new();
             for problem in problems.iter() {
                 let Some(line) = problem.line else { continue };
-                let mark = marks.entry(line).or_insert((problem.severity, String::new()));
+                let mark = marks
+                    .entry(line)
+                    .or_insert((problem.severity, String::new()));
                 mark.0 = mark.0.min(problem.severity);
                 if !mark.1.is_empty() {
                     mark.1.push('\n');
@@ -40,12 +46,18 @@ pub fn Code(
         })
     });
     let selected = Memo::new(move |_| {
-        let name = workspace.selection.with(|selection| selection.lead().map(str::to_owned))?;
-        workspace.editor.with(|editor| editor.document().lines(&["resources", &name]))
+        let name = workspace
+            .selection
+            .with(|selection| selection.lead().map(str::to_owned))?;
+        workspace
+            .editor
+            .with(|editor| editor.document().lines(&["resources", &name]))
     });
     // A selection made elsewhere is brought into sight; one made here by the caret is in sight already.
     Effect::new(move |_| {
-        let (Some((first, last)), Some(area)) = (selected.get(), area.get()) else { return };
+        let (Some((first, last)), Some(area)) = (selected.get(), area.get()) else {
+            return;
+        };
         if has_focus(&area) {
             return;
         }
@@ -74,7 +86,10 @@ pub fn Code(
                 let start = area.selection_start().ok().flatten().unwrap_or_default();
                 let end = area.selection_end().ok().flatten().unwrap_or(start);
                 // A range that the browser does not know leaves the text as it is.
-                if area.set_range_text_with_start_and_end("  ", start, end).is_ok() {
+                if area
+                    .set_range_text_with_start_and_end("  ", start, end)
+                    .is_ok()
+                {
                     let _ = area.set_selection_range(start + 2, start + 2);
                     workspace.type_text(&area.value());
                 }
@@ -86,9 +101,19 @@ pub fn Code(
     };
     // The caret's resource is selected, so the canvas and the form follow.
     let follow = move || {
-        let Some(area) = area.get_untracked() else { return };
-        let Some(at) = area.selection_start().ok().flatten() else { return };
-        let line = area.value().encode_utf16().take(at as usize).filter(|unit| *unit == u16::from(b'\n')).count() as u32 + 1;
+        let Some(area) = area.get_untracked() else {
+            return;
+        };
+        let Some(at) = area.selection_start().ok().flatten() else {
+            return;
+        };
+        let line = area
+            .value()
+            .encode_utf16()
+            .take(at as usize)
+            .filter(|unit| *unit == u16::from(b'\n'))
+            .count() as u32
+            + 1;
         let name = workspace.editor.with_untracked(|editor| {
             let document = editor.document();
             document.template().resources.iter().find_map(|resource| {
@@ -97,13 +122,18 @@ pub fn Code(
             })
         });
         if let Some(name) = name
-            && workspace.drawing.with_untracked(|drawing| drawing.owner(&name).is_some())
+            && workspace
+                .drawing
+                .with_untracked(|drawing| drawing.owner(&name).is_some())
         {
             workspace.select(&name);
         }
     };
     let moved_by_key = move |event: ev::KeyboardEvent| {
-        if matches!(event.key().as_str(), "ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End") {
+        if matches!(
+            event.key().as_str(),
+            "ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End"
+        ) {
             follow();
         }
     };

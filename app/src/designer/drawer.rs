@@ -18,23 +18,35 @@ pub fn DrawerPanel(
     let open = workspace.drawer;
     let height = RwSignal::new(240.0_f64);
     Effect::new(move |_| {
-        if let Some(kept) = browser::remembered("designer.drawer").and_then(|text| text.parse().ok()) {
+        if let Some(kept) =
+            browser::remembered("designer.drawer").and_then(|text| text.parse().ok())
+        {
             height.set(kept);
         }
     });
     let counts = Memo::new(move |_| {
         workspace.problems.with(|problems| {
-            let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+            let count = |severity| {
+                problems
+                    .iter()
+                    .filter(|problem| problem.severity == severity)
+                    .count()
+            };
             (count(Severity::Error), count(Severity::Warning))
         })
     });
-    let toggle = move |which: Drawer| open.update(|now| *now = if *now == which { Drawer::Closed } else { which });
+    let toggle = move |which: Drawer| {
+        open.update(|now| *now = if *now == which { Drawer::Closed } else { which })
+    };
     let show = move |which: Drawer| open.set(which);
     let held = StoredValue::new(None::<(i32, f64)>);
     let grab = move |event: ev::PointerEvent| {
         use wasm_bindgen::JsCast;
         held.set_value(Some((event.client_y(), height.get_untracked())));
-        if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+        if let Some(element) = event
+            .current_target()
+            .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+        {
             // Without capture the split stops at the edge.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
@@ -111,13 +123,18 @@ pub fn DrawerPanel(
 fn ProblemList(workspace: Workspace) -> impl IntoView {
     let jump = move |problem: Diagnostic| {
         let known = problem.resource().filter(|name| {
-            workspace.drawing.with_untracked(|drawing| drawing.owner(name).is_some())
+            workspace
+                .drawing
+                .with_untracked(|drawing| drawing.owner(name).is_some())
         });
         match known {
             Some(name) => {
                 workspace.select(name);
                 workspace.reveal_selected();
-                let field = problem.path.strip_prefix(&format!("resources.{name}.properties.")).and_then(|rest| rest.split('.').next());
+                let field = problem
+                    .path
+                    .strip_prefix(&format!("resources.{name}.properties."))
+                    .and_then(|rest| rest.split('.').next());
                 if let Some(field) = field {
                     let id = format!("field-{field}");
                     browser::after_ms(50, move || browser::focus(&id));

@@ -46,11 +46,25 @@ pub enum Grip {
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     Idle,
-    Pressed { grip: Grip, at: ScreenPoint },
-    Panning { at: ScreenPoint, before: Viewport },
-    Moving { names: Vec<String>, held: String, at: ScreenPoint },
-    Connecting { from: String },
-    Marking { at: ScreenPoint },
+    Pressed {
+        grip: Grip,
+        at: ScreenPoint,
+    },
+    Panning {
+        at: ScreenPoint,
+        before: Viewport,
+    },
+    Moving {
+        names: Vec<String>,
+        held: String,
+        at: ScreenPoint,
+    },
+    Connecting {
+        from: String,
+    },
+    Marking {
+        at: ScreenPoint,
+    },
 }
 
 /// The canvas's pointer.
@@ -102,9 +116,14 @@ impl Pointer {
             _ => false,
         };
         self.latest.set_value(Some(at));
-        if self.scheduled.try_update_value(|scheduled| !std::mem::replace(scheduled, true)) == Some(true) {
+        if self
+            .scheduled
+            .try_update_value(|scheduled| !std::mem::replace(scheduled, true))
+            == Some(true)
+        {
             browser::on_next_frame(move || {
-                self.scheduled.try_update_value(|scheduled| *scheduled = false);
+                self.scheduled
+                    .try_update_value(|scheduled| *scheduled = false);
                 self.flush();
             });
         }
@@ -119,18 +138,27 @@ impl Pointer {
         }
         let workspace = self.workspace;
         match self.state.get_value() {
-            State::Pressed { grip: Grip::Node(name) | Grip::Handle(name), .. } => {
+            State::Pressed {
+                grip: Grip::Node(name) | Grip::Handle(name),
+                ..
+            } => {
                 if name == INTERNET {
                     workspace.select_none();
                 } else if add {
                     workspace.seal();
-                    workspace.selection.update(|selection| selection.toggle(&name));
+                    workspace
+                        .selection
+                        .update(|selection| selection.toggle(&name));
                 } else {
                     workspace.select(&name);
                 }
             }
             State::Pressed { .. } => workspace.select_none(),
-            State::Moving { names, held, at: start } => {
+            State::Moving {
+                names,
+                held,
+                at: start,
+            } => {
                 let way = self.way(&held, start, at);
                 let to = workspace.view.get_untracked().to_canvas(at);
                 match workspace.with_desk(|desk| commands::shift(desk, &names, way, to)) {
@@ -154,7 +182,9 @@ impl Pointer {
             },
             State::Marking { at: start } => {
                 let area = self.area(start, at);
-                let names = workspace.drawing.with_untracked(|drawing| inside(drawing, area));
+                let names = workspace
+                    .drawing
+                    .with_untracked(|drawing| inside(drawing, area));
                 workspace.selection.set(Selection::of(names));
             }
             State::Panning { .. } | State::Idle => {}
@@ -173,21 +203,30 @@ impl Pointer {
 
     /// Something is being dragged or pressed.
     pub fn is_busy(self) -> bool {
-        self.state.try_get_value().is_some_and(|state| state != State::Idle)
+        self.state
+            .try_get_value()
+            .is_some_and(|state| state != State::Idle)
     }
 
     /// A press has become a drag.
     pub fn is_dragging(self) -> bool {
-        self.state.try_get_value().is_some_and(|state| !matches!(state, State::Idle | State::Pressed { .. }))
+        self.state
+            .try_get_value()
+            .is_some_and(|state| !matches!(state, State::Idle | State::Pressed { .. }))
     }
 
     fn begin(self, grip: Grip, at: ScreenPoint) {
         let workspace = self.workspace;
         let state = match grip {
-            Grip::Background => State::Panning { at, before: workspace.view.get_untracked() },
+            Grip::Background => State::Panning {
+                at,
+                before: workspace.view.get_untracked(),
+            },
             Grip::Marquee => State::Marking { at },
             Grip::Handle(from) => {
-                let ends = workspace.with_desk(|desk| commands::can_connect(desk, &from)).unwrap_or_default();
+                let ends = workspace
+                    .with_desk(|desk| commands::can_connect(desk, &from))
+                    .unwrap_or_default();
                 let ends: HashSet<String> = ends.into_iter().chain([from.clone()]).collect();
                 workspace.eligible.set(Some(Arc::new(ends)));
                 State::Connecting { from }
@@ -196,19 +235,34 @@ impl Pointer {
                 let movable = workspace.drawing.with_untracked(|drawing| {
                     drawing.node(&name).is_some_and(|node| node.ghost.is_none())
                 });
-                if !movable || workspace.editor.with_untracked(canvas::editor::Editor::is_broken) {
-                    State::Panning { at, before: workspace.view.get_untracked() }
+                if !movable
+                    || workspace
+                        .editor
+                        .with_untracked(canvas::editor::Editor::is_broken)
+                {
+                    State::Panning {
+                        at,
+                        before: workspace.view.get_untracked(),
+                    }
                 } else {
-                    let selected = workspace.selection.with_untracked(|selection| selection.contains(&name));
+                    let selected = workspace
+                        .selection
+                        .with_untracked(|selection| selection.contains(&name));
                     let names = if selected {
-                        workspace.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect())
+                        workspace.selection.with_untracked(|selection| {
+                            selection.names().map(str::to_owned).collect()
+                        })
                     } else {
                         vec![name.clone()]
                     };
                     if !selected && name != INTERNET {
                         workspace.select(&name);
                     }
-                    State::Moving { names, held: name, at }
+                    State::Moving {
+                        names,
+                        held: name,
+                        at,
+                    }
                 }
             }
         };
@@ -224,14 +278,24 @@ impl Pointer {
 
     /// Handles the newest move.
     fn flush(self) {
-        let Some(Some(at)) = self.latest.try_update_value(Option::take) else { return };
-        let Some(state) = self.state.try_get_value() else { return };
+        let Some(Some(at)) = self.latest.try_update_value(Option::take) else {
+            return;
+        };
+        let Some(state) = self.state.try_get_value() else {
+            return;
+        };
         let workspace = self.workspace;
         match state {
             State::Panning { at: start, before } => {
-                workspace.view.set(before.panned(at.x - start.x, at.y - start.y));
+                workspace
+                    .view
+                    .set(before.panned(at.x - start.x, at.y - start.y));
             }
-            State::Moving { names, held, at: start } => self.carry(&names, &held, start, at),
+            State::Moving {
+                names,
+                held,
+                at: start,
+            } => self.carry(&names, &held, start, at),
             State::Connecting { from } => {
                 let to = workspace.view.get_untracked().to_canvas(at);
                 if let Some(rect) = workspace.scene.rect(&from) {
@@ -252,12 +316,17 @@ impl Pointer {
         let way = self.way(held, start, at);
         let to = workspace.view.get_untracked().to_canvas(at);
         let answer = workspace.with_desk(|desk| commands::shift(desk, names, way, to));
-        let changes = matches!(&answer, Some(Ok(proposal)) if !proposal.edits.is_empty()) || matches!(answer, Some(Err(_)));
+        let changes = matches!(&answer, Some(Ok(proposal)) if !proposal.edits.is_empty())
+            || matches!(answer, Some(Err(_)));
         let over = match &answer {
             Some(Ok(proposal)) => proposal.target.clone(),
             _ => None,
         };
-        show(workspace, if changes { answer.as_ref() } else { None }, over);
+        show(
+            workspace,
+            if changes { answer.as_ref() } else { None },
+            over,
+        );
         let drawing = workspace.drawing.get_untracked();
         let mut carried = HashSet::new();
         for name in names {
@@ -269,13 +338,27 @@ impl Pointer {
         }
         // Frames around what is carried; a server that would leave is no longer counted.
         let leaves = changes && names.len() == 1;
-        for frame in drawing.nodes().iter().filter(|node| node.kind == NodeKind::Frame && !carried.contains(&node.name)) {
+        for frame in drawing
+            .nodes()
+            .iter()
+            .filter(|node| node.kind == NodeKind::Frame && !carried.contains(&node.name))
+        {
             let children: Vec<_> = drawing.children(&frame.name).collect();
             if children.iter().any(|child| carried.contains(&child.name)) {
-                let rects = children.iter().filter(|child| !(leaves && carried.contains(&child.name))).map(|child| {
-                    if carried.contains(&child.name) { child.rect.moved(way) } else { child.rect }
-                });
-                workspace.scene.set_rect(&frame.name, layout::frame_around(layout::empty_frame(frame.rect.corner()), rects));
+                let rects = children
+                    .iter()
+                    .filter(|child| !(leaves && carried.contains(&child.name)))
+                    .map(|child| {
+                        if carried.contains(&child.name) {
+                            child.rect.moved(way)
+                        } else {
+                            child.rect
+                        }
+                    });
+                workspace.scene.set_rect(
+                    &frame.name,
+                    layout::frame_around(layout::empty_frame(frame.rect.corner()), rects),
+                );
             }
         }
     }
@@ -283,22 +366,32 @@ impl Pointer {
     /// The way of what is held, so that it ends on the grid.
     fn way(self, held: &str, start: ScreenPoint, at: ScreenPoint) -> CanvasVector {
         let way = self.workspace.view.get_untracked().way(start, at);
-        let corner = self.workspace.drawing.with_untracked(|drawing| drawing.node(held).map(|node| node.rect.corner()));
+        let corner = self
+            .workspace
+            .drawing
+            .with_untracked(|drawing| drawing.node(held).map(|node| node.rect.corner()));
         corner.map_or(way, |corner| snap::way_to_grid(corner, way))
     }
 
     fn over(self, at: ScreenPoint) -> Option<String> {
         let at = self.workspace.view.get_untracked().to_canvas(at);
-        self.workspace.drawing.with_untracked(|drawing| drawing.hit(at).map(|node| node.name.clone()))
+        self.workspace
+            .drawing
+            .with_untracked(|drawing| drawing.hit(at).map(|node| node.name.clone()))
     }
 
     fn connection(self, from: &str, at: ScreenPoint) -> Option<Result<Proposal, Refusal>> {
         let over = self.over(at).filter(|name| name != from)?;
         self.workspace.with_desk(|desk| {
             // From a server to another server means their software, or the frame that it stands in.
-            let frame = desk.drawing.node(&over).and_then(|node| node.parent.clone());
+            let frame = desk
+                .drawing
+                .node(&over)
+                .and_then(|node| node.parent.clone());
             commands::connect(desk, from, &over).or_else(|refusal| match frame {
-                Some(frame) if frame != from => commands::connect(desk, from, &frame).map_err(|_| refusal),
+                Some(frame) if frame != from => {
+                    commands::connect(desk, from, &frame).map_err(|_| refusal)
+                }
                 _ => Err(refusal),
             })
         })
@@ -307,7 +400,12 @@ impl Pointer {
     fn area(self, start: ScreenPoint, end: ScreenPoint) -> Rect {
         let view = self.workspace.view.get_untracked();
         let (a, b) = (view.to_canvas(start), view.to_canvas(end));
-        Rect { x: a.x.min(b.x), y: a.y.min(b.y), width: (a.x - b.x).abs(), height: (a.y - b.y).abs() }
+        Rect {
+            x: a.x.min(b.x),
+            y: a.y.min(b.y),
+            width: (a.x - b.x).abs(),
+            height: (a.y - b.y).abs(),
+        }
     }
 
     /// Every node back to where the drawing has it.
@@ -336,7 +434,9 @@ pub fn hover_item(workspace: Workspace, item: &Item, at: ScreenPoint) {
     }
     let to = workspace.view.get_untracked().to_canvas(at);
     let answer = workspace.with_desk(|desk| commands::drop_item(desk, item, to));
-    let over = workspace.drawing.with_untracked(|drawing| drawing.hit(to).map(|node| node.name.clone()));
+    let over = workspace
+        .drawing
+        .with_untracked(|drawing| drawing.hit(to).map(|node| node.name.clone()));
     show(workspace, answer.as_ref(), over);
 }
 
@@ -361,12 +461,25 @@ fn show(workspace: Workspace, answer: Option<&Result<Proposal, Refusal>>, over: 
     let (aim, hint) = match answer {
         None => (Aim::default(), None),
         Some(Ok(proposal)) => (
-            Aim { target: proposal.target.clone(), refused: false },
-            Some(Hint { text: proposal.label.clone(), refused: false }),
+            Aim {
+                target: proposal.target.clone(),
+                refused: false,
+            },
+            Some(Hint {
+                text: proposal.label.clone(),
+                refused: false,
+            }),
         ),
-        Some(Err(refusal)) => {
-            (Aim { target: over, refused: true }, Some(Hint { text: refusal.0.clone(), refused: true }))
-        }
+        Some(Err(refusal)) => (
+            Aim {
+                target: over,
+                refused: true,
+            },
+            Some(Hint {
+                text: refusal.0.clone(),
+                refused: true,
+            }),
+        ),
     };
     if workspace.aim.with_untracked(|now| *now != aim) {
         workspace.aim.set(aim);
@@ -385,7 +498,10 @@ pub fn clear(workspace: Workspace) {
 }
 
 fn inside(drawing: &Drawing, area: Rect) -> Vec<String> {
-    let all = drawing.nodes().iter().filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
+    let all = drawing
+        .nodes()
+        .iter()
+        .filter(|node| node.kind != NodeKind::Internet && node.ghost.is_none());
     all.filter(|node| {
         let within = node.rect.union(area) == area;
         // A frame must lie in it whole, everything else needs only to be touched.

@@ -19,7 +19,12 @@ pub fn HeaderActions(
     let saving = workspace.saving;
     let counts = Memo::new(move |_| {
         workspace.problems.with(|problems| {
-            let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
+            let count = |severity| {
+                problems
+                    .iter()
+                    .filter(|problem| problem.severity == severity)
+                    .count()
+            };
             (count(Severity::Error), count(Severity::Warning))
         })
     });
@@ -91,7 +96,8 @@ pub fn ConflictNotice(
     workspace: Workspace,
 ) -> impl IntoView {
     let saving = workspace.saving;
-    move || match saving.state.get() {
+    move || {
+        match saving.state.get() {
         SaveState::Conflict(theirs) => view! {
             <div class="conflict" role="alert">
                 <Icon name="triangle-alert" />
@@ -115,5 +121,6 @@ pub fn ConflictNotice(
         }
         .into_any(),
         _ => ().into_any(),
+    }
     }
 }

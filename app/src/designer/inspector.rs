@@ -17,8 +17,16 @@ use crate::ui::Icon;
 /// A form of no more fields than this is shown whole.
 const FOLDED_BEYOND: usize = 8;
 /// What people look for first, given or not.
-const ALWAYS: [&str; 8] =
-    ["image", "flavor", "networks", "key_name", "user_data", "cidr", "external_gateway_info.network", "floating_network"];
+const ALWAYS: [&str; 8] = [
+    "image",
+    "flavor",
+    "networks",
+    "key_name",
+    "user_data",
+    "cidr",
+    "external_gateway_info.network",
+    "floating_network",
+];
 
 /// The inspector.
 #[component]
@@ -26,8 +34,16 @@ pub fn Inspector(
     /// The page's state.
     workspace: Workspace,
 ) -> impl IntoView {
-    let lead = Memo::new(move |_| workspace.selection.with(|selection| selection.lead().map(str::to_owned)));
-    let many = Memo::new(move |_| workspace.selection.with(|selection| selection.names().count()));
+    let lead = Memo::new(move |_| {
+        workspace
+            .selection
+            .with(|selection| selection.lead().map(str::to_owned))
+    });
+    let many = Memo::new(move |_| {
+        workspace
+            .selection
+            .with(|selection| selection.names().count())
+    });
     view! {
         <aside class="inspector" aria-label="Inspector">
             {move || match (lead.get(), many.get()) {
@@ -45,7 +61,13 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
     let counts = move || {
         workspace.editor.with(|editor| {
             let template = editor.template();
-            let count = |prefix: &str| template.resources.iter().filter(|resource| resource.resource_type.starts_with(prefix)).count();
+            let count = |prefix: &str| {
+                template
+                    .resources
+                    .iter()
+                    .filter(|resource| resource.resource_type.starts_with(prefix))
+                    .count()
+            };
             [
                 ("Networks", count("OS::Neutron::Net")),
                 ("Servers", count("OS::Nova::Server")),
@@ -98,7 +120,11 @@ fn Several(workspace: Workspace, many: usize) -> impl IntoView {
 fn One(workspace: Workspace, name: String) -> impl IntoView {
     let drawn = {
         let name = name.clone();
-        Memo::new(move |_| workspace.editor.with(|editor| editor.template().resource(&name).is_some()))
+        Memo::new(move |_| {
+            workspace
+                .editor
+                .with(|editor| editor.template().resource(&name).is_some())
+        })
     };
     move || {
         if drawn.get() {
@@ -115,10 +141,20 @@ fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
     let found = workspace.drawing.with_untracked(|drawing| {
         let node = drawing.owner(&name)?;
         if node.name == name {
-            return Some((node.title.clone(), node.resource_type.clone(), node.category, node.ghost.clone()?));
+            return Some((
+                node.title.clone(),
+                node.resource_type.clone(),
+                node.category,
+                node.ghost.clone()?,
+            ));
         }
         let part = node.parts.iter().find(|part| part.name == name)?;
-        Some((part.title.clone(), part.resource_type.clone(), part.category, part.ghost.clone()?))
+        Some((
+            part.title.clone(),
+            part.resource_type.clone(),
+            part.category,
+            part.ghost.clone()?,
+        ))
     });
     let stage = workspace.stage();
     found.map(|(title, resource_type, category, why)| {
@@ -144,26 +180,57 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
         let name = name.get_value();
         workspace.editor.with(|editor| {
             let template = editor.template();
-            let Some(resource) = template.resource(&name) else { return Vec::new() };
-            workspace.types.with(|types| workspace.cloud.with(|cloud| form::fields(template, resource, types, cloud)))
+            let Some(resource) = template.resource(&name) else {
+                return Vec::new();
+            };
+            workspace.types.with(|types| {
+                workspace
+                    .cloud
+                    .with(|cloud| form::fields(template, resource, types, cloud))
+            })
         })
     });
     let (title, summary, resource_type, category) = workspace.editor.with_untracked(|editor| {
-        let resource_type = editor.template().resource(&name.get_value()).map(|resource| resource.resource_type.clone()).unwrap_or_default();
-        workspace.types.with_untracked(|types| match types.get(&resource_type) {
-            Some(described) => (described.title.clone(), described.summary.clone(), resource_type, described.category),
-            None => ("Resource".to_owned(), "We do not know this type. Its properties are kept as they are.".to_owned(), resource_type, Category::Orchestration),
-        })
+        let resource_type = editor
+            .template()
+            .resource(&name.get_value())
+            .map(|resource| resource.resource_type.clone())
+            .unwrap_or_default();
+        workspace
+            .types
+            .with_untracked(|types| match types.get(&resource_type) {
+                Some(described) => (
+                    described.title.clone(),
+                    described.summary.clone(),
+                    resource_type,
+                    described.category,
+                ),
+                None => (
+                    "Resource".to_owned(),
+                    "We do not know this type. Its properties are kept as they are.".to_owned(),
+                    resource_type,
+                    Category::Orchestration,
+                ),
+            })
     });
     // Decided once for a form: a field that is being typed in does not move.
     let is_component = resource_type.starts_with(canvas::drawing::types::CATALOG);
-    let folded: StoredValue<std::collections::HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
-        let few = is_component || fields.len() <= FOLDED_BEYOND;
-        fields.iter().filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str())).map(|field| field.name.clone()).collect()
-    }));
+    let folded: StoredValue<std::collections::HashSet<String>> =
+        StoredValue::new(fields.with_untracked(|fields| {
+            let few = is_component || fields.len() <= FOLDED_BEYOND;
+            fields
+                .iter()
+                .filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str()))
+                .map(|field| field.name.clone())
+                .collect()
+        }));
     let part = move |main: bool| -> Vec<Field> {
         fields.with(|fields| {
-            fields.iter().filter(|field| folded.with_value(|folded| folded.contains(&field.name)) != main).cloned().collect()
+            fields
+                .iter()
+                .filter(|field| folded.with_value(|folded| folded.contains(&field.name)) != main)
+                .cloned()
+                .collect()
         })
     };
     let is_server = resource_type == canvas::drawing::types::SERVER;
@@ -173,28 +240,44 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
         if to.is_empty() || to == from {
             return;
         }
-        let edit = Edit::RenameResource { from: from.clone(), to: to.clone() };
+        let edit = Edit::RenameResource {
+            from: from.clone(),
+            to: to.clone(),
+        };
         let before = workspace.selection.get_untracked();
-        workspace.selection.update(|selection| selection.rename(&from, &to));
+        workspace
+            .selection
+            .update(|selection| selection.rename(&from, &to));
         if !workspace.edit(format!("Rename {from} to {to}"), edit, None) {
             workspace.selection.set(before);
         }
     };
     let problems_here = Memo::new(move |_| {
         let prefix = format!("resources.{}", name.get_value());
-        let on_fields: Vec<String> =
-            fields.with(|fields| fields.iter().map(|field| format!("{prefix}.properties.{}", field.name)).collect());
+        let on_fields: Vec<String> = fields.with(|fields| {
+            fields
+                .iter()
+                .map(|field| format!("{prefix}.properties.{}", field.name))
+                .collect()
+        });
         workspace.problems.with(|problems| {
             problems
                 .iter()
-                .filter(|problem| problem.path == prefix || problem.path.starts_with(&format!("{prefix}.")))
+                .filter(|problem| {
+                    problem.path == prefix || problem.path.starts_with(&format!("{prefix}."))
+                })
                 .filter(|problem| !on_fields.iter().any(|field| belongs(&problem.path, field)))
                 .map(|problem| (problem.severity, problem.message.clone()))
                 .collect::<Vec<_>>()
         })
     });
     let lines = move || {
-        workspace.editor.with(|editor| editor.document().lines(&["resources", &name.get_value()]).map(|(first, _)| first))
+        workspace.editor.with(|editor| {
+            editor
+                .document()
+                .lines(&["resources", &name.get_value()])
+                .map(|(first, _)| first)
+        })
     };
     view! {
         <form class="inspector-body" on:submit=|event| event.prevent_default() on:focusout=move |_| workspace.seal()>
@@ -239,7 +322,10 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
 
 /// A problem's path leads to this field, or into it.
 fn belongs(path: &str, field: &str) -> bool {
-    path == field || path.strip_prefix(field).is_some_and(|rest| rest.starts_with('.'))
+    path == field
+        || path
+            .strip_prefix(field)
+            .is_some_and(|rest| rest.starts_with('.'))
 }
 
 #[component]
@@ -256,15 +342,34 @@ fn Fault(severity: Severity, message: String) -> impl IntoView {
 #[component]
 fn ServerMarks(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
     let marks = Memo::new(move |_| {
-        workspace.editor.with(|editor| editor.template().resource(&name.get_value()).map(|server| server.marks.clone())).unwrap_or_default()
+        workspace
+            .editor
+            .with(|editor| {
+                editor
+                    .template()
+                    .resource(&name.get_value())
+                    .map(|server| server.marks.clone())
+            })
+            .unwrap_or_default()
     });
     let set = move |mark: &'static str, on: bool| {
         let server = name.get_value();
-        let path = ["resources", &server, "metadata", "stackloom", mark].map(str::to_owned).to_vec();
+        let path = ["resources", &server, "metadata", "stackloom", mark]
+            .map(str::to_owned)
+            .to_vec();
         let (label, edit) = if on {
-            (format!("Mark {server} as {mark}"), Edit::Set { path, value: json!(true) })
+            (
+                format!("Mark {server} as {mark}"),
+                Edit::Set {
+                    path,
+                    value: json!(true),
+                },
+            )
         } else {
-            (format!("{server} is no longer {mark}"), Edit::Remove { path })
+            (
+                format!("{server} is no longer {mark}"),
+                Edit::Remove { path },
+            )
         };
         workspace.edit(label, edit, None);
     };
@@ -287,24 +392,47 @@ fn ServerMarks(workspace: Workspace, name: StoredValue<String>) -> impl IntoView
 
 /// One line of the form. It is built anew only when the sort of its control changes.
 #[component]
-fn FieldView(workspace: Workspace, resource: StoredValue<String>, fields: Memo<Vec<Field>>, field: Field) -> impl IntoView {
+fn FieldView(
+    workspace: Workspace,
+    resource: StoredValue<String>,
+    fields: Memo<Vec<Field>>,
+    field: Field,
+) -> impl IntoView {
     let property = field.name.clone();
     let now = {
         let first = field.clone();
         Memo::new(move |_| {
-            fields.with(|fields| fields.iter().find(|one| one.name == property).cloned()).unwrap_or_else(|| first.clone())
+            fields
+                .with(|fields| fields.iter().find(|one| one.name == property).cloned())
+                .unwrap_or_else(|| first.clone())
         })
     };
     let id = format!("field-{}", field.name);
     let help_id = format!("{id}-help");
     let path = StoredValue::new(field.name.clone());
     let faults = Memo::new(move |_| {
-        let field = format!("resources.{}.properties.{}", resource.get_value(), path.get_value());
+        let field = format!(
+            "resources.{}.properties.{}",
+            resource.get_value(),
+            path.get_value()
+        );
         workspace.problems.with(|problems| {
-            problems.iter().filter(|one| belongs(&one.path, &field)).map(|one| (one.severity, one.message.clone())).collect::<Vec<_>>()
+            problems
+                .iter()
+                .filter(|one| belongs(&one.path, &field))
+                .map(|one| (one.severity, one.message.clone()))
+                .collect::<Vec<_>>()
         })
     });
-    let invalid = move || faults.with(|faults| faults.iter().any(|(severity, _)| *severity == Severity::Error)).then_some("true");
+    let invalid = move || {
+        faults
+            .with(|faults| {
+                faults
+                    .iter()
+                    .any(|(severity, _)| *severity == Severity::Error)
+            })
+            .then_some("true")
+    };
     let unread = RwSignal::new(false);
     let set = move |text: String| {
         let field = now.get_untracked();
@@ -317,7 +445,11 @@ fn FieldView(workspace: Workspace, resource: StoredValue<String>, fields: Memo<V
                 unread.set(false);
                 if text != field.text {
                     let key = format!("{name}.{}", field.name);
-                    workspace.edit(format!("Change {} of {name}", field.label.to_lowercase()), edit, Some(&key));
+                    workspace.edit(
+                        format!("Change {} of {name}", field.label.to_lowercase()),
+                        edit,
+                        Some(&key),
+                    );
                 }
             }
             None => unread.set(true),
@@ -380,14 +512,31 @@ fn FieldView(workspace: Workspace, resource: StoredValue<String>, fields: Memo<V
 }
 
 #[component]
-fn SelectControl(id: String, now: Memo<Field>, described: Option<String>, set: Callback<String>, invalid: Signal<bool>) -> impl IntoView {
+fn SelectControl(
+    id: String,
+    now: Memo<Field>,
+    described: Option<String>,
+    set: Callback<String>,
+    invalid: Signal<bool>,
+) -> impl IntoView {
     let choices = Memo::new(move |_| {
         now.with(|field| match &field.control {
-            Control::Select(choices) => choices.iter().map(|choice| (choice.key.clone(), choice.label.clone())).collect(),
+            Control::Select(choices) => choices
+                .iter()
+                .map(|choice| (choice.key.clone(), choice.label.clone()))
+                .collect(),
             _ => Vec::new(),
         })
     });
-    let empty = move || now.with(|field| if field.placeholder.is_empty() { "Choose…".to_owned() } else { format!("Default: {}", field.placeholder) });
+    let empty = move || {
+        now.with(|field| {
+            if field.placeholder.is_empty() {
+                "Choose…".to_owned()
+            } else {
+                format!("Default: {}", field.placeholder)
+            }
+        })
+    };
     view! {
         <select
             class="input" id=id aria-describedby=described aria-invalid=move || invalid.get().then_some("true")
@@ -406,7 +555,13 @@ fn SelectControl(id: String, now: Memo<Field>, described: Option<String>, set: C
 
 /// Resources that are named, each with a button to name it no longer, and a select to name one more.
 #[component]
-fn ResourcesControl(workspace: Workspace, resource: StoredValue<String>, id: String, now: Memo<Field>, described: Option<String>) -> impl IntoView {
+fn ResourcesControl(
+    workspace: Workspace,
+    resource: StoredValue<String>,
+    id: String,
+    now: Memo<Field>,
+    described: Option<String>,
+) -> impl IntoView {
     let ticks = Memo::new(move |_| {
         now.with(|field| match &field.control {
             Control::Resources(ticks) => ticks.clone(),
@@ -416,18 +571,39 @@ fn ResourcesControl(workspace: Workspace, resource: StoredValue<String>, id: Str
     let flip = move |tick: Tick| {
         let field = now.get_untracked();
         let edit = workspace.editor.with_untracked(|editor| {
-            editor.template().resource(&resource.get_value()).map(|resource| form::tick(resource, &field, &tick))
+            editor
+                .template()
+                .resource(&resource.get_value())
+                .map(|resource| form::tick(resource, &field, &tick))
         });
         if let Some(edit) = edit {
-            workspace.edit(format!("Change {} of {}", field.label.to_lowercase(), resource.get_value()), edit, None);
+            workspace.edit(
+                format!(
+                    "Change {} of {}",
+                    field.label.to_lowercase(),
+                    resource.get_value()
+                ),
+                edit,
+                None,
+            );
         }
     };
     let named = move || {
-        let mut named: Vec<Tick> = ticks.get().into_iter().filter(|tick| tick.at.is_some()).collect();
+        let mut named: Vec<Tick> = ticks
+            .get()
+            .into_iter()
+            .filter(|tick| tick.at.is_some())
+            .collect();
         named.sort_by_key(|tick| tick.at);
         named
     };
-    let others = move || ticks.get().into_iter().filter(|tick| tick.at.is_none()).collect::<Vec<_>>();
+    let others = move || {
+        ticks
+            .get()
+            .into_iter()
+            .filter(|tick| tick.at.is_none())
+            .collect::<Vec<_>>()
+    };
     let add = move |event: ev::Event| {
         let name = event_target_value(&event);
         if let Some(tick) = others().into_iter().find(|tick| tick.name == name) {

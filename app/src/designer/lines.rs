@@ -41,27 +41,41 @@ fn word(kind: EdgeKind) -> &'static str {
 }
 
 #[component]
-fn LineView(edge: Edge, from: ArcRwSignal<Rect>, to: ArcRwSignal<Rect>, stage: Stage) -> impl IntoView {
+fn LineView(
+    edge: Edge,
+    from: ArcRwSignal<Rect>,
+    to: ArcRwSignal<Rect>,
+    stage: Stage,
+) -> impl IntoView {
     let kind = edge.kind;
     let line: Memo<Line> = Memo::new(move |_| edges::route(kind, from.get(), to.get()));
     let touched = {
-        let ends = [Some(edge.from.clone()), Some(edge.to.clone()), edge.resource.clone()];
+        let ends = [
+            Some(edge.from.clone()),
+            Some(edge.to.clone()),
+            edge.resource.clone(),
+        ];
         Memo::new(move |_| {
-            stage.selection.with(|selection| ends.iter().flatten().any(|name| selection.contains(name)))
+            stage
+                .selection
+                .with(|selection| ends.iter().flatten().any(|name| selection.contains(name)))
         })
     };
     let selected = edge.resource.as_deref().map(|name| stage.selected(name));
     let state = edge.resource.as_deref().map(|name| stage.state(name));
     // On a short line the label would cover what it joins.
     let room = edge.label.chars().count() as f64 * 6.0 + 40.0;
-    let tight = Memo::new(move |_| line.with(|line| (line.end.x - line.start.x).hypot(line.end.y - line.start.y) < room));
+    let tight = Memo::new(move |_| {
+        line.with(|line| (line.end.x - line.start.x).hypot(line.end.y - line.start.y) < room)
+    });
     let path = move || line.with(|line| line.path.clone());
     let says = match (&edge.resource, edge.label.as_str()) {
         (Some(resource), _) => resource.clone(),
         (None, "") => format!("{} to {}", edge.from, edge.to),
         (None, label) => format!("{}: {} to {}", label, edge.from, edge.to),
     };
-    let label = (kind == EdgeKind::Relation || kind == EdgeKind::Interface).then(|| edge.label.clone());
+    let label =
+        (kind == EdgeKind::Relation || kind == EdgeKind::Interface).then(|| edge.label.clone());
     view! {
         <g
             class="line"

@@ -29,7 +29,8 @@ use leptos_router::hooks::use_params_map;
 use topology::types::Registry;
 
 use self::{
-    drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette, store::Workspace, view::Canvas,
+    drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette,
+    store::Workspace, view::Canvas,
 };
 use crate::{
     client,
@@ -48,7 +49,12 @@ pub fn DesignPage() -> impl IntoView {
         async move { client::design(&id).await }
     });
     let name = RwSignal::new(None::<String>);
-    use_frame().crumbs(move || vec![Crumb::link("Designs", "/designs"), Crumb::here(name.get().unwrap_or_else(|| "Design".to_owned()))]);
+    use_frame().crumbs(move || {
+        vec![
+            Crumb::link("Designs", "/designs"),
+            Crumb::here(name.get().unwrap_or_else(|| "Design".to_owned())),
+        ]
+    });
     view! {
         <Title text=move || name.get().unwrap_or_else(|| "Design".to_owned()) />
         {move || match design.state() {
@@ -99,7 +105,9 @@ fn Designer(design: api::Design, name: RwSignal<Option<String>>) -> impl IntoVie
 fn load_surroundings(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if let Ok(items) = client::catalog().await {
-            workspace.types.try_set(Arc::new(Registry::openstack().with_catalog(items)));
+            workspace
+                .types
+                .try_set(Arc::new(Registry::openstack().with_catalog(items)));
             workspace.refresh();
         }
     });

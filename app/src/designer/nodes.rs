@@ -60,7 +60,13 @@ pub fn TypeIcon(
 ) -> impl IntoView {
     let name = icon_name(&resource_type, category);
     let own = Memo::new(move |_| {
-        stage.types.with(|types| types.get(&resource_type)?.component.as_ref().map(|item| item.icon.clone()))
+        stage.types.with(|types| {
+            types
+                .get(&resource_type)?
+                .component
+                .as_ref()
+                .map(|item| item.icon.clone())
+        })
     });
     view! {
         <span class="chip-icon" data-category=hue(category) aria-hidden="true">
@@ -107,7 +113,9 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         let name = name.clone();
         Memo::new(move |_| {
             stage.aim.with(|aim| match &aim.target {
-                Some(target) if *target == name => Some(if aim.refused { "refused" } else { "accepted" }),
+                Some(target) if *target == name => {
+                    Some(if aim.refused { "refused" } else { "accepted" })
+                }
                 _ => None,
             })
         })
@@ -115,7 +123,11 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     let dim = {
         let name = name.clone();
         Memo::new(move |_| {
-            stage.eligible.with(|eligible| eligible.as_ref().is_some_and(|eligible| !eligible.contains(&name)))
+            stage.eligible.with(|eligible| {
+                eligible
+                    .as_ref()
+                    .is_some_and(|eligible| !eligible.contains(&name))
+            })
         })
     };
     let label = {
@@ -124,7 +136,11 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             let mut words = node.with(spoken);
             let tally = tally.get();
             if tally.all() > 0 {
-                words.push_str(&format!(", {} problem{}", tally.all(), if tally.all() == 1 { "" } else { "s" }));
+                words.push_str(&format!(
+                    ", {} problem{}",
+                    tally.all(),
+                    if tally.all() == 1 { "" } else { "s" }
+                ));
             }
             let (_, word) = look_of(&state.get());
             if !word.is_empty() {
@@ -243,7 +259,13 @@ fn ChipBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
 #[component]
 fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
     let (name, title, resource_type, category, kind) = node.with_untracked(|node| {
-        (node.name.clone(), node.title.clone(), node.resource_type.clone(), node.category, node.kind)
+        (
+            node.name.clone(),
+            node.title.clone(),
+            node.resource_type.clone(),
+            node.category,
+            node.kind,
+        )
     });
     let detail = {
         let node = node.clone();

@@ -58,7 +58,10 @@ pub fn Palette(
     let carried = RwSignal::new(None::<Carried>);
     let stage = workspace.stage();
     let on_key = move |event: ev::KeyboardEvent| {
-        let index = Tab::ALL.iter().position(|one| *one == tab.get_untracked()).unwrap_or_default();
+        let index = Tab::ALL
+            .iter()
+            .position(|one| *one == tab.get_untracked())
+            .unwrap_or_default();
         let next = match event.key().as_str() {
             "ArrowRight" => (index + 1) % 3,
             "ArrowLeft" => (index + 2) % 3,
@@ -122,9 +125,16 @@ pub fn Palette(
 }
 
 #[component]
-fn Resources(workspace: Workspace, stage: Stage, search: RwSignal<String>, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+fn Resources(
+    workspace: Workspace,
+    stage: Stage,
+    search: RwSignal<String>,
+    carried: RwSignal<Option<Carried>>,
+) -> impl IntoView {
     move || {
-        let groups = workspace.types.with(|types| palette::resources(types, &search.get()));
+        let groups = workspace
+            .types
+            .with(|types| palette::resources(types, &search.get()));
         if groups.is_empty() {
             return view! { <p class="panel-none">"Nothing of that name."</p> }.into_any();
         }
@@ -144,11 +154,22 @@ fn Resources(workspace: Workspace, stage: Stage, search: RwSignal<String>, carri
 }
 
 #[component]
-fn Components(workspace: Workspace, stage: Stage, search: RwSignal<String>, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+fn Components(
+    workspace: Workspace,
+    stage: Stage,
+    search: RwSignal<String>,
+    carried: RwSignal<Option<Carried>>,
+) -> impl IntoView {
     move || {
-        let entries = workspace.types.with(|types| palette::components(types, &search.get()));
+        let entries = workspace
+            .types
+            .with(|types| palette::components(types, &search.get()));
         if entries.is_empty() {
-            let why = if search.get().is_empty() { "The catalogue is empty." } else { "Nothing of that name." };
+            let why = if search.get().is_empty() {
+                "The catalogue is empty."
+            } else {
+                "Nothing of that name."
+            };
             return view! { <p class="panel-none">{why}</p> }.into_any();
         }
         view! {
@@ -162,14 +183,24 @@ fn Components(workspace: Workspace, stage: Stage, search: RwSignal<String>, carr
 }
 
 #[component]
-fn EntryButton(workspace: Workspace, stage: Stage, entry: palette::Entry, carried: RwSignal<Option<Carried>>) -> impl IntoView {
+fn EntryButton(
+    workspace: Workspace,
+    stage: Stage,
+    entry: palette::Entry,
+    carried: RwSignal<Option<Carried>>,
+) -> impl IntoView {
     let pressed = StoredValue::new(None::<ScreenPoint>);
     let item: Item = entry.item.clone();
-    let window_point = |event: &ev::PointerEvent| ScreenPoint::new(f64::from(event.client_x()), f64::from(event.client_y()));
+    let window_point = |event: &ev::PointerEvent| {
+        ScreenPoint::new(f64::from(event.client_x()), f64::from(event.client_y()))
+    };
     let down = move |event: ev::PointerEvent| {
         if event.button() == 0 {
             pressed.set_value(Some(window_point(&event)));
-            if let Some(element) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+            if let Some(element) = event
+                .current_target()
+                .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+            {
                 // Without capture the drag ends where the button ends.
                 let _ = element.set_pointer_capture(event.pointer_id());
             }
@@ -178,12 +209,18 @@ fn EntryButton(workspace: Workspace, stage: Stage, entry: palette::Entry, carrie
     let moved = {
         let (entry, item) = (entry.clone(), item.clone());
         move |event: ev::PointerEvent| {
-            let Some(start) = pressed.get_value() else { return };
+            let Some(start) = pressed.get_value() else {
+                return;
+            };
             let now = window_point(&event);
             if carried.with_untracked(Option::is_none) && start.distance(now) < SLOP_PX {
                 return;
             }
-            carried.set(Some(Carried { entry: entry.clone(), x: now.x, y: now.y }));
+            carried.set(Some(Carried {
+                entry: entry.clone(),
+                x: now.x,
+                y: now.y,
+            }));
             if let Some(at) = surface::client_point(workspace.root, now.x, now.y) {
                 gesture::hover_item(workspace, &item, at);
             }
@@ -250,7 +287,9 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                 .map(|node| (node.name.clone(), 0))
                 .collect();
             while let Some((name, depth)) = stack.pop() {
-                let Some(node) = drawing.node(&name) else { continue };
+                let Some(node) = drawing.node(&name) else {
+                    continue;
+                };
                 rows.push(Row {
                     name: name.clone(),
                     title: node.title.clone(),
@@ -259,10 +298,21 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                     hue: hue(node.category),
                     ghost: node.ghost.is_some(),
                 });
-                let lines = drawing.edges().iter().filter(|edge| edge.from == name).filter_map(|edge| {
-                    let resource = edge.resource.clone()?;
-                    Some(Row { name: resource, title: "Router interface".to_owned(), depth: depth + 1, icon: "router", hue: "network", ghost: edge.ghost })
-                });
+                let lines = drawing
+                    .edges()
+                    .iter()
+                    .filter(|edge| edge.from == name)
+                    .filter_map(|edge| {
+                        let resource = edge.resource.clone()?;
+                        Some(Row {
+                            name: resource,
+                            title: "Router interface".to_owned(),
+                            depth: depth + 1,
+                            icon: "router",
+                            hue: "network",
+                            ghost: edge.ghost,
+                        })
+                    });
                 rows.extend(node.parts.iter().map(|part| Row {
                     name: part.name.clone(),
                     title: part.title.clone(),
@@ -272,11 +322,18 @@ fn Outline(workspace: Workspace, search: RwSignal<String>) -> impl IntoView {
                     ghost: part.ghost.is_some(),
                 }));
                 rows.extend(lines);
-                let mut children: Vec<_> = drawing.children(&name).map(|child| (child.name.clone(), depth + 1)).collect();
+                let mut children: Vec<_> = drawing
+                    .children(&name)
+                    .map(|child| (child.name.clone(), depth + 1))
+                    .collect();
                 children.reverse();
                 stack.extend(children);
             }
-            rows.retain(|row| wanted.is_empty() || row.name.to_lowercase().contains(&wanted) || row.title.to_lowercase().contains(&wanted));
+            rows.retain(|row| {
+                wanted.is_empty()
+                    || row.name.to_lowercase().contains(&wanted)
+                    || row.title.to_lowercase().contains(&wanted)
+            });
             rows
         })
     });

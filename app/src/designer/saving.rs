@@ -85,7 +85,9 @@ impl Saving {
 
     /// Something of the design is not on the server yet.
     pub fn is_dirty(self) -> bool {
-        self.state.try_with_untracked(|state| *state != SaveState::Saved).unwrap_or(false)
+        self.state
+            .try_with_untracked(|state| *state != SaveState::Saved)
+            .unwrap_or(false)
     }
 
     /// Another name.
@@ -106,13 +108,17 @@ impl Saving {
             return;
         };
         self.keep_draft(workspace);
-        let undecided = self.state.with_untracked(|state| matches!(state, SaveState::Conflict(_)));
+        let undecided = self
+            .state
+            .with_untracked(|state| matches!(state, SaveState::Conflict(_)));
         if undecided {
             return;
         }
         self.state.set(SaveState::Waiting);
         browser::after_ms(PAUSE_MS, move || {
-            if self.changes.try_get_value() == Some(number) && self.state.try_get_untracked() == Some(SaveState::Waiting) {
+            if self.changes.try_get_value() == Some(number)
+                && self.state.try_get_untracked() == Some(SaveState::Waiting)
+            {
                 leptos::task::spawn_local(async move {
                     self.save(workspace).await;
                 });
@@ -131,11 +137,15 @@ impl Saving {
 
     /// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
     pub fn leave(self, workspace: Workspace) {
-        let undecided = self.state.try_with_untracked(|state| matches!(state, SaveState::Saved | SaveState::Conflict(_)));
+        let undecided = self
+            .state
+            .try_with_untracked(|state| matches!(state, SaveState::Saved | SaveState::Conflict(_)));
         if undecided != Some(false) || self.busy.try_get_value() != Some(false) {
             return;
         }
-        let (Some(request), Some(id)) = (self.request(workspace), self.id.try_get_value()) else { return };
+        let (Some(request), Some(id)) = (self.request(workspace), self.id.try_get_value()) else {
+            return;
+        };
         leptos::task::spawn_local(async move {
             if client::design_save(&id, &request).await.is_ok() {
                 browser::forget(&draft_key(&id));
@@ -147,7 +157,11 @@ impl Saving {
         while self.busy.try_get_value() == Some(true) {
             pause().await;
         }
-        if self.state.try_with_untracked(|state| *state == SaveState::Saved) != Some(false) {
+        if self
+            .state
+            .try_with_untracked(|state| *state == SaveState::Saved)
+            != Some(false)
+        {
             return true;
         }
         self.busy.try_set_value(true);
@@ -157,8 +171,13 @@ impl Saving {
     }
 
     async fn send(self, workspace: Workspace) -> bool {
-        let Some(request) = self.request(workspace) else { return false };
-        let (Some(number), Some(id)) = (self.changes.try_get_value(), self.id.try_get_value()) else { return false };
+        let Some(request) = self.request(workspace) else {
+            return false;
+        };
+        let (Some(number), Some(id)) = (self.changes.try_get_value(), self.id.try_get_value())
+        else {
+            return false;
+        };
         self.state.try_set(SaveState::Saving);
         let answer = client::design_save(&id, &request).await;
         let Some(newest) = self.changes.try_get_value() else {
@@ -193,7 +212,10 @@ impl Saving {
             Err(problem) if problem.status == 409 => {
                 match client::design(&id).await {
                     // An answer that was lost on its way: the server has it.
-                    Ok(theirs) if theirs.template == request.template && theirs.layout == request.layout => {
+                    Ok(theirs)
+                        if theirs.template == request.template
+                            && theirs.layout == request.layout =>
+                    {
                         self.version.try_set(theirs.version);
                         browser::forget(&draft_key(&id));
                         self.state.try_set(SaveState::Saved)
@@ -211,9 +233,12 @@ impl Saving {
     }
 
     fn request(self, workspace: Workspace) -> Option<DesignRequest> {
-        let (template, layout) = workspace
-            .editor
-            .try_with_untracked(|editor| (editor.document().text().to_owned(), layout_of(editor.places())))?;
+        let (template, layout) = workspace.editor.try_with_untracked(|editor| {
+            (
+                editor.document().text().to_owned(),
+                layout_of(editor.places()),
+            )
+        })?;
         Some(DesignRequest {
             name: self.name.try_get_untracked()?,
             template,
@@ -223,7 +248,9 @@ impl Saving {
     }
 
     fn keep_draft(self, workspace: Workspace) {
-        let Some(request) = self.request(workspace) else { return };
+        let Some(request) = self.request(workspace) else {
+            return;
+        };
         let draft = Draft {
             base_version: request.base_version.unwrap_or_default(),
             name: request.name,
@@ -237,9 +264,15 @@ impl Saving {
 
     /// What an earlier visit left on this machine, if the server never got it.
     pub fn restore_draft(self, workspace: Workspace) {
-        let Some(text) = browser::remembered(&draft_key(&self.id())) else { return };
-        let Ok(draft) = serde_json::from_str::<Draft>(&text) else { return };
-        let same = workspace.editor.with_untracked(|editor| editor.document().text() == draft.template);
+        let Some(text) = browser::remembered(&draft_key(&self.id())) else {
+            return;
+        };
+        let Ok(draft) = serde_json::from_str::<Draft>(&text) else {
+            return;
+        };
+        let same = workspace
+            .editor
+            .with_untracked(|editor| editor.document().text() == draft.template);
         if same && self.name.with_untracked(|name| *name == draft.name) {
             browser::forget(&draft_key(&self.id()));
             return;

@@ -38,12 +38,18 @@ pub struct Scene {
 impl Scene {
     /// Nothing yet.
     pub fn new() -> Self {
-        Self { keys: RwSignal::default(), edges: RwSignal::default(), nodes: StoredValue::default() }
+        Self {
+            keys: RwSignal::default(),
+            edges: RwSignal::default(),
+            nodes: StoredValue::default(),
+        }
     }
 
     /// The signals of a node.
     pub fn node(self, name: &str) -> Option<NodeSignals> {
-        self.nodes.try_with_value(|nodes| nodes.get(name).cloned()).flatten()
+        self.nodes
+            .try_with_value(|nodes| nodes.get(name).cloned())
+            .flatten()
     }
 
     /// Where a node stands at this moment, also in the middle of a drag.
@@ -65,7 +71,10 @@ impl Scene {
         let known = self.nodes.try_update_value(|nodes| {
             nodes.retain(|name, _| drawing.node(name).is_some());
             for node in drawing.nodes() {
-                let said = Node { rect: Rect::default(), ..node.clone() };
+                let said = Node {
+                    rect: Rect::default(),
+                    ..node.clone()
+                };
                 match nodes.get(&node.name) {
                     Some(signals) => {
                         if signals.rect.get_untracked() != node.rect {
@@ -76,8 +85,10 @@ impl Scene {
                         }
                     }
                     None => {
-                        let signals =
-                            NodeSignals { node: ArcRwSignal::new(said), rect: ArcRwSignal::new(node.rect) };
+                        let signals = NodeSignals {
+                            node: ArcRwSignal::new(said),
+                            rect: ArcRwSignal::new(node.rect),
+                        };
                         nodes.insert(node.name.clone(), signals);
                     }
                 }
@@ -86,11 +97,18 @@ impl Scene {
         if known.is_none() {
             return;
         }
-        let keys: Vec<NodeKey> = drawing.nodes().iter().map(|node| (node.name.clone(), node.kind)).collect();
+        let keys: Vec<NodeKey> = drawing
+            .nodes()
+            .iter()
+            .map(|node| (node.name.clone(), node.kind))
+            .collect();
         if self.keys.with_untracked(|now| *now != keys) {
             self.keys.set(keys);
         }
-        if self.edges.with_untracked(|now| now.as_slice() != drawing.edges()) {
+        if self
+            .edges
+            .with_untracked(|now| now.as_slice() != drawing.edges())
+        {
             self.edges.set(drawing.edges().to_vec());
         }
     }

@@ -74,13 +74,21 @@ impl Stage {
     /// The API's word for the state of a resource; `idle` where there is none.
     pub fn state(self, name: &str) -> Memo<String> {
         let name = name.to_owned();
-        Memo::new(move |_| self.states.with(|states| states.get(&name).cloned()).unwrap_or_else(|| "idle".to_owned()))
+        Memo::new(move |_| {
+            self.states
+                .with(|states| states.get(&name).cloned())
+                .unwrap_or_else(|| "idle".to_owned())
+        })
     }
 
     /// Problems of a resource.
     pub fn tally(self, name: &str) -> Memo<Tally> {
         let name = name.to_owned();
-        Memo::new(move |_| self.problems.with(|problems| problems.get(&name).copied()).unwrap_or_default())
+        Memo::new(move |_| {
+            self.problems
+                .with(|problems| problems.get(&name).copied())
+                .unwrap_or_default()
+        })
     }
 }
 

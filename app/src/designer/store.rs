@@ -98,7 +98,10 @@ pub struct Workspace {
 impl Workspace {
     /// A design that was fetched.
     pub fn open(design: &api::Design) -> Self {
-        let editor = Editor::open(design.template.clone(), super::board::places_of(&design.layout));
+        let editor = Editor::open(
+            design.template.clone(),
+            super::board::places_of(&design.layout),
+        );
         let editor = RwSignal::new(editor);
         let types = RwSignal::new(Arc::new(Registry::openstack()));
         let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
@@ -112,7 +115,9 @@ impl Workspace {
         );
         let problems = Memo::new(move |_| {
             let document = document.get();
-            let found = types.with(|types| cloud.with(|cloud| topology::validate::validate(&document, types, cloud)));
+            let found = types.with(|types| {
+                cloud.with(|cloud| topology::validate::validate(&document, types, cloud))
+            });
             Arc::new(plan.with(|plan| with_decisions(found, plan.as_deref())))
         });
         let workspace = Self {
@@ -141,7 +146,8 @@ impl Workspace {
 
     /// The surroundings of the elements on the canvas.
     pub fn stage(self) -> Stage {
-        let problems = Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
+        let problems =
+            Memo::new(move |_| Arc::new(self.problems.with(|problems| tallies(problems))));
         Stage {
             selection: self.selection.into(),
             states: Signal::stored(HashMap::new()),
@@ -158,14 +164,31 @@ impl Workspace {
         let drawing = self.drawing.try_get_untracked()?;
         let types = self.types.try_get_untracked()?;
         let cloud = self.cloud.try_get_untracked()?;
-        let shown = self.editor.try_with_untracked(|editor| editor.shown().clone())?;
-        Some(look(&Desk { template: shown.template(), drawing: &drawing, types: &types, cloud: &cloud }))
+        let shown = self
+            .editor
+            .try_with_untracked(|editor| editor.shown().clone())?;
+        Some(look(&Desk {
+            template: shown.template(),
+            drawing: &drawing,
+            types: &types,
+            cloud: &cloud,
+        }))
     }
 
     /// Draws anew and shows what differs.
     pub fn refresh(self) {
-        let (Some(types), Some(cloud)) = (self.types.try_get_untracked(), self.cloud.try_get_untracked()) else { return };
-        let Some(shown) = self.editor.try_with_untracked(|editor| editor.shown().clone()) else { return };
+        let (Some(types), Some(cloud)) = (
+            self.types.try_get_untracked(),
+            self.cloud.try_get_untracked(),
+        ) else {
+            return;
+        };
+        let Some(shown) = self
+            .editor
+            .try_with_untracked(|editor| editor.shown().clone())
+        else {
+            return;
+        };
         let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
             Arc::new(topology::plan::plan(&PlanInput {
                 document: &shown,
@@ -183,13 +206,15 @@ impl Workspace {
         let Some(drawing) = drawing else { return };
         self.plan.try_set(plan);
         self.scene.show(&drawing);
-        self.selection.try_update_untracked(|selection| selection.clone()).inspect(|before| {
-            let mut after = before.clone();
-            after.retain(|name| drawing.owner(name).is_some());
-            if after != *before {
-                self.selection.set(after);
-            }
-        });
+        self.selection
+            .try_update_untracked(|selection| selection.clone())
+            .inspect(|before| {
+                let mut after = before.clone();
+                after.retain(|name| drawing.owner(name).is_some());
+                if after != *before {
+                    self.selection.set(after);
+                }
+            });
         self.drawing.try_set(Arc::new(drawing));
     }
 
@@ -208,7 +233,10 @@ impl Workspace {
         let before = self.drawing.get_untracked();
         let done = self.editor.try_update(|editor| {
             let done = editor.apply(proposal, key);
-            let grown = proposal.target.as_ref().or(proposal.places.first().map(|(name, _)| name));
+            let grown = proposal
+                .target
+                .as_ref()
+                .or(proposal.places.first().map(|(name, _)| name));
             if let (Ok(()), Some(grown)) = (&done, grown.filter(|_| !proposal.edits.is_empty())) {
                 editor.make_room(grown, &types);
             }
@@ -218,9 +246,14 @@ impl Workspace {
             Some(Ok(())) => {
                 self.changed();
                 if !proposal.select.is_empty() {
-                    self.selection.try_set(Selection::of(proposal.select.iter().cloned()));
+                    self.selection
+                        .try_set(Selection::of(proposal.select.iter().cloned()));
                 }
-                if proposal.edits.iter().any(|edit| matches!(edit, Edit::AddResource { .. })) {
+                if proposal
+                    .edits
+                    .iter()
+                    .any(|edit| matches!(edit, Edit::AddResource { .. }))
+                {
                     self.reveal_new(&before);
                 }
                 if key.is_none() {
@@ -239,7 +272,14 @@ impl Workspace {
 
     /// One edit of a form.
     pub fn edit(self, label: impl Into<String>, edit: Edit, key: Option<&str>) -> bool {
-        self.apply_typing(&Proposal { label: label.into(), edits: vec![edit], ..Proposal::default() }, key)
+        self.apply_typing(
+            &Proposal {
+                label: label.into(),
+                edits: vec![edit],
+                ..Proposal::default()
+            },
+            key,
+        )
     }
 
     /// The code view's text, as typed.
@@ -272,7 +312,8 @@ impl Workspace {
     /// Another text and places as one change.
     pub fn replace(self, text: &str, layout: &api::Layout, label: &str) {
         let places = super::board::places_of(layout);
-        self.editor.try_update(|editor| editor.replace(text, places, label));
+        self.editor
+            .try_update(|editor| editor.replace(text, places, label));
         self.changed();
     }
 
@@ -284,7 +325,10 @@ impl Workspace {
     /// Selects one resource and nothing else.
     pub fn select(self, name: &str) {
         self.seal();
-        if self.selection.with_untracked(|now| *now != Selection::only(name)) {
+        if self
+            .selection
+            .with_untracked(|now| *now != Selection::only(name))
+        {
             self.selection.set(Selection::only(name));
         }
     }
@@ -299,8 +343,9 @@ impl Workspace {
 
     /// Removes what is selected. What goes along is shown first.
     pub fn delete_selected(self) {
-        let names: Vec<String> =
-            self.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        let names: Vec<String> = self
+            .selection
+            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
         self.delete(&names);
     }
 
@@ -309,13 +354,25 @@ impl Workspace {
         if self.is_broken() {
             return;
         }
-        let Some(Some(deletion)) = self.with_desk(|desk| commands::delete(desk, names)) else { return };
+        let Some(Some(deletion)) = self.with_desk(|desk| commands::delete(desk, names)) else {
+            return;
+        };
         if deletion.along.is_empty() && deletion.detached.is_empty() {
             self.apply(&deletion.proposal);
             return;
         }
-        let along = deletion.along.iter().map(|one| format!("{} ({}, goes with {})", one.name, one.title.to_lowercase(), one.with));
-        let detached = deletion.detached.iter().map(|(server, network)| format!("{server} stays, and is no longer on {network}"));
+        let along = deletion.along.iter().map(|one| {
+            format!(
+                "{} ({}, goes with {})",
+                one.name,
+                one.title.to_lowercase(),
+                one.with
+            )
+        });
+        let detached = deletion
+            .detached
+            .iter()
+            .map(|(server, network)| format!("{server} stays, and is no longer on {network}"));
         let question = Question {
             title: format!("{}?", deletion.proposal.label),
             body: vec!["This changes more than what you selected:".to_owned()],
@@ -331,8 +388,9 @@ impl Workspace {
 
     /// Adds another one of what is selected.
     pub fn duplicate_selected(self) {
-        let names: Vec<String> =
-            self.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+        let names: Vec<String> = self
+            .selection
+            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
         if self.is_broken() {
             return;
         }
@@ -346,7 +404,9 @@ impl Workspace {
         if self.is_broken() {
             return;
         }
-        let onto = self.selection.with_untracked(|selection| selection.lead().map(str::to_owned));
+        let onto = self
+            .selection
+            .with_untracked(|selection| selection.lead().map(str::to_owned));
         match self.with_desk(|desk| commands::add(desk, item, onto.as_deref())) {
             Some(Ok(proposal)) => {
                 self.apply(&proposal);
@@ -362,9 +422,13 @@ impl Workspace {
 
     /// The text has a syntax error, so the canvas cannot be edited; says so.
     pub fn is_broken(self) -> bool {
-        let broken = self.editor.try_with_untracked(Editor::is_broken).unwrap_or(true);
+        let broken = self
+            .editor
+            .try_with_untracked(Editor::is_broken)
+            .unwrap_or(true);
         if broken {
-            self.toasts.warn("The text has a syntax error: mend it in the code view first.");
+            self.toasts
+                .warn("The text has a syntax error: mend it in the code view first.");
         }
         broken
     }
@@ -381,7 +445,8 @@ impl Workspace {
     pub fn zoom(self, factor: f64) {
         if let Some(Size { width, height }) = surface::size(self.root) {
             let middle = canvas::geometry::ScreenPoint::new(width / 2.0, height / 2.0);
-            self.view.try_update(|view| *view = view.zoomed(factor, middle));
+            self.view
+                .try_update(|view| *view = view.zoomed(factor, middle));
         }
     }
 
@@ -389,7 +454,12 @@ impl Workspace {
     pub fn reveal_selected(self) {
         let rect = self.selection.with_untracked(|selection| {
             self.drawing.with_untracked(|drawing| {
-                Rect::around(selection.names().filter_map(|name| drawing.owner(name)).map(|node| node.rect))
+                Rect::around(
+                    selection
+                        .names()
+                        .filter_map(|name| drawing.owner(name))
+                        .map(|node| node.rect),
+                )
             })
         });
         if let (Some(rect), Some(screen)) = (rect, surface::size(self.root)) {
@@ -404,7 +474,13 @@ impl Workspace {
     /// Pans just so far that what was not there `before` is seen, if it fits.
     fn reveal_new(self, before: &Drawing) {
         let new = self.drawing.with_untracked(|drawing| {
-            Rect::around(drawing.nodes().iter().filter(|node| before.node(&node.name).is_none()).map(|node| node.rect))
+            Rect::around(
+                drawing
+                    .nodes()
+                    .iter()
+                    .filter(|node| before.node(&node.name).is_none())
+                    .map(|node| node.rect),
+            )
         });
         if let (Some(rect), Some(screen)) = (new, surface::size(self.root)) {
             let now = self.view.get_untracked();
@@ -437,7 +513,9 @@ impl Workspace {
 /// What the passes decided, beside what validation found.
 fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagnostic> {
     for one in plan.iter().flat_map(|plan| &plan.diagnostics) {
-        let known = found.iter().any(|other| other.code == one.code && other.path == one.path && other.message == one.message);
+        let known = found.iter().any(|other| {
+            other.code == one.code && other.path == one.path && other.message == one.message
+        });
         // Values of parameters are asked for when it is deployed.
         if !known && !one.path.starts_with("parameters") {
             found.push(one.clone());
@@ -449,9 +527,15 @@ fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagno
 
 fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     let mut tallies: HashMap<String, Tally> = HashMap::new();
-    for problem in problems.iter().filter(|problem| problem.severity != Severity::Info) {
+    for problem in problems
+        .iter()
+        .filter(|problem| problem.severity != Severity::Info)
+    {
         if let Some(name) = problem.resource() {
-            tallies.entry(name.to_owned()).or_default().count(problem.severity);
+            tallies
+                .entry(name.to_owned())
+                .or_default()
+                .count(problem.severity);
         }
     }
     tallies

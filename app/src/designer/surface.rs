@@ -11,13 +11,20 @@ use web_sys::{Element, Event, ResizeObserver};
 /// The size of the surface, in CSS pixels.
 pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
     let element = root.get_untracked()?;
-    let (width, height) = (f64::from(element.client_width()), f64::from(element.client_height()));
+    let (width, height) = (
+        f64::from(element.client_width()),
+        f64::from(element.client_height()),
+    );
     (width > 0.0 && height > 0.0).then_some(Size::new(width, height))
 }
 
 /// Where on the surface a pointer is.
 pub fn point(root: NodeRef<html::Div>, event: &web_sys::MouseEvent) -> Option<ScreenPoint> {
-    client_point(root, f64::from(event.client_x()), f64::from(event.client_y()))
+    client_point(
+        root,
+        f64::from(event.client_x()),
+        f64::from(event.client_y()),
+    )
 }
 
 /// Where on the surface a point of the window is.
@@ -28,7 +35,8 @@ pub fn client_point(root: NodeRef<html::Div>, x: f64, y: f64) -> Option<ScreenPo
 
 /// The point lies on the surface.
 pub fn is_over(root: NodeRef<html::Div>, at: ScreenPoint) -> bool {
-    size(root).is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
+    size(root)
+        .is_some_and(|size| at.x >= 0.0 && at.y >= 0.0 && at.x < size.width && at.y < size.height)
 }
 
 /// The name of the node, part or line that an event hit (`@internet` too).
@@ -39,18 +47,26 @@ pub fn node_of(event: &Event) -> Option<String> {
 /// The nearest value of an attribute, from the event's target outwards.
 pub fn attribute_of(event: &Event, attribute: &str) -> Option<String> {
     let target = event.target()?.dyn_into::<Element>().ok()?;
-    target.closest(&format!("[{attribute}]")).ok()??.get_attribute(attribute)
+    target
+        .closest(&format!("[{attribute}]"))
+        .ok()??
+        .get_attribute(attribute)
 }
 
 /// The event is about the surface itself, not about anything on it.
 pub fn is_ground(root: NodeRef<html::Div>, event: &Event) -> bool {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let target = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok());
     matches!((target, root.get_untracked()), (Some(target), Some(root)) if target.is_same_node(Some(&root)))
 }
 
 /// The CSS transform of the one layer.
 pub fn transform(view: Viewport) -> String {
-    format!("translate({}px, {}px) scale({})", view.shift.x, view.shift.y, view.zoom)
+    format!(
+        "translate({}px, {}px) scale({})",
+        view.shift.x, view.shift.y, view.zoom
+    )
 }
 
 /// What the wheel does: zoom; with Shift, or on a touchpad that scrolls sideways, pan.
@@ -63,7 +79,11 @@ pub fn wheel(view: Viewport, event: &ev::WheelEvent, at: ScreenPoint) -> Viewpor
     if dx != 0.0 && !event.ctrl_key() {
         return view.panned(-dx, -dy);
     }
-    let speed = if event.ctrl_key() || event.meta_key() { 0.01 } else { 0.0022 };
+    let speed = if event.ctrl_key() || event.meta_key() {
+        0.01
+    } else {
+        0.0022
+    };
     view.zoomed((-dy * speed).exp(), at)
 }
 
@@ -78,7 +98,9 @@ pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
                 callback(size);
             }
         });
-        let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else { return };
+        let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else {
+            return;
+        };
         observer.observe(&element);
         // The observer and what it calls end with the page.
         let kept = StoredValue::new_local(Some((observer, heard)));

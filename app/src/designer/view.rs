@@ -34,11 +34,16 @@ pub fn Canvas(
     });
 
     let down = move |event: ev::PointerEvent| {
-        let Some(at) = surface::point(root, &event) else { return };
+        let Some(at) = surface::point(root, &event) else {
+            return;
+        };
         let pans = event.button() == 1 || space.get_untracked();
         let grip = match (event.button(), pans) {
             (_, true) => Grip::Background,
-            (0, _) => match (surface::attribute_of(&event, "data-handle"), surface::node_of(&event)) {
+            (0, _) => match (
+                surface::attribute_of(&event, "data-handle"),
+                surface::node_of(&event),
+            ) {
                 (Some(name), _) => Grip::Handle(name),
                 (None, Some(name)) => Grip::Node(owner_for_drag(workspace, name)),
                 (None, None) if event.shift_key() => Grip::Marquee,
@@ -58,7 +63,9 @@ pub fn Canvas(
         }
     };
     let moved = move |event: ev::PointerEvent| {
-        let Some(at) = surface::point(root, &event) else { return };
+        let Some(at) = surface::point(root, &event) else {
+            return;
+        };
         cursor.set((at.x, at.y));
         if pointer.moved(at)
             && let Some(element) = root.get_untracked()
@@ -68,10 +75,15 @@ pub fn Canvas(
         }
     };
     let up = move |event: ev::PointerEvent| {
-        let Some(at) = surface::point(root, &event) else { return };
+        let Some(at) = surface::point(root, &event) else {
+            return;
+        };
         // A press on a part selects the part itself, not the node that would have been dragged.
         let part = surface::node_of(&event).filter(|_| !pointer.is_dragging());
-        pointer.release(at, event.shift_key() || event.ctrl_key() || event.meta_key());
+        pointer.release(
+            at,
+            event.shift_key() || event.ctrl_key() || event.meta_key(),
+        );
         if let Some(part) = part.filter(|part| is_part(workspace, part)) {
             workspace.select(&part);
         }
@@ -79,7 +91,9 @@ pub fn Canvas(
     let wheel = move |event: ev::WheelEvent| {
         event.prevent_default();
         if let Some(at) = surface::point(root, event.unchecked_ref()) {
-            workspace.view.update(|view| *view = surface::wheel(*view, &event, at));
+            workspace
+                .view
+                .update(|view| *view = surface::wheel(*view, &event, at));
         }
     };
     let key = move |event: ev::KeyboardEvent| on_key(workspace, pointer, &event);
@@ -89,7 +103,8 @@ pub fn Canvas(
             .target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
             .is_some_and(|element| element.matches(":focus-visible").unwrap_or(false));
-        if by_key && !pointer.is_busy()
+        if by_key
+            && !pointer.is_busy()
             && let Some(name) = surface::node_of(&event)
         {
             reveal(workspace, &name);
@@ -97,7 +112,8 @@ pub fn Canvas(
     };
     Effect::new(move |_| {
         let down = window_event_listener(ev::keydown, move |event| {
-            if event.key() == " " && !browser::is_typing(&event) && surface::is_ground(root, &event) {
+            if event.key() == " " && !browser::is_typing(&event) && surface::is_ground(root, &event)
+            {
                 event.prevent_default();
                 space.try_set(true);
             }
@@ -141,8 +157,11 @@ pub fn Canvas(
             <Empty workspace />
             {move || workspace.hint.get().filter(|_| pointer.doing.get() != "idle").map(|hint| {
                 let (x, y) = cursor.get();
+                // Near the right edge it stands to the left of the pointer.
+                let left = surface::size(root).is_some_and(|size| x > size.width - 300.0);
+                let side = if left { format!("calc({}px - 100%)", x - 10.0) } else { format!("{}px", x + 14.0) };
                 view! {
-                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=format!("translate({}px, {}px)", x + 14.0, y + 18.0)>
+                    <div class="hint" data-refused=hint.refused.then_some("true") style:transform=format!("translate({side}, {}px)", y + 18.0)>
                         <Icon name=if hint.refused { "ban" } else { "plus" } />
                         {hint.text}
                     </div>
@@ -167,7 +186,10 @@ fn Backdrop(workspace: Workspace) -> impl IntoView {
         while step < 14.0 {
             step *= 2.0;
         }
-        (format!("{}px {}px", view.shift.x, view.shift.y), format!("{step}px {step}px"))
+        (
+            format!("{}px {}px", view.shift.x, view.shift.y),
+            format!("{step}px {step}px"),
+        )
     };
     view! {
         <div class="backdrop" style:background-position=move || style().0 style:background-size=move || style().1></div>
@@ -176,15 +198,22 @@ fn Backdrop(workspace: Workspace) -> impl IntoView {
 
 /// A tag or a line is selected itself; dragging it drags what it belongs to.
 fn owner_for_drag(workspace: Workspace, name: String) -> String {
-    workspace.drawing.with_untracked(|drawing| drawing.owner(&name).map(|node| node.name.clone())).unwrap_or(name)
+    workspace
+        .drawing
+        .with_untracked(|drawing| drawing.owner(&name).map(|node| node.name.clone()))
+        .unwrap_or(name)
 }
 
 fn is_part(workspace: Workspace, name: &str) -> bool {
-    workspace.drawing.with_untracked(|drawing| drawing.node(name).is_none() && drawing.owner(name).is_some())
+    workspace
+        .drawing
+        .with_untracked(|drawing| drawing.node(name).is_none() && drawing.owner(name).is_some())
 }
 
 fn reveal(workspace: Workspace, name: &str) {
-    let rect = workspace.drawing.with_untracked(|drawing| drawing.owner(name).map(|node| node.rect));
+    let rect = workspace
+        .drawing
+        .with_untracked(|drawing| drawing.owner(name).map(|node| node.rect));
     if let (Some(rect), Some(screen)) = (rect, surface::size(workspace.root)) {
         let now = workspace.view.get_untracked();
         let next = now.revealing(rect, screen);
@@ -197,8 +226,15 @@ fn reveal(workspace: Workspace, name: &str) {
 /// Keys that mean something on the canvas only; see `actions` for those of the page.
 fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
     let focused = surface::node_of(event);
-    let step = if event.shift_key() { 4.0 * snap::GRID } else { snap::GRID };
-    let way = |dx: f64, dy: f64| CanvasVector { dx: dx * step, dy: dy * step };
+    let step = if event.shift_key() {
+        4.0 * snap::GRID
+    } else {
+        snap::GRID
+    };
+    let way = |dx: f64, dy: f64| CanvasVector {
+        dx: dx * step,
+        dy: dy * step,
+    };
     let arrow = match event.key().as_str() {
         "ArrowLeft" => Some(way(-1.0, 0.0)),
         "ArrowRight" => Some(way(1.0, 0.0)),
@@ -224,7 +260,9 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
         " " => {
             if let Some(name) = focused {
                 event.prevent_default();
-                workspace.selection.update(|selection| selection.toggle(&name));
+                workspace
+                    .selection
+                    .update(|selection| selection.toggle(&name));
             }
         }
         "Escape" => {
@@ -241,9 +279,13 @@ fn on_key(workspace: Workspace, pointer: Pointer, event: &ev::KeyboardEvent) {
 
 /// Moves what is selected, or the view where nothing is.
 fn nudge(workspace: Workspace, way: CanvasVector) {
-    let names: Vec<String> = workspace.selection.with_untracked(|selection| selection.names().map(str::to_owned).collect());
+    let names: Vec<String> = workspace
+        .selection
+        .with_untracked(|selection| selection.names().map(str::to_owned).collect());
     if names.is_empty() {
-        workspace.view.update(|view| *view = view.panned(-way.dx * 6.0, -way.dy * 6.0));
+        workspace
+            .view
+            .update(|view| *view = view.panned(-way.dx * 6.0, -way.dy * 6.0));
         return;
     }
     if let Some(proposal) = workspace.with_desk(|desk| canvas::commands::nudge(desk, &names, way)) {
@@ -272,8 +314,16 @@ fn Empty(workspace: Workspace) -> impl IntoView {
 #[component]
 fn Controls(workspace: Workspace) -> impl IntoView {
     let percent = move || format!("{:.0}%", workspace.view.get().zoom * 100.0);
-    let undo = move || workspace.editor.with(|editor| editor.undo_label().map(str::to_owned));
-    let redo = move || workspace.editor.with(|editor| editor.redo_label().map(str::to_owned));
+    let undo = move || {
+        workspace
+            .editor
+            .with(|editor| editor.undo_label().map(str::to_owned))
+    };
+    let redo = move || {
+        workspace
+            .editor
+            .with(|editor| editor.redo_label().map(str::to_owned))
+    };
     view! {
         <div class="canvas-controls" on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()>
             <button
@@ -321,4 +371,3 @@ fn Notice(workspace: Workspace) -> impl IntoView {
         })
     }
 }
-

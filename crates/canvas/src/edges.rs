@@ -40,7 +40,10 @@ enum Axis {
 
 /// The line of an edge between two nodes.
 pub fn route(kind: EdgeKind, from: Rect, to: Rect) -> Line {
-    let cable = matches!(kind, EdgeKind::Interface | EdgeKind::RouterInterface | EdgeKind::Gateway);
+    let cable = matches!(
+        kind,
+        EdgeKind::Interface | EdgeKind::RouterInterface | EdgeKind::Gateway
+    );
     let down = (to.y - from.bottom()).max(from.y - to.bottom());
     let across = (to.x - from.right()).max(from.x - to.right());
     let axis = match (down >= ROOM, across >= ROOM) {
@@ -52,12 +55,21 @@ pub fn route(kind: EdgeKind, from: Rect, to: Rect) -> Line {
         (false, false) => Axis::Across,
     };
     let (start, end) = ends(from, to, axis);
-    if cable { angled(start, end, axis) } else { curved(start, end, axis) }
+    if cable {
+        angled(start, end, axis)
+    } else {
+        curved(start, end, axis)
+    }
 }
 
 /// The line that follows the pointer while a connection is drawn.
 pub fn loose(from: Rect, to: CanvasPoint) -> Line {
-    let tip = Rect { x: to.x, y: to.y, width: 0.0, height: 0.0 };
+    let tip = Rect {
+        x: to.x,
+        y: to.y,
+        width: 0.0,
+        height: 0.0,
+    };
     route(EdgeKind::Relation, from, tip)
 }
 
@@ -65,7 +77,11 @@ fn ends(from: Rect, to: Rect, axis: Axis) -> (CanvasPoint, CanvasPoint) {
     // On a wide side the line lands opposite of where it comes from.
     let facing = |low: f64, length: f64, towards: f64| {
         let inset = FRAME_INSET.min(length / 2.0);
-        if length > 220.0 { towards.clamp(low + inset, low + length - inset) } else { low + length / 2.0 }
+        if length > 220.0 {
+            towards.clamp(low + inset, low + length - inset)
+        } else {
+            low + length / 2.0
+        }
     };
     let (a, b) = (from.centre(), to.centre());
     match axis {
@@ -95,11 +111,17 @@ fn curved(start: CanvasPoint, end: CanvasPoint, axis: Axis) -> Line {
     let (one, two) = match axis {
         Axis::Down => {
             let bend = (dy.abs() / 2.0).max(24.0) * dy.signum();
-            (CanvasPoint::new(start.x, start.y + bend), CanvasPoint::new(end.x, end.y - bend))
+            (
+                CanvasPoint::new(start.x, start.y + bend),
+                CanvasPoint::new(end.x, end.y - bend),
+            )
         }
         Axis::Across => {
             let bend = (dx.abs() / 2.0).max(24.0) * dx.signum();
-            (CanvasPoint::new(start.x + bend, start.y), CanvasPoint::new(end.x - bend, end.y))
+            (
+                CanvasPoint::new(start.x + bend, start.y),
+                CanvasPoint::new(end.x - bend, end.y),
+            )
         }
     };
     let mut path = String::new();
@@ -109,14 +131,25 @@ fn curved(start: CanvasPoint, end: CanvasPoint, axis: Axis) -> Line {
         "M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
         start.x, start.y, one.x, one.y, two.x, two.y, end.x, end.y
     );
-    Line { path, middle: CanvasPoint::new((start.x + end.x) / 2.0, (start.y + end.y) / 2.0), start, end }
+    Line {
+        path,
+        middle: CanvasPoint::new((start.x + end.x) / 2.0, (start.y + end.y) / 2.0),
+        start,
+        end,
+    }
 }
 
 fn angled(start: CanvasPoint, end: CanvasPoint, axis: Axis) -> Line {
     let middle = CanvasPoint::new((start.x + end.x) / 2.0, (start.y + end.y) / 2.0);
     let corners = match axis {
-        Axis::Down => [CanvasPoint::new(start.x, middle.y), CanvasPoint::new(end.x, middle.y)],
-        Axis::Across => [CanvasPoint::new(middle.x, start.y), CanvasPoint::new(middle.x, end.y)],
+        Axis::Down => [
+            CanvasPoint::new(start.x, middle.y),
+            CanvasPoint::new(end.x, middle.y),
+        ],
+        Axis::Across => [
+            CanvasPoint::new(middle.x, start.y),
+            CanvasPoint::new(middle.x, end.y),
+        ],
     };
     let mut path = format!("M{:.1} {:.1}", start.x, start.y);
     let points = [start, corners[0], corners[1], end];
@@ -124,10 +157,19 @@ fn angled(start: CanvasPoint, end: CanvasPoint, axis: Axis) -> Line {
         let (before, corner, after) = (window[0], window[1], window[2]);
         let near = step(corner, before);
         let far = step(corner, after);
-        let _ = write!(path, "L{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}", near.x, near.y, corner.x, corner.y, far.x, far.y);
+        let _ = write!(
+            path,
+            "L{:.1} {:.1}Q{:.1} {:.1} {:.1} {:.1}",
+            near.x, near.y, corner.x, corner.y, far.x, far.y
+        );
     }
     let _ = write!(path, "L{:.1} {:.1}", end.x, end.y);
-    Line { path, middle, start, end }
+    Line {
+        path,
+        middle,
+        start,
+        end,
+    }
 }
 
 /// From a corner a little towards another point.
@@ -137,7 +179,10 @@ fn step(corner: CanvasPoint, towards: CanvasPoint) -> CanvasPoint {
         return corner;
     }
     let part = CORNER.min(length / 2.0) / length;
-    CanvasPoint::new(corner.x + (towards.x - corner.x) * part, corner.y + (towards.y - corner.y) * part)
+    CanvasPoint::new(
+        corner.x + (towards.x - corner.x) * part,
+        corner.y + (towards.y - corner.y) * part,
+    )
 }
 
 #[cfg(test)]
@@ -146,15 +191,36 @@ mod tests {
 
     #[test]
     fn a_router_above_its_frame_drops_a_straight_cable() {
-        let router = Rect { x: 100.0, y: 0.0, width: 100.0, height: 40.0 };
-        let frame = Rect { x: 0.0, y: 120.0, width: 400.0, height: 200.0 };
+        let router = Rect {
+            x: 100.0,
+            y: 0.0,
+            width: 100.0,
+            height: 40.0,
+        };
+        let frame = Rect {
+            x: 0.0,
+            y: 120.0,
+            width: 400.0,
+            height: 200.0,
+        };
         let line = route(EdgeKind::RouterInterface, router, frame);
-        assert_eq!((line.start, line.end), (CanvasPoint::new(150.0, 40.0), CanvasPoint::new(150.0, 120.0)));
+        assert_eq!(
+            (line.start, line.end),
+            (
+                CanvasPoint::new(150.0, 40.0),
+                CanvasPoint::new(150.0, 120.0)
+            )
+        );
     }
 
     #[test]
     fn neighbours_are_joined_across() {
-        let left = Rect { x: 0.0, y: 0.0, width: 100.0, height: 40.0 };
+        let left = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: 100.0,
+            height: 40.0,
+        };
         let right = Rect { x: 300.0, ..left };
         let line = route(EdgeKind::Relation, left, right);
         assert_eq!((line.start.x, line.end.x), (100.0, 300.0));
@@ -164,11 +230,26 @@ mod tests {
 
     #[test]
     fn every_pair_has_a_line() {
-        let a = Rect { x: 0.0, y: 0.0, width: 100.0, height: 40.0 };
-        for (x, y) in [(0.0, 0.0), (50.0, 20.0), (-200.0, 0.0), (0.0, -200.0), (1e5, 1e5)] {
+        let a = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: 100.0,
+            height: 40.0,
+        };
+        for (x, y) in [
+            (0.0, 0.0),
+            (50.0, 20.0),
+            (-200.0, 0.0),
+            (0.0, -200.0),
+            (1e5, 1e5),
+        ] {
             for kind in [EdgeKind::Interface, EdgeKind::Relation] {
                 let line = route(kind, a, Rect { x, y, ..a });
-                assert!(line.path.starts_with('M') && !line.path.contains("NaN"), "{}", line.path);
+                assert!(
+                    line.path.starts_with('M') && !line.path.contains("NaN"),
+                    "{}",
+                    line.path
+                );
             }
         }
     }

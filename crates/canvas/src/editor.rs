@@ -34,7 +34,12 @@ impl Editor {
     /// A design as it was stored.
     pub fn open(text: impl Into<String>, places: Places) -> Self {
         let document = Arc::new(Document::parse(text));
-        Self { shown: document.clone(), document, places: Arc::new(places), history: History::default() }
+        Self {
+            shown: document.clone(),
+            document,
+            places: Arc::new(places),
+            history: History::default(),
+        }
     }
 
     /// The text with its problems, as it is.
@@ -118,9 +123,17 @@ impl Editor {
         }
         for (name, place) in &proposal.places {
             let kept = places.get(name).copied().unwrap_or_default();
-            places.insert(name.clone(), Place { width: place.width.or(kept.width), height: place.height.or(kept.height), ..*place });
+            places.insert(
+                name.clone(),
+                Place {
+                    width: place.width.or(kept.width),
+                    height: place.height.or(kept.height),
+                    ..*place
+                },
+            );
         }
-        self.history.record(proposal.label.clone(), self.snapshot(), key);
+        self.history
+            .record(proposal.label.clone(), self.snapshot(), key);
         self.set(document, Arc::new(places));
         Ok(())
     }
@@ -129,12 +142,18 @@ impl Editor {
     /// entry of its own.
     pub fn make_room(&mut self, for_node: &str, types: &Registry) {
         let drawing = self.draw(None, types);
-        let Some(mut fixed) = drawing.node(for_node) else { return };
+        let Some(mut fixed) = drawing.node(for_node) else {
+            return;
+        };
         while let Some(parent) = fixed.parent.as_deref().and_then(|name| drawing.node(name)) {
             fixed = parent;
         }
-        let tops: Vec<_> =
-            drawing.nodes().iter().filter(|node| node.parent.is_none()).map(|node| (node.name.clone(), node.rect)).collect();
+        let tops: Vec<_> = drawing
+            .nodes()
+            .iter()
+            .filter(|node| node.parent.is_none())
+            .map(|node| (node.name.clone(), node.rect))
+            .collect();
         let ways = layout::make_room(&tops, &fixed.name);
         let mut places = drawing.places();
         for (name, way) in ways {
@@ -150,7 +169,8 @@ impl Editor {
     /// The code view's text, as typed.
     pub fn type_text(&mut self, text: &str) {
         if text != self.document.text() {
-            self.history.record("Edit the text", self.snapshot(), Some("text"));
+            self.history
+                .record("Edit the text", self.snapshot(), Some("text"));
             self.set(Arc::new(Document::parse(text)), self.places.clone());
         }
     }
@@ -181,11 +201,17 @@ impl Editor {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot { text: self.document.text().into(), places: self.places.clone() }
+        Snapshot {
+            text: self.document.text().into(),
+            places: self.places.clone(),
+        }
     }
 
     fn restore(&mut self, snapshot: &Snapshot) {
-        self.set(Arc::new(Document::parse(&*snapshot.text)), snapshot.places.clone());
+        self.set(
+            Arc::new(Document::parse(&*snapshot.text)),
+            snapshot.places.clone(),
+        );
     }
 
     fn set(&mut self, document: Arc<Document>, places: Arc<Places>) {
@@ -200,5 +226,10 @@ impl Editor {
 /// Positions in the text cannot be trusted.
 fn is_broken(document: &Document) -> bool {
     // The document itself refuses edits then; removing what is not there changes nothing otherwise.
-    matches!(document.edit(&Edit::Remove { path: vec!["resources".into(), "@".into()] }), Err(EditError::Syntax { .. }))
+    matches!(
+        document.edit(&Edit::Remove {
+            path: vec!["resources".into(), "@".into()]
+        }),
+        Err(EditError::Syntax { .. })
+    )
 }

@@ -80,14 +80,36 @@ pub struct Tick {
 }
 
 /// The form of a resource; properties that its type does not know come last.
-pub fn fields(template: &Template, resource: &Resource, types: &Registry, cloud: &CloudFacts) -> Vec<Field> {
-    let desk = Maker { template, resource, types, cloud };
-    let Some(described) = types.get(&resource.resource_type) else {
-        return resource.properties.iter().map(|property| desk.unknown(&property.name, &property.value)).collect();
+pub fn fields(
+    template: &Template,
+    resource: &Resource,
+    types: &Registry,
+    cloud: &CloudFacts,
+) -> Vec<Field> {
+    let desk = Maker {
+        template,
+        resource,
+        types,
+        cloud,
     };
-    let mut fields: Vec<Field> = described.properties.iter().flat_map(|property| desk.fields(property)).collect();
+    let Some(described) = types.get(&resource.resource_type) else {
+        return resource
+            .properties
+            .iter()
+            .map(|property| desk.unknown(&property.name, &property.value))
+            .collect();
+    };
+    let mut fields: Vec<Field> = described
+        .properties
+        .iter()
+        .flat_map(|property| desk.fields(property))
+        .collect();
     for property in &resource.properties {
-        if !described.properties.iter().any(|one| one.name == property.name) {
+        if !described
+            .properties
+            .iter()
+            .any(|one| one.name == property.name)
+        {
             fields.push(desk.unknown(&property.name, &property.value));
         }
     }
@@ -102,10 +124,18 @@ pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
         Control::Text | Control::Secret | Control::Area => json!(text),
         Control::Number => match text.parse::<i64>() {
             Ok(whole) => json!(whole),
-            Err(_) => json!(text.parse::<f64>().ok().filter(|number| number.is_finite())?),
+            Err(_) => json!(
+                text.parse::<f64>()
+                    .ok()
+                    .filter(|number| number.is_finite())?
+            ),
         },
         Control::Checkbox => json!(text == "true"),
-        Control::Select(choices) => choices.iter().find(|choice| choice.key == text)?.value.clone(),
+        Control::Select(choices) => choices
+            .iter()
+            .find(|choice| choice.key == text)?
+            .value
+            .clone(),
         Control::Lines => json!(text.lines().collect::<Vec<_>>()),
         Control::Json => serde_json::from_str(text).ok()?,
         Control::Resources(_) => return None,
@@ -116,22 +146,34 @@ pub fn edit(resource: &str, field: &Field, text: &str) -> Option<Edit> {
 /// The edit that ticking a resource, or no longer ticking it, means.
 pub fn tick(resource: &Resource, field: &Field, tick: &Tick) -> Edit {
     match tick.at {
-        Some(index) => Edit::Remove { path: [path(&resource.name, field), vec![index.to_string()]].concat() },
+        Some(index) => Edit::Remove {
+            path: [path(&resource.name, field), vec![index.to_string()]].concat(),
+        },
         None => {
             let named = json!({ "get_resource": tick.name });
-            let value = if field.name == "networks" { json!({ "network": named }) } else { named };
+            let value = if field.name == "networks" {
+                json!({ "network": named })
+            } else {
+                named
+            };
             match resource.property(&field.name) {
-                Some(Expr::List(items)) if !items.is_empty() => {
-                    Edit::Set { path: [path(&resource.name, field), vec![items.len().to_string()]].concat(), value }
-                }
-                _ => Edit::Set { path: path(&resource.name, field), value: json!([value]) },
+                Some(Expr::List(items)) if !items.is_empty() => Edit::Set {
+                    path: [path(&resource.name, field), vec![items.len().to_string()]].concat(),
+                    value,
+                },
+                _ => Edit::Set {
+                    path: path(&resource.name, field),
+                    value: json!([value]),
+                },
             }
         }
     }
 }
 
 fn path(resource: &str, field: &Field) -> Vec<String> {
-    let mut path = ["resources", resource, "properties"].map(str::to_owned).to_vec();
+    let mut path = ["resources", resource, "properties"]
+        .map(str::to_owned)
+        .to_vec();
     path.extend(field.path.iter().cloned());
     path
 }
@@ -142,7 +184,9 @@ impl Field {
         self.required
             || !self.text.is_empty()
             || match &self.control {
-                Control::Select(choices) => choices.iter().any(|choice| choice.value.is_object()) || self.help.is_empty(),
+                Control::Select(choices) => {
+                    choices.iter().any(|choice| choice.value.is_object()) || self.help.is_empty()
+                }
                 Control::Resources(_) => true,
                 _ => false,
             }
@@ -156,11 +200,32 @@ pub fn label(name: &str) -> String {
         return "Name in the cloud".to_owned();
     }
     let mut label = String::new();
-    for (index, word) in name.split(['_', '-']).filter(|word| !word.is_empty()).enumerate() {
+    for (index, word) in name
+        .split(['_', '-'])
+        .filter(|word| !word.is_empty())
+        .enumerate()
+    {
         if index > 0 {
             label.push(' ');
         }
-        let upper = matches!(word, "ip" | "ha" | "dns" | "cidr" | "dhcp" | "mtu" | "mac" | "id" | "url" | "ssh" | "tls" | "http" | "tcp" | "udp" | "snat" | "qos");
+        let upper = matches!(
+            word,
+            "ip" | "ha"
+                | "dns"
+                | "cidr"
+                | "dhcp"
+                | "mtu"
+                | "mac"
+                | "id"
+                | "url"
+                | "ssh"
+                | "tls"
+                | "http"
+                | "tcp"
+                | "udp"
+                | "snat"
+                | "qos"
+        );
         let mut letters = word.chars();
         match letters.next() {
             _ if upper => label.push_str(&word.to_uppercase()),
@@ -184,7 +249,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn unknown(&self, name: &str, value: &Expr) -> Field {
         let (control, text) = match value {
-            Expr::Literal(Value::String(text)) if text.contains('\n') => (Control::Area, text.clone()),
+            Expr::Literal(Value::String(text)) if text.contains('\n') => {
+                (Control::Area, text.clone())
+            }
             Expr::Literal(Value::String(text)) => (Control::Text, text.clone()),
             other => (Control::Json, pretty(&other.to_json())),
         };
@@ -207,7 +274,9 @@ impl Maker<'_> {
             let keys: Vec<&Property> = of.iter().filter(|key| simple(key)).collect();
             let fits = match value {
                 None => true,
-                Some(Expr::Map(entries)) => entries.iter().all(|(name, _)| keys.iter().any(|key| key.name == *name)),
+                Some(Expr::Map(entries)) => entries
+                    .iter()
+                    .all(|(name, _)| keys.iter().any(|key| key.name == *name)),
                 Some(_) => false,
             };
             if fits && !keys.is_empty() {
@@ -218,7 +287,8 @@ impl Maker<'_> {
                         let mut field = self.field(key, inner);
                         field.name = format!("{}.{}", property.name, key.name);
                         field.path.insert(0, property.name.clone());
-                        field.label = format!("{}: {}", label(&property.name), key.name.replace('_', " "));
+                        field.label =
+                            format!("{}: {}", label(&property.name), key.name.replace('_', " "));
                         field.required &= value.is_some();
                         field
                     })
@@ -282,14 +352,21 @@ impl Maker<'_> {
 
     /// Resources that a list property may name, where the property is of that sort.
     fn ticks(&self, property: &Property, value: Option<&Expr>) -> Option<Vec<Tick>> {
-        let PropertyKind::List { of } = &property.kind else { return None };
+        let PropertyKind::List { of } = &property.kind else {
+            return None;
+        };
         if !matches!(value, None | Some(Expr::List(_))) {
             return None;
         }
-        if property.name == "networks" && self.resource.resource_type == crate::drawing::types::SERVER {
+        if property.name == "networks"
+            && self.resource.resource_type == crate::drawing::types::SERVER
+        {
             return self.networks(value);
         }
-        let reference = property.reference.as_ref().or_else(|| of.as_ref()?.reference.as_ref())?;
+        let reference = property
+            .reference
+            .as_ref()
+            .or_else(|| of.as_ref()?.reference.as_ref())?;
         let items: &[Expr] = match value {
             Some(Expr::List(items)) => items,
             _ => &[],
@@ -298,8 +375,19 @@ impl Maker<'_> {
         if items.iter().any(|item| plain_reference(item).is_none()) {
             return None;
         }
-        let at = |name: &str| items.iter().position(|item| plain_reference(item) == Some(name));
-        Some(self.fitting(&reference.to).map(|name| Tick { name: name.to_owned(), at: at(name) }).collect())
+        let at = |name: &str| {
+            items
+                .iter()
+                .position(|item| plain_reference(item) == Some(name))
+        };
+        Some(
+            self.fitting(&reference.to)
+                .map(|name| Tick {
+                    name: name.to_owned(),
+                    at: at(name),
+                })
+                .collect(),
+        )
     }
 
     fn networks(&self, value: Option<&Expr>) -> Option<Vec<Tick>> {
@@ -313,7 +401,10 @@ impl Maker<'_> {
             self.fitting(&[crate::drawing::types::NET.to_owned()])
                 .map(|name| Tick {
                     name: name.to_owned(),
-                    at: mine.iter().find(|one| one.network.as_deref() == Some(name)).map(|one| one.index),
+                    at: mine
+                        .iter()
+                        .find(|one| one.network.as_deref() == Some(name))
+                        .map(|one| one.index),
                 })
                 .collect()
         })
@@ -331,7 +422,9 @@ impl Maker<'_> {
                             .types
                             .get(&other.resource_type)
                             .and_then(|described| described.component.as_ref())
-                            .is_some_and(|item| item.provides.iter().any(|offer| offer.name == capability)),
+                            .is_some_and(|item| {
+                                item.provides.iter().any(|offer| offer.name == capability)
+                            }),
                         None => *one == other.resource_type,
                     })
             })
@@ -339,11 +432,18 @@ impl Maker<'_> {
     }
 
     fn choices(&self, property: &Property) -> Vec<Choice> {
-        if !matches!(property.kind, PropertyKind::String | PropertyKind::Any | PropertyKind::Integer | PropertyKind::Number) {
+        if !matches!(
+            property.kind,
+            PropertyKind::String | PropertyKind::Any | PropertyKind::Integer | PropertyKind::Number
+        ) {
             return Vec::new();
         }
         let mut choices: Vec<Choice> = Vec::new();
-        let named = |name: &str, label: String| Choice { key: name.to_owned(), label, value: json!(name) };
+        let named = |name: &str, label: String| Choice {
+            key: name.to_owned(),
+            label,
+            value: json!(name),
+        };
         if let Some(reference) = &property.reference {
             choices.extend(self.fitting(&reference.to).map(|name| Choice {
                 key: format!("@{name}"),
@@ -353,7 +453,10 @@ impl Maker<'_> {
         }
         if let Some(live) = property.choices {
             let names = |list: &Option<Vec<topology::cloud::Named>>| {
-                list.iter().flatten().map(|one| named(&one.name, one.name.clone())).collect::<Vec<_>>()
+                list.iter()
+                    .flatten()
+                    .map(|one| named(&one.name, one.name.clone()))
+                    .collect::<Vec<_>>()
             };
             choices.extend(match live {
                 Choices::Image => names(&self.cloud.images),
@@ -361,14 +464,22 @@ impl Maker<'_> {
                 Choices::ExternalNetwork => names(&self.cloud.external_networks),
                 Choices::KeyPair => names(&self.cloud.key_pairs),
                 Choices::AvailabilityZone => names(&self.cloud.availability_zones),
-                Choices::Flavor => {
-                    self.cloud.flavors.iter().flatten().map(|flavor| named(&flavor.name, flavor_label(flavor))).collect()
-                }
+                Choices::Flavor => self
+                    .cloud
+                    .flavors
+                    .iter()
+                    .flatten()
+                    .map(|flavor| named(&flavor.name, flavor_label(flavor)))
+                    .collect(),
             });
         }
         for constraint in &property.constraints {
             if let Constraint::AllowedValues(values) = constraint {
-                choices.extend(values.iter().map(|value| Choice { key: plain(value), label: plain(value), value: value.clone() }));
+                choices.extend(values.iter().map(|value| Choice {
+                    key: plain(value),
+                    label: plain(value),
+                    value: value.clone(),
+                }));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -379,7 +490,9 @@ impl Maker<'_> {
 
 /// A select that can show the value as it is now, known or not.
 fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, String) {
-    let Some(value) = value else { return (Control::Select(choices), String::new()) };
+    let Some(value) = value else {
+        return (Control::Select(choices), String::new());
+    };
     let now = value.to_json();
     if let Some(choice) = choices.iter().find(|choice| choice.value == now) {
         let key = choice.key.clone();
@@ -396,7 +509,14 @@ fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, Strin
         _ => now.to_string(),
     };
     let key = format!("={label}");
-    choices.insert(0, Choice { key: key.clone(), label, value: now });
+    choices.insert(
+        0,
+        Choice {
+            key: key.clone(),
+            label,
+            value: now,
+        },
+    );
     (Control::Select(choices), key)
 }
 
@@ -410,7 +530,10 @@ fn flavor_label(flavor: &topology::cloud::Flavor) -> String {
 }
 
 fn simple(property: &Property) -> bool {
-    matches!(property.kind, PropertyKind::String | PropertyKind::Integer | PropertyKind::Number | PropertyKind::Boolean)
+    matches!(
+        property.kind,
+        PropertyKind::String | PropertyKind::Integer | PropertyKind::Number | PropertyKind::Boolean
+    )
 }
 
 fn literal_of(value: Option<&Expr>) -> Option<&Value> {
@@ -459,8 +582,15 @@ mod tests {
         };
         assert_eq!(edit("web", &field(Control::Number), "8x"), None);
         assert_eq!(edit("web", &field(Control::Json), "{"), None);
-        assert!(matches!(edit("web", &field(Control::Number), "80"), Some(Edit::Set { value, .. }) if value == json!(80)));
-        assert!(matches!(edit("web", &field(Control::Text), "80"), Some(Edit::Set { value, .. }) if value == json!("80")));
-        assert!(matches!(edit("web", &field(Control::Text), ""), Some(Edit::Remove { .. })));
+        assert!(
+            matches!(edit("web", &field(Control::Number), "80"), Some(Edit::Set { value, .. }) if value == json!(80))
+        );
+        assert!(
+            matches!(edit("web", &field(Control::Text), "80"), Some(Edit::Set { value, .. }) if value == json!("80"))
+        );
+        assert!(matches!(
+            edit("web", &field(Control::Text), ""),
+            Some(Edit::Remove { .. })
+        ));
     }
 }

@@ -65,7 +65,10 @@ impl CanvasPoint {
 
     /// The way from `start` to here.
     pub fn since(self, start: CanvasPoint) -> CanvasVector {
-        CanvasVector { dx: self.x - start.x, dy: self.y - start.y }
+        CanvasVector {
+            dx: self.x - start.x,
+            dy: self.y - start.y,
+        }
     }
 }
 
@@ -91,7 +94,12 @@ impl Size {
 impl Rect {
     /// From its top left corner and size.
     pub const fn at(corner: CanvasPoint, size: Size) -> Self {
-        Self { x: corner.x, y: corner.y, width: size.width, height: size.height }
+        Self {
+            x: corner.x,
+            y: corner.y,
+            width: size.width,
+            height: size.height,
+        }
     }
 
     /// The top left corner.
@@ -141,13 +149,21 @@ impl Rect {
 
     /// They share more than an edge.
     pub fn overlaps(self, other: Rect) -> bool {
-        self.x < other.right() && other.x < self.right() && self.y < other.bottom() && other.y < self.bottom()
+        self.x < other.right()
+            && other.x < self.right()
+            && self.y < other.bottom()
+            && other.y < self.bottom()
     }
 
     /// The smallest rectangle around both.
     pub fn union(self, other: Rect) -> Rect {
         let (x, y) = (self.x.min(other.x), self.y.min(other.y));
-        Rect { x, y, width: self.right().max(other.right()) - x, height: self.bottom().max(other.bottom()) - y }
+        Rect {
+            x,
+            y,
+            width: self.right().max(other.right()) - x,
+            height: self.bottom().max(other.bottom()) - y,
+        }
     }
 
     /// The smallest rectangle around all of them.
@@ -162,7 +178,12 @@ mod tests {
 
     #[test]
     fn edges_touch_without_overlapping() {
-        let left = Rect { x: 0.0, y: 0.0, width: 10.0, height: 10.0 };
+        let left = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: 10.0,
+            height: 10.0,
+        };
         let right = Rect { x: 10.0, ..left };
         assert!(!left.overlaps(right));
         assert!(left.overlaps(right.moved(CanvasVector { dx: -1.0, dy: 0.0 })));
@@ -171,7 +192,12 @@ mod tests {
 
     #[test]
     fn growing_below_nothing_stops_at_nothing() {
-        let rect = Rect { x: 0.0, y: 0.0, width: 4.0, height: 4.0 };
+        let rect = Rect {
+            x: 0.0,
+            y: 0.0,
+            width: 4.0,
+            height: 4.0,
+        };
         assert_eq!(rect.grown(-8.0).size(), Size::new(0.0, 0.0));
     }
 }

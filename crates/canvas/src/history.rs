@@ -44,10 +44,19 @@ impl History {
     /// [`seal`](Self::seal) between, it joins that entry.
     pub fn record(&mut self, label: impl Into<String>, before: Snapshot, key: Option<&str>) {
         self.future.clear();
-        let joins = !self.sealed && key.is_some() && self.past.last().is_some_and(|last| last.key.as_deref() == key);
+        let joins = !self.sealed
+            && key.is_some()
+            && self
+                .past
+                .last()
+                .is_some_and(|last| last.key.as_deref() == key);
         self.sealed = false;
         if !joins {
-            self.past.push(Entry { label: label.into(), key: key.map(str::to_owned), other: before });
+            self.past.push(Entry {
+                label: label.into(),
+                key: key.map(str::to_owned),
+                other: before,
+            });
             self.forget_the_oldest();
         }
     }
@@ -61,7 +70,11 @@ impl History {
     pub fn undo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
         let entry = self.past.pop()?;
         self.sealed = true;
-        self.future.push(Entry { other: now, key: None, label: entry.label.clone() });
+        self.future.push(Entry {
+            other: now,
+            key: None,
+            label: entry.label.clone(),
+        });
         Some((entry.other, entry.label))
     }
 
@@ -69,7 +82,11 @@ impl History {
     pub fn redo(&mut self, now: Snapshot) -> Option<(Snapshot, String)> {
         let entry = self.future.pop()?;
         self.sealed = true;
-        self.past.push(Entry { other: now, key: None, label: entry.label.clone() });
+        self.past.push(Entry {
+            other: now,
+            key: None,
+            label: entry.label.clone(),
+        });
         Some((entry.other, entry.label))
     }
 
@@ -99,7 +116,10 @@ mod tests {
     use super::*;
 
     fn snapshot(text: &str) -> Snapshot {
-        Snapshot { text: text.into(), places: Arc::default() }
+        Snapshot {
+            text: text.into(),
+            places: Arc::default(),
+        }
     }
 
     #[test]

@@ -31,7 +31,11 @@ pub struct Place {
 impl Place {
     /// A place whose size follows from its content.
     pub fn at(corner: CanvasPoint) -> Self {
-        Self { x: corner.x, y: corner.y, ..Self::default() }
+        Self {
+            x: corner.x,
+            y: corner.y,
+            ..Self::default()
+        }
     }
 
     /// The corner, unless it is no number (a layout may come from anywhere).
@@ -80,7 +84,15 @@ pub fn size_of(node: &Node, chips: usize) -> Size {
         NodeKind::Frame => FRAME_MIN,
         NodeKind::Router | NodeKind::Internet => PILL,
         NodeKind::Chip => Size::new(CARD_WIDTH - 2.0 * CHIP_INSET, CHIP_HEIGHT),
-        NodeKind::Card => Size::new(CARD_WIDTH, CARD_HEIGHT + if node.parts.is_empty() { 0.0 } else { tags_height(node) }),
+        NodeKind::Card => Size::new(
+            CARD_WIDTH,
+            CARD_HEIGHT
+                + if node.parts.is_empty() {
+                    0.0
+                } else {
+                    tags_height(node)
+                },
+        ),
         NodeKind::Server => {
             let rows = chips as f64 * (CHIP_HEIGHT + CHIP_GAP);
             Size::new(CARD_WIDTH, SERVER_HEADER + rows + tags_height(node))
@@ -125,12 +137,24 @@ pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let mut spot = wanted;
     // Each move passes at least one rectangle, or begins a row.
     for _ in 0..=4 * taken.len() {
-        let Some(in_the_way) = taken.iter().find(|rect| rect.grown(gap - 0.5).overlaps(spot)) else { break };
+        let Some(in_the_way) = taken
+            .iter()
+            .find(|rect| rect.grown(gap - 0.5).overlaps(spot))
+        else {
+            break;
+        };
         spot.x = up_to_grid(in_the_way.right() + gap);
         if spot.right() - start > ROW_WIDTH_MAX {
             spot.x = start;
-            let row = Rect { x: start, width: ROW_WIDTH_MAX, ..spot };
-            let below = taken.iter().filter(|rect| rect.grown(gap - 0.5).overlaps(row)).map(|rect| rect.bottom());
+            let row = Rect {
+                x: start,
+                width: ROW_WIDTH_MAX,
+                ..spot
+            };
+            let below = taken
+                .iter()
+                .filter(|rect| rect.grown(gap - 0.5).overlaps(row))
+                .map(|rect| rect.bottom());
             spot.y = up_to_grid(below.fold(spot.y, f64::max) + gap);
         }
     }
@@ -141,7 +165,12 @@ pub fn free_spot(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
 pub fn free_below(wanted: Rect, taken: &[Rect], gap: f64) -> CanvasPoint {
     let mut spot = wanted;
     for _ in 0..=taken.len() {
-        let Some(in_the_way) = taken.iter().find(|rect| rect.grown(gap - 0.5).overlaps(spot)) else { break };
+        let Some(in_the_way) = taken
+            .iter()
+            .find(|rect| rect.grown(gap - 0.5).overlaps(spot))
+        else {
+            break;
+        };
         spot.y = up_to_grid(in_the_way.bottom() + gap);
     }
     spot.corner()
@@ -167,13 +196,18 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     }
 
     // Frames that have a place of their own, or one through a child; then those that have none.
-    let frames: Vec<usize> = (0..nodes.len()).filter(|at| nodes[*at].kind == NodeKind::Frame).collect();
+    let frames: Vec<usize> = (0..nodes.len())
+        .filter(|at| nodes[*at].kind == NodeKind::Frame)
+        .collect();
     let mut taken: Vec<Rect> = Vec::new();
     let mut free: Vec<usize> = Vec::new();
     for &frame in &frames {
         let children = inside.get(&nodes[frame].name).unwrap_or(&none);
         let placed = children.iter().filter_map(|&child| {
-            Some(Rect::at(place(&nodes[child])?.corner()?, nodes[child].rect.size()))
+            Some(Rect::at(
+                place(&nodes[child])?.corner()?,
+                nodes[child].rect.size(),
+            ))
         });
         let around = Rect::around(placed);
         let own = place(&nodes[frame]);
@@ -189,15 +223,31 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
         }
     }
     // Whatever else has a place is in the way of what has none.
-    for node in nodes.iter_mut().filter(|node| node.parent.is_none() && node.kind != NodeKind::Frame) {
+    for node in nodes
+        .iter_mut()
+        .filter(|node| node.parent.is_none() && node.kind != NodeKind::Frame)
+    {
         if let Some(corner) = places.get(&node.name).and_then(|place| place.corner()) {
             node.rect = Rect::at(corner, node.rect.size());
             taken.push(node.rect);
         }
     }
-    let is_placed = |node: &Node| places.get(&node.name).is_some_and(|place| place.corner().is_some());
-    let top = taken.iter().map(|rect| rect.y).fold(f64::INFINITY, f64::min);
-    let start = if taken.is_empty() { CanvasPoint::default() } else { Rect::around(taken.iter().copied()).map(Rect::corner).unwrap_or_default() };
+    let is_placed = |node: &Node| {
+        places
+            .get(&node.name)
+            .is_some_and(|place| place.corner().is_some())
+    };
+    let top = taken
+        .iter()
+        .map(|rect| rect.y)
+        .fold(f64::INFINITY, f64::min);
+    let start = if taken.is_empty() {
+        CanvasPoint::default()
+    } else {
+        Rect::around(taken.iter().copied())
+            .map(Rect::corner)
+            .unwrap_or_default()
+    };
     let mut wanted = CanvasPoint::new(start.x, if top.is_finite() { top } else { start.y });
     for frame in free {
         let children = inside.get(&nodes[frame].name).unwrap_or(&none);
@@ -214,7 +264,12 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
     // Chips stand where their server puts them.
     for at in 0..nodes.len() {
         if nodes[at].kind == NodeKind::Server {
-            for (row, &chip) in inside.get(&nodes[at].name).unwrap_or(&none).iter().enumerate() {
+            for (row, &chip) in inside
+                .get(&nodes[at].name)
+                .unwrap_or(&none)
+                .iter()
+                .enumerate()
+            {
                 nodes[chip].rect = chip_rect(nodes[at].rect, row);
             }
         }
@@ -222,7 +277,13 @@ pub fn arrange(nodes: &mut [Node], edges: &[Edge], places: &Places) {
 }
 
 /// Puts a frame at a corner and its children into it; gives the frame's rectangle.
-fn set_frame(nodes: &mut [Node], frame: usize, children: &[usize], corner: CanvasPoint, places: &Places) -> Rect {
+fn set_frame(
+    nodes: &mut [Node],
+    frame: usize,
+    children: &[usize],
+    corner: CanvasPoint,
+    places: &Places,
+) -> Rect {
     let own = places.get(&nodes[frame].name).copied().unwrap_or_default();
     let mut least = empty_frame(corner);
     least.width = least.width.max(own.width.unwrap_or_default());
@@ -230,7 +291,10 @@ fn set_frame(nodes: &mut [Node], frame: usize, children: &[usize], corner: Canva
     let mut taken = Vec::new();
     let mut free = Vec::new();
     for &child in children {
-        match places.get(&nodes[child].name).and_then(|place| place.corner()) {
+        match places
+            .get(&nodes[child].name)
+            .and_then(|place| place.corner())
+        {
             Some(corner) => {
                 nodes[child].rect = Rect::at(corner, nodes[child].rect.size());
                 taken.push(nodes[child].rect);
@@ -238,12 +302,24 @@ fn set_frame(nodes: &mut [Node], frame: usize, children: &[usize], corner: Canva
             None => free.push(child),
         }
     }
-    let columns = (children.len() as f64).sqrt().ceil().clamp(1.0, COLUMNS_MAX as f64) as usize;
+    let columns = (children.len() as f64)
+        .sqrt()
+        .ceil()
+        .clamp(1.0, COLUMNS_MAX as f64) as usize;
     let column = |index: usize| corner.x + FRAME_PADDING + index as f64 * (CARD_WIDTH + GAP);
     for child in free {
         let size = nodes[child].rect.size();
         let spot = (0..columns)
-            .map(|index| free_below(Rect::at(CanvasPoint::new(column(index), corner.y + FRAME_HEADER), size), &taken, GAP))
+            .map(|index| {
+                free_below(
+                    Rect::at(
+                        CanvasPoint::new(column(index), corner.y + FRAME_HEADER),
+                        size,
+                    ),
+                    &taken,
+                    GAP,
+                )
+            })
             .min_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)))
             .unwrap_or(corner);
         nodes[child].rect = Rect::at(spot, size);
@@ -254,14 +330,23 @@ fn set_frame(nodes: &mut [Node], frame: usize, children: &[usize], corner: Canva
 }
 
 /// Routers go above the middle of the frames that they join.
-fn set_routers(nodes: &mut [Node], edges: &[Edge], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
+fn set_routers(
+    nodes: &mut [Node],
+    edges: &[Edge],
+    taken: &mut Vec<Rect>,
+    is_placed: &dyn Fn(&Node) -> bool,
+) {
     let above = 64.0 + PILL.height;
     for at in 0..nodes.len() {
         if nodes[at].kind != NodeKind::Router || is_placed(&nodes[at]) {
             continue;
         }
         let joined = edges.iter().filter(|edge| edge.from == nodes[at].name);
-        let frames = joined.filter_map(|edge| nodes.iter().find(|node| node.name == edge.to && node.kind == NodeKind::Frame));
+        let frames = joined.filter_map(|edge| {
+            nodes
+                .iter()
+                .find(|node| node.name == edge.to && node.kind == NodeKind::Frame)
+        });
         let around = Rect::around(frames.map(|node| node.rect));
         let all = Rect::around(taken.iter().copied()).unwrap_or_default();
         let (x, y) = match around {
@@ -273,23 +358,36 @@ fn set_routers(nodes: &mut [Node], edges: &[Edge], taken: &mut Vec<Rect>, is_pla
 }
 
 /// The Internet goes above the routers that lead to it.
-fn set_internet(nodes: &mut [Node], edges: &[Edge], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
-    let Some(at) = nodes.iter().position(|node| node.name == INTERNET) else { return };
+fn set_internet(
+    nodes: &mut [Node],
+    edges: &[Edge],
+    taken: &mut Vec<Rect>,
+    is_placed: &dyn Fn(&Node) -> bool,
+) {
+    let Some(at) = nodes.iter().position(|node| node.name == INTERNET) else {
+        return;
+    };
     if is_placed(&nodes[at]) {
         return;
     }
     let leading = edges.iter().filter(|edge| edge.to == INTERNET);
     let routers = leading.filter_map(|edge| nodes.iter().find(|node| node.name == edge.from));
-    let around = Rect::around(routers.map(|node| node.rect)).or_else(|| Rect::around(taken.iter().copied()));
+    let around =
+        Rect::around(routers.map(|node| node.rect)).or_else(|| Rect::around(taken.iter().copied()));
     let around = around.unwrap_or_default();
-    let corner = CanvasPoint::new(around.centre().x - PILL.width / 2.0, around.y - 64.0 - PILL.height);
+    let corner = CanvasPoint::new(
+        around.centre().x - PILL.width / 2.0,
+        around.y - 64.0 - PILL.height,
+    );
     set_at(&mut nodes[at], corner, taken);
 }
 
 /// Servers without a network and all other cards go in rows beneath.
 fn set_the_rest(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&Node) -> bool) {
     let all = Rect::around(taken.iter().copied());
-    let start = all.map(|rect| CanvasPoint::new(rect.x, rect.bottom() + FRAME_GAP)).unwrap_or_default();
+    let start = all
+        .map(|rect| CanvasPoint::new(rect.x, rect.bottom() + FRAME_GAP))
+        .unwrap_or_default();
     for node in nodes.iter_mut() {
         let waits = matches!(node.kind, NodeKind::Server | NodeKind::Card) && node.parent.is_none();
         if waits && !is_placed(node) {
@@ -299,7 +397,11 @@ fn set_the_rest(nodes: &mut [Node], taken: &mut Vec<Rect>, is_placed: &dyn Fn(&N
 }
 
 fn set_at(node: &mut Node, wanted: CanvasPoint, taken: &mut Vec<Rect>) {
-    let spot = free_spot(Rect::at(snap::to_grid(wanted), node.rect.size()), taken, GAP);
+    let spot = free_spot(
+        Rect::at(snap::to_grid(wanted), node.rect.size()),
+        taken,
+        GAP,
+    );
     node.rect = Rect::at(spot, node.rect.size());
     taken.push(node.rect);
 }
@@ -313,16 +415,33 @@ pub fn make_room(rects: &[(String, Rect)], fixed: &str) -> Vec<(String, CanvasVe
     let mut turns = 0;
     while let Some(name) = queue.pop() {
         turns += 1;
-        let Some(rect) = now.iter().find(|(other, _)| *other == name).map(|(_, rect)| *rect) else { continue };
+        let Some(rect) = now
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, rect)| *rect)
+        else {
+            continue;
+        };
         for (other, place) in &mut now {
-            if *other == name || *other == fixed || !place.overlaps(rect) || turns > 4 * rects.len() {
+            if *other == name || *other == fixed || !place.overlaps(rect) || turns > 4 * rects.len()
+            {
                 continue;
             }
-            let (right, down) = (up_to_grid(rect.right() + GAP - place.x), up_to_grid(rect.bottom() + GAP - place.y));
-            let way = if right <= down { CanvasVector { dx: right, dy: 0.0 } } else { CanvasVector { dx: 0.0, dy: down } };
+            let (right, down) = (
+                up_to_grid(rect.right() + GAP - place.x),
+                up_to_grid(rect.bottom() + GAP - place.y),
+            );
+            let way = if right <= down {
+                CanvasVector { dx: right, dy: 0.0 }
+            } else {
+                CanvasVector { dx: 0.0, dy: down }
+            };
             *place = place.moved(way);
             let sum = moved.entry(other.clone()).or_default();
-            *sum = CanvasVector { dx: sum.dx + way.dx, dy: sum.dy + way.dy };
+            *sum = CanvasVector {
+                dx: sum.dx + way.dx,
+                dy: sum.dy + way.dy,
+            };
             queue.push(other.clone());
         }
     }
@@ -334,7 +453,12 @@ mod tests {
     use super::*;
 
     fn rect(x: f64, y: f64) -> Rect {
-        Rect { x, y, width: 100.0, height: 50.0 }
+        Rect {
+            x,
+            y,
+            width: 100.0,
+            height: 50.0,
+        }
     }
 
     #[test]
@@ -343,28 +467,55 @@ mod tests {
         for _ in 0..60 {
             let spot = free_spot(rect(0.0, 0.0), &taken, GAP);
             let found = Rect::at(spot, rect(0.0, 0.0).size());
-            assert!(taken.iter().all(|other: &Rect| !other.overlaps(found)), "{found:?}");
+            assert!(
+                taken.iter().all(|other: &Rect| !other.overlaps(found)),
+                "{found:?}"
+            );
             taken.push(found);
         }
-        assert!(taken.iter().any(|rect| rect.y > 0.0), "sixty do not fit into one row");
+        assert!(
+            taken.iter().any(|rect| rect.y > 0.0),
+            "sixty do not fit into one row"
+        );
     }
 
     #[test]
     fn a_frame_grows_on_all_sides() {
-        let frame = frame_around(empty_frame(CanvasPoint::new(0.0, 0.0)), [rect(-50.0, -50.0), rect(600.0, 300.0)]);
+        let frame = frame_around(
+            empty_frame(CanvasPoint::new(0.0, 0.0)),
+            [rect(-50.0, -50.0), rect(600.0, 300.0)],
+        );
         assert!(frame.x <= -50.0 - FRAME_PADDING && frame.right() >= 700.0 + FRAME_PADDING);
         assert!(frame.y <= -50.0 - FRAME_HEADER && frame.bottom() >= 350.0 + FRAME_PADDING);
     }
 
     #[test]
     fn neighbours_make_room() {
-        let rects = [("a".to_owned(), Rect { width: 300.0, ..rect(0.0, 0.0) }), ("b".to_owned(), rect(200.0, 0.0)), ("c".to_owned(), rect(310.0, 10.0))];
+        let rects = [
+            (
+                "a".to_owned(),
+                Rect {
+                    width: 300.0,
+                    ..rect(0.0, 0.0)
+                },
+            ),
+            ("b".to_owned(), rect(200.0, 0.0)),
+            ("c".to_owned(), rect(310.0, 10.0)),
+        ];
         let ways = make_room(&rects, "a");
         let after: Vec<Rect> = rects
             .iter()
-            .map(|(name, rect)| ways.iter().find(|(moved, _)| moved == name).map_or(*rect, |(_, way)| rect.moved(*way)))
+            .map(|(name, rect)| {
+                ways.iter()
+                    .find(|(moved, _)| moved == name)
+                    .map_or(*rect, |(_, way)| rect.moved(*way))
+            })
             .collect();
         assert_eq!(after[0], rects[0].1, "what has grown stays");
-        assert!(!after[0].overlaps(after[1]) && !after[0].overlaps(after[2]) && !after[1].overlaps(after[2]));
+        assert!(
+            !after[0].overlaps(after[1])
+                && !after[0].overlaps(after[2])
+                && !after[1].overlaps(after[2])
+        );
     }
 }

@@ -50,17 +50,55 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         item,
     };
     let mut entries = vec![
-        entry("Network", "A private network with a subnet. Servers stand inside it.", Category::Network, types::NET, Item::Network),
-        entry("Router", "Joins networks, and leads to the outside.", Category::Network, types::ROUTER, Item::Router),
-        entry("Public server", "A server with a public address.", Category::Compute, types::SERVER, Item::PublicServer),
-        entry("Private server", "A server that only its networks reach.", Category::Compute, types::SERVER, Item::PrivateServer),
+        entry(
+            "Network",
+            "A private network with a subnet. Servers stand inside it.",
+            Category::Network,
+            types::NET,
+            Item::Network,
+        ),
+        entry(
+            "Router",
+            "Joins networks, and leads to the outside.",
+            Category::Network,
+            types::ROUTER,
+            Item::Router,
+        ),
+        entry(
+            "Public server",
+            "A server with a public address.",
+            Category::Compute,
+            types::SERVER,
+            Item::PublicServer,
+        ),
+        entry(
+            "Private server",
+            "A server that only its networks reach.",
+            Category::Compute,
+            types::SERVER,
+            Item::PrivateServer,
+        ),
     ];
-    let known = [types::NET, types::ROUTER, types::SERVER, types::ROUTER_INTERFACE];
-    for described in registry.iter().filter(|described| described.component.is_none()) {
+    let known = [
+        types::NET,
+        types::ROUTER,
+        types::SERVER,
+        types::ROUTER_INTERFACE,
+    ];
+    for described in registry
+        .iter()
+        .filter(|described| described.component.is_none())
+    {
         // Our own helpers are for the passes.
         let ours = described.name.starts_with("Stackloom::");
         if !ours && !known.contains(&described.name.as_str()) {
-            entries.push(entry(&described.title, &described.summary, described.category, &described.name, Item::Other(described.name.clone())));
+            entries.push(entry(
+                &described.title,
+                &described.summary,
+                described.category,
+                &described.name,
+                Item::Other(described.name.clone()),
+            ));
         }
     }
     entries.retain(|entry| matches(entry, search));
@@ -69,7 +107,11 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         .map(|(category, title)| Group {
             title,
             category: *category,
-            entries: entries.iter().filter(|entry| entry.category == *category).cloned().collect(),
+            entries: entries
+                .iter()
+                .filter(|entry| entry.category == *category)
+                .cloned()
+                .collect(),
         })
         .filter(|group| !group.entries.is_empty())
         .collect()
@@ -93,5 +135,8 @@ pub fn components(registry: &Registry, search: &str) -> Vec<Entry> {
 
 fn matches(entry: &Entry, search: &str) -> bool {
     let text = format!("{} {} {}", entry.title, entry.resource_type, entry.summary).to_lowercase();
-    search.to_lowercase().split_whitespace().all(|word| text.contains(word))
+    search
+        .to_lowercase()
+        .split_whitespace()
+        .all(|word| text.contains(word))
 }

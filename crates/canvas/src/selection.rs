@@ -16,7 +16,10 @@ impl Selection {
     /// Nothing but this one.
     pub fn only(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self { names: BTreeSet::from([name.clone()]), lead: Some(name) }
+        Self {
+            names: BTreeSet::from([name.clone()]),
+            lead: Some(name),
+        }
     }
 
     /// Several; the last one leads.

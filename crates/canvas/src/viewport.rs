@@ -25,29 +25,44 @@ pub struct Viewport {
 
 impl Default for Viewport {
     fn default() -> Self {
-        Self { shift: ScreenPoint::new(0.0, 0.0), zoom: 1.0 }
+        Self {
+            shift: ScreenPoint::new(0.0, 0.0),
+            zoom: 1.0,
+        }
     }
 }
 
 impl Viewport {
     /// What lies under a point of the screen.
     pub fn to_canvas(self, point: ScreenPoint) -> CanvasPoint {
-        CanvasPoint::new((point.x - self.shift.x) / self.zoom, (point.y - self.shift.y) / self.zoom)
+        CanvasPoint::new(
+            (point.x - self.shift.x) / self.zoom,
+            (point.y - self.shift.y) / self.zoom,
+        )
     }
 
     /// Where a point of the canvas is on the screen.
     pub fn to_screen(self, point: CanvasPoint) -> ScreenPoint {
-        ScreenPoint::new(point.x * self.zoom + self.shift.x, point.y * self.zoom + self.shift.y)
+        ScreenPoint::new(
+            point.x * self.zoom + self.shift.x,
+            point.y * self.zoom + self.shift.y,
+        )
     }
 
     /// A way of the pointer as a way on the canvas.
     pub fn way(self, from: ScreenPoint, to: ScreenPoint) -> CanvasVector {
-        CanvasVector { dx: (to.x - from.x) / self.zoom, dy: (to.y - from.y) / self.zoom }
+        CanvasVector {
+            dx: (to.x - from.x) / self.zoom,
+            dy: (to.y - from.y) / self.zoom,
+        }
     }
 
     /// Shifted by CSS pixels.
     pub fn panned(self, dx: f64, dy: f64) -> Self {
-        Self { shift: ScreenPoint::new(self.shift.x + dx, self.shift.y + dy), zoom: self.zoom }
+        Self {
+            shift: ScreenPoint::new(self.shift.x + dx, self.shift.y + dy),
+            zoom: self.zoom,
+        }
     }
 
     /// Zoomed by a factor; what is under `about` stays under it.
@@ -69,7 +84,10 @@ impl Viewport {
             .clamp(ZOOM_MIN, FIT_ZOOM_MAX);
         let centre = bounds.centre();
         Self {
-            shift: ScreenPoint::new(screen.width / 2.0 - centre.x * zoom, screen.height / 2.0 - centre.y * zoom),
+            shift: ScreenPoint::new(
+                screen.width / 2.0 - centre.x * zoom,
+                screen.height / 2.0 - centre.y * zoom,
+            ),
             zoom,
         }
     }
@@ -77,12 +95,18 @@ impl Viewport {
     /// What a screen of this size shows.
     pub fn visible(self, screen: Size) -> Rect {
         let corner = self.to_canvas(ScreenPoint::new(0.0, 0.0));
-        Rect::at(corner, Size::new(screen.width / self.zoom, screen.height / self.zoom))
+        Rect::at(
+            corner,
+            Size::new(screen.width / self.zoom, screen.height / self.zoom),
+        )
     }
 
     /// Shifted just so far that `rect` is on the screen.
     pub fn revealing(self, rect: Rect, screen: Size) -> Self {
-        let (start, end) = (self.to_screen(rect.corner()), self.to_screen(CanvasPoint::new(rect.right(), rect.bottom())));
+        let (start, end) = (
+            self.to_screen(rect.corner()),
+            self.to_screen(CanvasPoint::new(rect.right(), rect.bottom())),
+        );
         let nudge = |low: f64, high: f64, room: f64| {
             if low < 16.0 {
                 16.0 - low
@@ -92,7 +116,10 @@ impl Viewport {
                 0.0
             }
         };
-        self.panned(nudge(start.x, end.x, screen.width), nudge(start.y, end.y, screen.height))
+        self.panned(
+            nudge(start.x, end.x, screen.width),
+            nudge(start.y, end.y, screen.height),
+        )
     }
 }
 
@@ -125,7 +152,12 @@ mod tests {
 
     #[test]
     fn fitting_shows_everything() {
-        let bounds = Rect { x: -300.0, y: 40.0, width: 4000.0, height: 900.0 };
+        let bounds = Rect {
+            x: -300.0,
+            y: 40.0,
+            width: 4000.0,
+            height: 900.0,
+        };
         let screen = Size::new(1000.0, 600.0);
         let seen = Viewport::fitting(bounds, screen).visible(screen);
         assert!(seen.contains(bounds.corner()));
@@ -136,9 +168,18 @@ mod tests {
     fn revealing_leaves_alone_what_is_seen() {
         let view = Viewport::default();
         let screen = Size::new(800.0, 600.0);
-        let inside = Rect { x: 100.0, y: 100.0, width: 50.0, height: 50.0 };
+        let inside = Rect {
+            x: 100.0,
+            y: 100.0,
+            width: 50.0,
+            height: 50.0,
+        };
         assert_eq!(view.revealing(inside, screen), view);
         let outside = inside.moved(CanvasVector { dx: 900.0, dy: 0.0 });
-        assert!(view.revealing(outside, screen).visible(screen).overlaps(outside));
+        assert!(
+            view.revealing(outside, screen)
+                .visible(screen)
+                .overlaps(outside)
+        );
     }
 }

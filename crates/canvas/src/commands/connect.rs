@@ -6,7 +6,10 @@
 use serde_json::json;
 use topology::{catalog::Requirement, document::Edit, expr::Expr};
 
-use super::{Desk, Proposal, Refusal, Takes, append, drop::external_network, get_resource, list_length, property_path, subnet_for, unique_name};
+use super::{
+    Desk, Proposal, Refusal, Takes, append, drop::external_network, get_resource, list_length,
+    property_path, subnet_for, unique_name,
+};
 use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference, types};
 
 /// What connecting `from` with `to` would do.
@@ -21,7 +24,9 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
         return Err(Refusal::because("Drag to another resource"));
     }
     if start.ghost.is_some() || end.ghost.is_some() {
-        return Err(Refusal::because("This is added when the design is deployed; it cannot be connected by hand"));
+        return Err(Refusal::because(
+            "This is added when the design is deployed; it cannot be connected by hand",
+        ));
     }
     use NodeKind::{Chip, Frame, Internet, Router, Server};
     let mut proposal = match (start.kind, end.kind) {
@@ -35,14 +40,18 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
         (Internet, Server) => publish(end),
         (Chip, Chip) => relate(desk, start, end),
         (Chip, Server) => relate_with_one_on(desk, start, end),
-        (Server, Chip) => Err(Refusal::because("Drag from software to software: that says who uses whom")),
-        (Server, Router) | (Router, Server) => {
-            Err(Refusal::because("Connect the server with a network; the router joins the networks"))
-        }
-        (Frame, Frame) => Err(Refusal::because("Networks are joined by a router: connect both with one")),
-        (Frame, Internet) | (Internet, Frame) => {
-            Err(Refusal::because("A network reaches the Internet through a router: connect both with one"))
-        }
+        (Server, Chip) => Err(Refusal::because(
+            "Drag from software to software: that says who uses whom",
+        )),
+        (Server, Router) | (Router, Server) => Err(Refusal::because(
+            "Connect the server with a network; the router joins the networks",
+        )),
+        (Frame, Frame) => Err(Refusal::because(
+            "Networks are joined by a router: connect both with one",
+        )),
+        (Frame, Internet) | (Internet, Frame) => Err(Refusal::because(
+            "A network reaches the Internet through a router: connect both with one",
+        )),
         _ => refer(desk, start, end),
     }?;
     proposal.target = Some(to.to_owned());
@@ -52,20 +61,36 @@ pub fn connect(desk: &Desk<'_>, from: &str, to: &str) -> Result<Proposal, Refusa
 /// The nodes that `from` can be connected with, for lighting up while a line is drawn.
 pub fn can_connect(desk: &Desk<'_>, from: &str) -> Vec<String> {
     let names = desk.drawing.nodes().iter().map(|node| &node.name);
-    names.filter(|name| connect(desk, from, name).is_ok()).cloned().collect()
+    names
+        .filter(|name| connect(desk, from, name).is_ok())
+        .cloned()
+        .collect()
 }
 
 fn attach(desk: &Desk<'_>, server: &Node, frame: &Node) -> Result<Proposal, Refusal> {
     let resource = known(desk, server)?;
-    if interfaces(desk.template, resource).iter().any(|one| one.network.as_deref() == Some(&frame.name)) {
-        return Err(Refusal::because(format!("{} is on {} already", server.name, frame.name)));
+    if interfaces(desk.template, resource)
+        .iter()
+        .any(|one| one.network.as_deref() == Some(&frame.name))
+    {
+        return Err(Refusal::because(format!(
+            "{} is on {} already",
+            server.name, frame.name
+        )));
     }
     if !matches!(resource.property("networks"), None | Some(Expr::List(_))) {
-        return Err(Refusal::because(format!("The networks of {} are not a list; change them in the code view", server.name)));
+        return Err(Refusal::because(format!(
+            "The networks of {} are not a list; change them in the code view",
+            server.name
+        )));
     }
     Ok(Proposal {
         label: format!("Connect {} to {}", server.name, frame.name),
-        edits: vec![append(resource, "networks", json!({ "network": get_resource(&frame.name) }))],
+        edits: vec![append(
+            resource,
+            "networks",
+            json!({ "network": get_resource(&frame.name) }),
+        )],
         select: vec![server.name.clone()],
         ..Proposal::default()
     })
@@ -73,13 +98,23 @@ fn attach(desk: &Desk<'_>, server: &Node, frame: &Node) -> Result<Proposal, Refu
 
 fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refusal> {
     let joined = desk.template.resources.iter().any(|resource| {
-        let named = |names: [&str; 2]| names.iter().find_map(|name| resource.property(name).and_then(plain_reference));
+        let named = |names: [&str; 2]| {
+            names
+                .iter()
+                .find_map(|name| resource.property(name).and_then(plain_reference))
+        };
         resource.resource_type == types::ROUTER_INTERFACE
             && named(["router", "router_id"]) == Some(&router.name)
-            && named(["subnet", "subnet_id"]).and_then(|subnet| frame_of(desk.template, subnet)).as_deref() == Some(&frame.name)
+            && named(["subnet", "subnet_id"])
+                .and_then(|subnet| frame_of(desk.template, subnet))
+                .as_deref()
+                == Some(&frame.name)
     });
     if joined {
-        return Err(Refusal::because(format!("{} is in {} already", router.name, frame.name)));
+        return Err(Refusal::because(format!(
+            "{} is in {} already",
+            router.name, frame.name
+        )));
     }
     let mut edits = Vec::new();
     let subnet = subnet_for(desk, &frame.name, &mut edits);
@@ -97,12 +132,21 @@ fn route(desk: &Desk<'_>, router: &Node, frame: &Node) -> Result<Proposal, Refus
 }
 
 fn open(desk: &Desk<'_>, router: &Node) -> Result<Proposal, Refusal> {
-    if known(desk, router)?.property("external_gateway_info").is_some() {
-        return Err(Refusal::because(format!("{} leads to the Internet already", router.name)));
+    if known(desk, router)?
+        .property("external_gateway_info")
+        .is_some()
+    {
+        return Err(Refusal::because(format!(
+            "{} leads to the Internet already",
+            router.name
+        )));
     }
-    let outside = external_network(desk).or_else(|| desk.drawing.node(INTERNET)?.detail.first().cloned());
+    let outside =
+        external_network(desk).or_else(|| desk.drawing.node(INTERNET)?.detail.first().cloned());
     let Some(outside) = outside else {
-        return Err(Refusal::because("This cloud shows no external network; name one in the router's form"));
+        return Err(Refusal::because(
+            "This cloud shows no external network; name one in the router's form",
+        ));
     };
     Ok(Proposal {
         label: format!("Connect {} to the Internet", router.name),
@@ -117,12 +161,17 @@ fn open(desk: &Desk<'_>, router: &Node) -> Result<Proposal, Refusal> {
 
 fn publish(server: &Node) -> Result<Proposal, Refusal> {
     if server.marks.public {
-        return Err(Refusal::because(format!("{} is public already", server.name)));
+        return Err(Refusal::because(format!(
+            "{} is public already",
+            server.name
+        )));
     }
     Ok(Proposal {
         label: format!("Make {} public", server.name),
         edits: vec![Edit::Set {
-            path: ["resources", &server.name, "metadata", "stackloom", "public"].map(str::to_owned).to_vec(),
+            path: ["resources", &server.name, "metadata", "stackloom", "public"]
+                .map(str::to_owned)
+                .to_vec(),
             value: json!(true),
         }],
         select: vec![server.name.clone()],
@@ -136,42 +185,87 @@ fn relate(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal
     match (forth, back) {
         (Some(requirement), _) => add_relation(desk, start, end, &requirement),
         (None, Some(requirement)) => add_relation(desk, end, start, &requirement),
-        (None, None) => Err(Refusal::because(format!("{} offers nothing that {} needs", end.title, start.title))),
+        (None, None) => Err(Refusal::because(format!(
+            "{} offers nothing that {} needs",
+            end.title, start.title
+        ))),
     }
 }
 
 /// A line to a server means the one component on it that fits.
 fn relate_with_one_on(desk: &Desk<'_>, start: &Node, server: &Node) -> Result<Proposal, Refusal> {
-    let mut fitting = desk.drawing.children(&server.name).filter(|chip| relation(desk, start, chip).is_some());
+    let mut fitting = desk
+        .drawing
+        .children(&server.name)
+        .filter(|chip| relation(desk, start, chip).is_some());
     match (fitting.next(), fitting.next()) {
         (Some(chip), None) => relate(desk, start, chip),
-        (Some(_), Some(_)) => Err(Refusal::because("Several components here fit: drag to one of them")),
-        _ => Err(Refusal::because(format!("Nothing on {} offers what {} needs", server.name, start.title))),
+        (Some(_), Some(_)) => Err(Refusal::because(
+            "Several components here fit: drag to one of them",
+        )),
+        _ => Err(Refusal::because(format!(
+            "Nothing on {} offers what {} needs",
+            server.name, start.title
+        ))),
     }
 }
 
 /// The requirement of `from` that `to` fulfils.
 fn relation(desk: &Desk<'_>, from: &Node, to: &Node) -> Option<Requirement> {
-    let needs = &desk.types.get(&from.resource_type)?.component.as_ref()?.requires;
-    let offers = &desk.types.get(&to.resource_type)?.component.as_ref()?.provides;
-    needs.iter().find(|need| offers.iter().any(|offer| offer.name == need.capability)).cloned()
+    let needs = &desk
+        .types
+        .get(&from.resource_type)?
+        .component
+        .as_ref()?
+        .requires;
+    let offers = &desk
+        .types
+        .get(&to.resource_type)?
+        .component
+        .as_ref()?
+        .provides;
+    needs
+        .iter()
+        .find(|need| offers.iter().any(|offer| offer.name == need.capability))
+        .cloned()
 }
 
-fn add_relation(desk: &Desk<'_>, from: &Node, to: &Node, requirement: &Requirement) -> Result<Proposal, Refusal> {
+fn add_relation(
+    desk: &Desk<'_>,
+    from: &Node,
+    to: &Node,
+    requirement: &Requirement,
+) -> Result<Proposal, Refusal> {
     let resource = known(desk, from)?;
     let value = resource.property(&requirement.name);
     if value.is_some_and(|value| value.resources().contains(&to.name.as_str())) {
-        return Err(Refusal::because(format!("{} uses {} already", from.name, to.name)));
+        return Err(Refusal::because(format!(
+            "{} uses {} already",
+            from.name, to.name
+        )));
     }
-    let full = requirement.max.is_some_and(|max| list_length(resource, &requirement.name) >= max as usize);
+    let full = requirement
+        .max
+        .is_some_and(|max| list_length(resource, &requirement.name) >= max as usize);
     if full {
-        return Err(Refusal::because(format!("{} takes no more than {} {}", from.name, requirement.max.unwrap_or_default(), requirement.name)));
+        return Err(Refusal::because(format!(
+            "{} takes no more than {} {}",
+            from.name,
+            requirement.max.unwrap_or_default(),
+            requirement.name
+        )));
     }
     if !matches!(value, None | Some(Expr::List(_))) {
-        return Err(Refusal::because(format!("`{}` of {} is not a list; change it in the code view", requirement.name, from.name)));
+        return Err(Refusal::because(format!(
+            "`{}` of {} is not a list; change it in the code view",
+            requirement.name, from.name
+        )));
     }
     Ok(Proposal {
-        label: format!("Connect {} to {} ({})", from.name, to.name, requirement.name),
+        label: format!(
+            "Connect {} to {} ({})",
+            from.name, to.name, requirement.name
+        ),
         edits: vec![append(resource, &requirement.name, get_resource(&to.name))],
         select: vec![from.name.clone()],
         ..Proposal::default()
@@ -181,11 +275,20 @@ fn add_relation(desk: &Desk<'_>, from: &Node, to: &Node, requirement: &Requireme
 /// Any property of either that may name the other.
 fn refer(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal> {
     for (from, to) in [(start, end), (end, start)] {
-        let Some(resource) = desk.resource(&from.name) else { continue };
-        for (property, takes) in desk.reference_properties(&from.resource_type, &to.resource_type) {
+        let Some(resource) = desk.resource(&from.name) else {
+            continue;
+        };
+        let fitting = desk
+            .reference_properties(&from.resource_type, &to.resource_type)
+            .into_iter()
+            .next();
+        if let Some((property, takes)) = fitting {
             let edit = match takes {
                 Takes::Many => append(resource, &property, get_resource(&to.name)),
-                Takes::One => Edit::Set { path: property_path(&from.name, &[&property]), value: get_resource(&to.name) },
+                Takes::One => Edit::Set {
+                    path: property_path(&from.name, &[&property]),
+                    value: get_resource(&to.name),
+                },
             };
             return Ok(Proposal {
                 label: format!("Connect {} to {} ({property})", from.name, to.name),
@@ -195,13 +298,23 @@ fn refer(desk: &Desk<'_>, start: &Node, end: &Node) -> Result<Proposal, Refusal>
             });
         }
     }
-    Err(Refusal::because(format!("{} and {} cannot be connected", label(start), label(end))))
+    Err(Refusal::because(format!(
+        "{} and {} cannot be connected",
+        label(start),
+        label(end)
+    )))
 }
 
 fn label(node: &Node) -> String {
-    if node.kind == NodeKind::Internet { "The Internet".to_owned() } else { format!("{} ({})", node.name, node.title) }
+    if node.kind == NodeKind::Internet {
+        "The Internet".to_owned()
+    } else {
+        format!("{} ({})", node.name, node.title)
+    }
 }
 
 fn known<'a>(desk: &Desk<'a>, node: &Node) -> Result<&'a topology::template::Resource, Refusal> {
-    desk.template.resource(&node.name).ok_or_else(|| Refusal::because(format!("{} is not in the template", node.name)))
+    desk.template
+        .resource(&node.name)
+        .ok_or_else(|| Refusal::because(format!("{} is not in the template", node.name)))
 }

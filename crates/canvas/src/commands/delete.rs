@@ -34,7 +34,11 @@ pub struct Deletion {
 
 /// What removing these resources would do; `None` where none of them is in the template.
 pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
-    let asked: Vec<String> = names.iter().filter(|name| desk.resource(name).is_some()).cloned().collect();
+    let asked: Vec<String> = names
+        .iter()
+        .filter(|name| desk.resource(name).is_some())
+        .cloned()
+        .collect();
     let first = asked.first()?;
     let label = match asked.len() {
         1 => format!("Delete {first}"),
@@ -61,34 +65,66 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
 
     let mut edits = Vec::new();
     let mut detached = Vec::new();
-    for server in desk.template.resources.iter().filter(|resource| resource.resource_type == types::SERVER) {
+    for server in desk
+        .template
+        .resources
+        .iter()
+        .filter(|resource| resource.resource_type == types::SERVER)
+    {
         if gone.contains(&server.name) {
             continue;
         }
         // From the last to the first, so that indices stay right.
         for interface in interfaces(desk.template, server).iter().rev() {
-            let lost = [&interface.port, &interface.network].into_iter().flatten().find(|name| gone.contains(*name));
+            let lost = [&interface.port, &interface.network]
+                .into_iter()
+                .flatten()
+                .find(|name| gone.contains(*name));
             if let Some(lost) = lost {
-                edits.push(Edit::Remove { path: property_path(&server.name, &["networks", &interface.index.to_string()]) });
-                detached.push((server.name.clone(), interface.network.clone().unwrap_or_else(|| lost.clone())));
+                edits.push(Edit::Remove {
+                    path: property_path(&server.name, &["networks", &interface.index.to_string()]),
+                });
+                detached.push((
+                    server.name.clone(),
+                    interface.network.clone().unwrap_or_else(|| lost.clone()),
+                ));
             }
         }
     }
     // What hangs on others goes before them.
     let order = along.iter().rev().map(|one| &one.name).chain(&asked);
     edits.extend(order.map(|name| Edit::RemoveResource { name: name.clone() }));
-    Some(Deletion { proposal: Proposal { label, edits, ..Proposal::default() }, along, detached })
+    Some(Deletion {
+        proposal: Proposal {
+            label,
+            edits,
+            ..Proposal::default()
+        },
+        along,
+        detached,
+    })
 }
 
 /// The removed resource without which this one means nothing.
 fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Option<String> {
     let lost = |property: &str| {
-        resource.property(property).and_then(plain_reference).filter(|name| gone.contains(*name)).map(str::to_owned)
+        resource
+            .property(property)
+            .and_then(plain_reference)
+            .filter(|name| gone.contains(*name))
+            .map(str::to_owned)
     };
     let of_kind: &[&str] = match resource.resource_type.as_str() {
         types::SUBNET => &["network", "network_id"],
         types::PORT => &["network", "network_id"],
-        types::ROUTER_INTERFACE => &["router", "router_id", "subnet", "subnet_id", "port", "port_id"],
+        types::ROUTER_INTERFACE => &[
+            "router",
+            "router_id",
+            "subnet",
+            "subnet_id",
+            "port",
+            "port_id",
+        ],
         types::FLOATING_IP => &["port_id"],
         types::FLOATING_IP_ASSOCIATION => &["floatingip_id", "port_id"],
         name if name.starts_with(types::CATALOG) => &["host"],
@@ -105,7 +141,9 @@ fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Op
             .iter()
             .filter(|server| {
                 server.resource_type == types::SERVER
-                    && interfaces(desk.template, server).iter().any(|one| one.port.as_deref() == Some(&resource.name))
+                    && interfaces(desk.template, server)
+                        .iter()
+                        .any(|one| one.port.as_deref() == Some(&resource.name))
             })
             .map(|server| server.name.as_str())
             .collect();
@@ -117,5 +155,9 @@ fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Op
     }
     // Any other reference that the type cannot do without.
     let described = desk.types.get(&resource.resource_type)?;
-    described.properties.iter().filter(|property| property.required).find_map(|property| lost(&property.name))
+    described
+        .properties
+        .iter()
+        .filter(|property| property.required)
+        .find_map(|property| lost(&property.name))
 }

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use topology::document::Edit;
 
-use super::{Desk, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path, subnet_for, unique_name};
+use super::{
+    Desk, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
+    subnet_for, unique_name,
+};
 use crate::{
     drawing::{Node, NodeKind, types},
     geometry::{CanvasPoint, CanvasVector, Rect, Size},
@@ -21,13 +24,15 @@ const NEAR_A_FRAME: f64 = 64.0;
 pub fn drop_item(desk: &Desk<'_>, item: &Item, at: CanvasPoint) -> Result<Proposal, Refusal> {
     let hit = desk.drawing.hit(at);
     match item {
-        Item::Network if hit.is_some() => {
-            Err(Refusal::because("Networks stand side by side: drop it on an empty place"))
-        }
+        Item::Network if hit.is_some() => Err(Refusal::because(
+            "Networks stand side by side: drop it on an empty place",
+        )),
         Item::Router => {
-            let near = || desk.drawing.nodes().iter().find(|node| {
-                node.kind == NodeKind::Frame && node.rect.grown(NEAR_A_FRAME).contains(at)
-            });
+            let near = || {
+                desk.drawing.nodes().iter().find(|node| {
+                    node.kind == NodeKind::Frame && node.rect.grown(NEAR_A_FRAME).contains(at)
+                })
+            };
             add_at(desk, item, hit.or_else(near), Some(at))
         }
         _ => add_at(desk, item, hit, Some(at)),
@@ -42,7 +47,11 @@ pub fn add(desk: &Desk<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal,
     let mut onto = onto.and_then(|name| desk.drawing.owner(name));
     if onto.is_none() && matches!(item, Item::Component(_)) {
         // With one server there is nothing to choose.
-        let mut servers = desk.drawing.nodes().iter().filter(|node| node.kind == NodeKind::Server);
+        let mut servers = desk
+            .drawing
+            .nodes()
+            .iter()
+            .filter(|node| node.kind == NodeKind::Server);
         onto = servers.next().filter(|_| servers.next().is_none());
     }
     if matches!(item, Item::Network) {
@@ -51,7 +60,12 @@ pub fn add(desk: &Desk<'_>, item: &Item, onto: Option<&str>) -> Result<Proposal,
     add_at(desk, item, onto, None)
 }
 
-fn add_at(desk: &Desk<'_>, item: &Item, onto: Option<&Node>, at: Option<CanvasPoint>) -> Result<Proposal, Refusal> {
+fn add_at(
+    desk: &Desk<'_>,
+    item: &Item,
+    onto: Option<&Node>,
+    at: Option<CanvasPoint>,
+) -> Result<Proposal, Refusal> {
     match item {
         Item::Network => Ok(add_network(desk, at)),
         Item::Router => Ok(add_router(desk, onto, at)),
@@ -65,28 +79,52 @@ fn add_at(desk: &Desk<'_>, item: &Item, onto: Option<&Node>, at: Option<CanvasPo
 /// A free place around a point, for something of this size.
 fn place(desk: &Desk<'_>, at: Option<CanvasPoint>, size: Size) -> Option<Place> {
     let at = at?;
-    let wanted = snap::to_grid(CanvasPoint::new(at.x - size.width / 2.0, at.y - size.height / 2.0));
-    let taken: Vec<Rect> =
-        desk.drawing.nodes().iter().filter(|node| node.parent.is_none()).map(|node| node.rect).collect();
-    Some(Place::at(layout::free_spot(Rect::at(wanted, size), &taken, 16.0)))
+    let wanted = snap::to_grid(CanvasPoint::new(
+        at.x - size.width / 2.0,
+        at.y - size.height / 2.0,
+    ));
+    let taken: Vec<Rect> = desk
+        .drawing
+        .nodes()
+        .iter()
+        .filter(|node| node.parent.is_none())
+        .map(|node| node.rect)
+        .collect();
+    Some(Place::at(layout::free_spot(
+        Rect::at(wanted, size),
+        &taken,
+        16.0,
+    )))
 }
 
 fn add_network(desk: &Desk<'_>, at: Option<CanvasPoint>) -> Proposal {
     let name = unique_name(desk.template, "network");
     let subnet = unique_name(desk.template, &format!("{name}_subnet"));
     // A frame hangs from the pointer by its header, where a person looks.
-    let wanted = at.map(|at| at.moved(CanvasVector { dx: 0.0, dy: layout::FRAME_MIN.height / 2.0 - 24.0 }));
+    let wanted = at.map(|at| {
+        at.moved(CanvasVector {
+            dx: 0.0,
+            dy: layout::FRAME_MIN.height / 2.0 - 24.0,
+        })
+    });
     Proposal {
         label: "Add a network".to_owned(),
         edits: vec![
-            Edit::AddResource { name: name.clone(), resource_type: types::NET.to_owned(), properties: json!({}) },
+            Edit::AddResource {
+                name: name.clone(),
+                resource_type: types::NET.to_owned(),
+                properties: json!({}),
+            },
             Edit::AddResource {
                 name: subnet,
                 resource_type: types::SUBNET.to_owned(),
                 properties: json!({ "network": get_resource(&name), "cidr": free_cidr(desk.template) }),
             },
         ],
-        places: place(desk, wanted, layout::FRAME_MIN).map(|place| (name.clone(), place)).into_iter().collect(),
+        places: place(desk, wanted, layout::FRAME_MIN)
+            .map(|place| (name.clone(), place))
+            .into_iter()
+            .collect(),
         select: vec![name],
         target: None,
     }
@@ -98,10 +136,16 @@ fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> 
     if let Some(outside) = external_network(desk) {
         properties = json!({ "external_gateway_info": { "network": outside } });
     }
-    let mut edits =
-        vec![Edit::AddResource { name: name.clone(), resource_type: types::ROUTER.to_owned(), properties }];
+    let mut edits = vec![Edit::AddResource {
+        name: name.clone(),
+        resource_type: types::ROUTER.to_owned(),
+        properties,
+    }];
     let frame = onto.and_then(|node| frame_of_node(desk, node));
-    let (mut label, mut corner) = ("Add a router to the outside".to_owned(), place(desk, at, layout::PILL));
+    let (mut label, mut corner) = (
+        "Add a router to the outside".to_owned(),
+        place(desk, at, layout::PILL),
+    );
     if let Some(frame) = frame {
         label = format!("Add a router for {}", frame.name);
         let subnet = subnet_for(desk, &frame.name, &mut edits);
@@ -112,14 +156,20 @@ fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> 
         });
         // On the frame it would hide what stands there: it goes above, where the pointer is.
         corner = at.and_then(|at| {
-            let above = CanvasPoint::new(at.x, at.y.min(frame.rect.y - 40.0 - layout::PILL.height / 2.0));
+            let above = CanvasPoint::new(
+                at.x,
+                at.y.min(frame.rect.y - 40.0 - layout::PILL.height / 2.0),
+            );
             place(desk, Some(above), layout::PILL)
         });
     }
     Proposal {
         label,
         edits,
-        places: corner.map(|place| (name.clone(), place)).into_iter().collect(),
+        places: corner
+            .map(|place| (name.clone(), place))
+            .into_iter()
+            .collect(),
         select: vec![name],
         target: frame.map(|frame| frame.name.clone()),
     }
@@ -127,7 +177,11 @@ fn add_router(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>) -> 
 
 /// The cloud's first network to the outside.
 pub(super) fn external_network(desk: &Desk<'_>) -> Option<String> {
-    desk.cloud.external_networks.as_ref()?.first().map(|network| network.name.clone())
+    desk.cloud
+        .external_networks
+        .as_ref()?
+        .first()
+        .map(|network| network.name.clone())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,9 +190,18 @@ enum Reach {
     Private,
 }
 
-fn add_server(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>, reach: Reach) -> Result<Proposal, Refusal> {
-    if onto.is_some_and(|node| matches!(node.kind, NodeKind::Router | NodeKind::Internet)) && at.is_some() {
-        return Err(Refusal::because("A server joins a network: drop it inside one"));
+fn add_server(
+    desk: &Desk<'_>,
+    onto: Option<&Node>,
+    at: Option<CanvasPoint>,
+    reach: Reach,
+) -> Result<Proposal, Refusal> {
+    if onto.is_some_and(|node| matches!(node.kind, NodeKind::Router | NodeKind::Internet))
+        && at.is_some()
+    {
+        return Err(Refusal::because(
+            "A server joins a network: drop it inside one",
+        ));
     }
     let frame = onto.and_then(|node| frame_of_node(desk, node));
     let name = unique_name(desk.template, "server");
@@ -153,11 +216,17 @@ fn add_server(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>, rea
         Reach::Public => "Add a public server".to_owned(),
         Reach::Private => "Add a server".to_owned(),
     };
-    let size = Size::new(layout::CARD_WIDTH, layout::SERVER_HEADER + layout::TAGS_HEIGHT);
+    let size = Size::new(
+        layout::CARD_WIDTH,
+        layout::SERVER_HEADER + layout::TAGS_HEIGHT,
+    );
     let spot = match frame {
         Some(frame) => {
             label = format!("{label} to {}", frame.name);
-            properties.insert("networks".to_owned(), json!([{ "network": get_resource(&frame.name) }]));
+            properties.insert(
+                "networks".to_owned(),
+                json!([{ "network": get_resource(&frame.name) }]),
+            );
             at.map(|at| inside(desk, frame, at, size))
         }
         None => place(desk, at, size),
@@ -173,34 +242,61 @@ fn add_server(desk: &Desk<'_>, onto: Option<&Node>, at: Option<CanvasPoint>, rea
     Ok(Proposal {
         label,
         edits,
-        places: spot.map(|place| (name.clone(), place)).into_iter().collect(),
+        places: spot
+            .map(|place| (name.clone(), place))
+            .into_iter()
+            .collect(),
         select: vec![name],
         target: frame.map(|frame| frame.name.clone()),
     })
 }
 
 fn mark_public(server: &str) -> Edit {
-    let path = ["resources", server, "metadata", "stackloom", "public"].map(str::to_owned).to_vec();
-    Edit::Set { path, value: json!(true) }
+    let path = ["resources", server, "metadata", "stackloom", "public"]
+        .map(str::to_owned)
+        .to_vec();
+    Edit::Set {
+        path,
+        value: json!(true),
+    }
 }
 
 /// A free place in a frame near a point; the frame grows if it must.
 fn inside(desk: &Desk<'_>, frame: &Node, at: CanvasPoint, size: Size) -> Place {
-    let least = CanvasPoint::new(frame.rect.x + layout::FRAME_PADDING, frame.rect.y + layout::FRAME_HEADER);
-    let wanted = snap::to_grid(CanvasPoint::new(at.x - size.width / 2.0, at.y - size.height / 2.0));
+    let least = CanvasPoint::new(
+        frame.rect.x + layout::FRAME_PADDING,
+        frame.rect.y + layout::FRAME_HEADER,
+    );
+    let wanted = snap::to_grid(CanvasPoint::new(
+        at.x - size.width / 2.0,
+        at.y - size.height / 2.0,
+    ));
     let corner = CanvasPoint::new(wanted.x.max(least.x), wanted.y.max(least.y));
-    let taken: Vec<Rect> = desk.drawing.children(&frame.name).map(|node| node.rect).collect();
+    let taken: Vec<Rect> = desk
+        .drawing
+        .children(&frame.name)
+        .map(|node| node.rect)
+        .collect();
     Place::at(layout::free_spot(Rect::at(corner, size), &taken, 16.0))
 }
 
 /// The smallest flavor with half a GiB or more, or else the first.
 fn usual_flavor(desk: &Desk<'_>) -> Option<String> {
     let flavors = desk.cloud.flavors.as_ref()?;
-    let enough = flavors.iter().filter(|flavor| flavor.ram_mib >= 512).min_by_key(|flavor| (flavor.ram_mib, flavor.vcpus));
-    enough.or_else(|| flavors.first()).map(|flavor| flavor.name.clone())
+    let enough = flavors
+        .iter()
+        .filter(|flavor| flavor.ram_mib >= 512)
+        .min_by_key(|flavor| (flavor.ram_mib, flavor.vcpus));
+    enough
+        .or_else(|| flavors.first())
+        .map(|flavor| flavor.name.clone())
 }
 
-fn add_component(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>) -> Result<Proposal, Refusal> {
+fn add_component(
+    desk: &Desk<'_>,
+    resource_type: &str,
+    onto: Option<&Node>,
+) -> Result<Proposal, Refusal> {
     let title = desk.title(resource_type);
     let host = match onto {
         Some(node) if node.kind == NodeKind::Server => Some(node.name.as_str()),
@@ -208,9 +304,14 @@ fn add_component(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>) -> R
         _ => None,
     };
     let Some(host) = host else {
-        return Err(Refusal::because(format!("{title} needs a server to run on: drop it on a server")));
+        return Err(Refusal::because(format!(
+            "{title} needs a server to run on: drop it on a server"
+        )));
     };
-    let name = unique_name(desk.template, resource_type.rsplit("::").next().unwrap_or("component"));
+    let name = unique_name(
+        desk.template,
+        resource_type.rsplit("::").next().unwrap_or("component"),
+    );
     Ok(Proposal {
         label: format!("Install {title} on {host}"),
         edits: vec![Edit::AddResource {
@@ -224,7 +325,12 @@ fn add_component(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>) -> R
     })
 }
 
-fn add_other(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>, at: Option<CanvasPoint>) -> Result<Proposal, Refusal> {
+fn add_other(
+    desk: &Desk<'_>,
+    resource_type: &str,
+    onto: Option<&Node>,
+    at: Option<CanvasPoint>,
+) -> Result<Proposal, Refusal> {
     let title = desk.title(resource_type);
     // A public address on a server is what the `public` mark says, and the passes do the rest.
     if matches!(resource_type, types::FLOATING_IP)
@@ -238,22 +344,42 @@ fn add_other(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>, at: Opti
             ..Proposal::default()
         });
     }
-    let name = unique_name(desk.template, &snake_case(resource_type.rsplit("::").next().unwrap_or("resource")));
+    let name = unique_name(
+        desk.template,
+        &snake_case(resource_type.rsplit("::").next().unwrap_or("resource")),
+    );
     let mut properties = serde_json::Map::new();
     let mut target = None;
     let mut more = Vec::new();
     let mut label = format!("Add {}", with_article(&title));
     if let Some(node) = onto.filter(|node| node.kind != NodeKind::Internet) {
-        if let Some((property, takes)) = desk.reference_properties(resource_type, &node.resource_type).into_iter().next() {
+        if let Some((property, takes)) = desk
+            .reference_properties(resource_type, &node.resource_type)
+            .into_iter()
+            .next()
+        {
             let value = get_resource(&node.name);
-            properties.insert(property, if takes == Takes::Many { json!([value]) } else { value });
+            properties.insert(
+                property,
+                if takes == Takes::Many {
+                    json!([value])
+                } else {
+                    value
+                },
+            );
             target = Some(node.name.clone());
-        } else if let Some((property, takes)) = desk.reference_properties(&node.resource_type, resource_type).into_iter().next()
+        } else if let Some((property, takes)) = desk
+            .reference_properties(&node.resource_type, resource_type)
+            .into_iter()
+            .next()
             && let Some(owner) = desk.resource(&node.name)
         {
             more.push(match takes {
                 Takes::Many => append(owner, &property, get_resource(&name)),
-                Takes::One => Edit::Set { path: property_path(&owner.name, &[&property]), value: get_resource(&name) },
+                Takes::One => Edit::Set {
+                    path: property_path(&owner.name, &[&property]),
+                    value: get_resource(&name),
+                },
             });
             target = Some(node.name.clone());
         } else if at.is_some() && node.kind != NodeKind::Frame {
@@ -270,7 +396,11 @@ fn add_other(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>, at: Opti
         label = format!("{label} to {target}");
     }
     let size = Size::new(layout::CARD_WIDTH, layout::CARD_HEIGHT);
-    let spot = if target.is_none() { place(desk, at, size) } else { None };
+    let spot = if target.is_none() {
+        place(desk, at, size)
+    } else {
+        None
+    };
     let mut edits = vec![Edit::AddResource {
         name: name.clone(),
         resource_type: resource_type.to_owned(),
@@ -280,7 +410,10 @@ fn add_other(desk: &Desk<'_>, resource_type: &str, onto: Option<&Node>, at: Opti
     Ok(Proposal {
         label,
         edits,
-        places: spot.map(|place| (name.clone(), place)).into_iter().collect(),
+        places: spot
+            .map(|place| (name.clone(), place))
+            .into_iter()
+            .collect(),
         select: vec![name],
         target,
     })
@@ -311,6 +444,10 @@ fn snake_case(name: &str) -> String {
 
 fn with_article(title: &str) -> String {
     let lower = title.to_lowercase();
-    let article = if lower.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article = if lower.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {lower}")
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use topology::{document::Edit, template::Resource};
 
-use super::{Desk, Proposal, unique_name};
+use super::{Desk, Proposal};
 use crate::{
     drawing::NodeKind,
     geometry::CanvasVector,
@@ -19,7 +19,10 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     let mut wanted: Vec<&Resource> = Vec::new();
     for name in names {
         let with = desk.drawing.subtree(name);
-        for node in with.iter().filter(|node| node.name == *name || node.kind == NodeKind::Chip) {
+        for node in with
+            .iter()
+            .filter(|node| node.name == *name || node.kind == NodeKind::Chip)
+        {
             if let Some(resource) = desk.resource(&node.name)
                 && !wanted.iter().any(|other| other.name == resource.name)
             {
@@ -30,17 +33,18 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     let first = wanted.first()?;
     let mut twins: BTreeMap<&str, String> = BTreeMap::new();
     for resource in &wanted {
-        let base = base_name(&resource.name);
-        let taken = |name: &str| desk.resource(name).is_some() || twins.values().any(|twin| twin == name);
-        let mut twin = unique_name(desk.template, base);
-        let mut number = 2;
-        while taken(&twin) {
-            number += 1;
-            twin = format!("{base}_{number}");
-        }
-        twins.insert(&resource.name, twin);
+        let (base, number) = numbered(&resource.name);
+        let taken =
+            |name: &str| desk.resource(name).is_some() || twins.values().any(|twin| twin == name);
+        let twin = (number + 1..)
+            .map(|number| format!("{base}_{number}"))
+            .find(|name| !taken(name));
+        twins.insert(&resource.name, twin.unwrap_or_default());
     }
-    let mut proposal = Proposal { label: format!("Duplicate {}", first.name), ..Proposal::default() };
+    let mut proposal = Proposal {
+        label: format!("Duplicate {}", first.name),
+        ..Proposal::default()
+    };
     for resource in &wanted {
         let twin = &twins[resource.name.as_str()];
         let mut properties = Map::new();
@@ -59,27 +63,52 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
         });
         if let Some(metadata) = &resource.metadata {
             let path = ["resources", twin, "metadata"].map(str::to_owned).to_vec();
-            proposal.edits.push(Edit::Set { path, value: metadata.to_json() });
+            proposal.edits.push(Edit::Set {
+                path,
+                value: metadata.to_json(),
+            });
         }
-        if let Some(node) = desk.drawing.node(&resource.name).filter(|node| node.kind != NodeKind::Chip) {
+        if let Some(node) = desk
+            .drawing
+            .node(&resource.name)
+            .filter(|node| node.kind != NodeKind::Chip)
+        {
             let beside = node.rect.moved(CanvasVector { dx: 24.0, dy: 24.0 });
             let taken: Vec<_> = match &node.parent {
-                Some(parent) => desk.drawing.children(parent).map(|other| other.rect).collect(),
-                None => desk.drawing.nodes().iter().filter(|other| other.parent.is_none()).map(|other| other.rect).collect(),
+                Some(parent) => desk
+                    .drawing
+                    .children(parent)
+                    .map(|other| other.rect)
+                    .collect(),
+                None => desk
+                    .drawing
+                    .nodes()
+                    .iter()
+                    .filter(|other| other.parent.is_none())
+                    .map(|other| other.rect)
+                    .collect(),
             };
-            proposal.places.push((twin.clone(), Place::at(layout::free_spot(beside, &taken, 16.0))));
+            proposal.places.push((
+                twin.clone(),
+                Place::at(layout::free_spot(beside, &taken, 16.0)),
+            ));
         }
     }
-    proposal.select = names.iter().filter_map(|name| twins.get(name.as_str()).cloned()).collect();
+    proposal.select = names
+        .iter()
+        .filter_map(|name| twins.get(name.as_str()).cloned())
+        .collect();
     Some(proposal)
 }
 
-/// `server_2` to `server`.
-fn base_name(name: &str) -> &str {
-    match name.rsplit_once('_') {
-        Some((base, number)) if !base.is_empty() && number.chars().all(|digit| digit.is_ascii_digit()) && !number.is_empty() => base,
-        _ => name,
-    }
+/// `server_2` to `server` and 2; what has no number is the first.
+fn numbered(name: &str) -> (&str, u64) {
+    let parts = name
+        .rsplit_once('_')
+        .and_then(|(base, number)| Some((base, number.parse().ok()?)));
+    parts
+        .filter(|(base, number)| !base.is_empty() && *number < u64::from(u32::MAX))
+        .unwrap_or((name, 1))
 }
 
 fn redirect(value: &mut Value, twins: &BTreeMap<&str, String>) {
@@ -99,7 +128,11 @@ fn redirect(value: &mut Value, twins: &BTreeMap<&str, String>) {
 
 fn detach_ports(desk: &Desk<'_>, server: &Resource, networks: &mut [Value]) {
     for interface in crate::drawing::interfaces(desk.template, server) {
-        if let (Some(_), Some(network), Some(item)) = (&interface.port, &interface.network, networks.get_mut(interface.index)) {
+        if let (Some(_), Some(network), Some(item)) = (
+            &interface.port,
+            &interface.network,
+            networks.get_mut(interface.index),
+        ) {
             *item = serde_json::json!({ "network": super::get_resource(network) });
         }
     }

@@ -93,26 +93,40 @@ impl Desk<'_> {
 
     fn title(&self, resource_type: &str) -> String {
         self.types.get(resource_type).map_or_else(
-            || resource_type.rsplit("::").next().unwrap_or(resource_type).to_owned(),
+            || {
+                resource_type
+                    .rsplit("::")
+                    .next()
+                    .unwrap_or(resource_type)
+                    .to_owned()
+            },
             |described| described.title.clone(),
         )
     }
 
     /// Whether a reference in this property of this type may lead to a resource of type `to`.
     fn fits(&self, to_type: &str, allowed: &[String]) -> bool {
-        allowed.iter().any(|one| match one.strip_prefix("component:") {
-            Some(capability) => self
-                .types
-                .get(to_type)
-                .and_then(|described| described.component.as_ref())
-                .is_some_and(|item| item.provides.iter().any(|provided| provided.name == capability)),
-            None => one == to_type,
-        })
+        allowed
+            .iter()
+            .any(|one| match one.strip_prefix("component:") {
+                Some(capability) => self
+                    .types
+                    .get(to_type)
+                    .and_then(|described| described.component.as_ref())
+                    .is_some_and(|item| {
+                        item.provides
+                            .iter()
+                            .any(|provided| provided.name == capability)
+                    }),
+                None => one == to_type,
+            })
     }
 
     /// Properties of `from_type` that may name a resource of `to_type`: the name, and whether it takes a list.
     fn reference_properties(&self, from_type: &str, to_type: &str) -> Vec<(String, Takes)> {
-        let Some(described) = self.types.get(from_type) else { return Vec::new() };
+        let Some(described) = self.types.get(from_type) else {
+            return Vec::new();
+        };
         described
             .properties
             .iter()
@@ -122,8 +136,13 @@ impl Desk<'_> {
                     _ => None,
                 };
                 let reference = property.reference.as_ref().or(list_of)?;
-                let takes = if matches!(property.kind, PropertyKind::List { .. }) { Takes::Many } else { Takes::One };
-                self.fits(to_type, &reference.to).then(|| (property.name.clone(), takes))
+                let takes = if matches!(property.kind, PropertyKind::List { .. }) {
+                    Takes::Many
+                } else {
+                    Takes::One
+                };
+                self.fits(to_type, &reference.to)
+                    .then(|| (property.name.clone(), takes))
             })
             .collect()
     }
@@ -138,7 +157,11 @@ enum Takes {
 
 /// `["resources", name, "properties", ...]`.
 fn property_path(resource: &str, rest: &[&str]) -> Vec<String> {
-    ["resources", resource, "properties"].iter().chain(rest).map(|part| (*part).to_owned()).collect()
+    ["resources", resource, "properties"]
+        .iter()
+        .chain(rest)
+        .map(|part| (*part).to_owned())
+        .collect()
 }
 
 fn get_resource(name: &str) -> serde_json::Value {
@@ -156,8 +179,14 @@ fn list_length(resource: &Resource, property: &str) -> usize {
 /// An edit that appends to a list property, or makes the list.
 fn append(resource: &Resource, property: &str, value: serde_json::Value) -> Edit {
     match list_length(resource, property) {
-        0 => Edit::Set { path: property_path(&resource.name, &[property]), value: serde_json::json!([value]) },
-        length => Edit::Set { path: property_path(&resource.name, &[property, &length.to_string()]), value },
+        0 => Edit::Set {
+            path: property_path(&resource.name, &[property]),
+            value: serde_json::json!([value]),
+        },
+        length => Edit::Set {
+            path: property_path(&resource.name, &[property, &length.to_string()]),
+            value,
+        },
     }
 }
 

@@ -9,14 +9,27 @@ use topology::{expr::Expr, template::Template};
 pub fn unique_name(template: &Template, base: &str) -> String {
     let base: String = base
         .chars()
-        .map(|letter| if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.') { letter } else { '_' })
+        .map(|letter| {
+            if letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.') {
+                letter
+            } else {
+                '_'
+            }
+        })
         .collect();
-    let base = if base.is_empty() { "resource".to_owned() } else { base };
+    let base = if base.is_empty() {
+        "resource".to_owned()
+    } else {
+        base
+    };
     let taken = |name: &str| template.resource(name).is_some();
     if !taken(&base) {
         return base;
     }
-    (2..).map(|number| format!("{base}_{number}")).find(|name| !taken(name)).unwrap_or(base)
+    (2..)
+        .map(|number| format!("{base}_{number}"))
+        .find(|name| !taken(name))
+        .unwrap_or(base)
 }
 
 /// The first `10.0.N.0/24` that no text in the template mentions.
@@ -27,7 +40,9 @@ pub fn free_cidr(template: &Template) -> String {
             thirds(&property.value, &mut taken);
         }
     }
-    let third = (1..=254_u8).find(|number| !taken.contains(number)).unwrap_or(255);
+    let third = (1..=254_u8)
+        .find(|number| !taken.contains(number))
+        .unwrap_or(255);
     format!("10.0.{third}.0/24")
 }
 

@@ -16,10 +16,19 @@ use crate::{
 const EMPTY: &str = "heat_template_version: 2021-04-16\n\nresources: {}\n";
 
 fn cloud() -> CloudFacts {
-    let named = |name: &str| Named { id: format!("id-of-{name}"), name: name.to_owned() };
+    let named = |name: &str| Named {
+        id: format!("id-of-{name}"),
+        name: name.to_owned(),
+    };
     CloudFacts {
         images: Some(vec![named("debian-12")]),
-        flavors: Some(vec![Flavor { id: "1".into(), name: "m1.small".into(), vcpus: 1, ram_mib: 1024, disk_gib: 10 }]),
+        flavors: Some(vec![Flavor {
+            id: "1".into(),
+            name: "m1.small".into(),
+            vcpus: 1,
+            ram_mib: 1024,
+            disk_gib: 10,
+        }]),
         external_networks: Some(vec![named("public")]),
         ..CloudFacts::default()
     }
@@ -34,7 +43,11 @@ struct Hands {
 
 impl Hands {
     fn on(text: &str) -> Self {
-        let mut hands = Self { editor: Editor::open(text, Places::new()), types: registry(), cloud: cloud() };
+        let mut hands = Self {
+            editor: Editor::open(text, Places::new()),
+            types: registry(),
+            cloud: cloud(),
+        };
         hands.settle();
         hands
     }
@@ -46,7 +59,12 @@ impl Hands {
 
     fn with<R>(&self, look: impl FnOnce(&Desk<'_>) -> R) -> R {
         let drawing = self.editor.draw(None, &self.types);
-        look(&Desk { template: self.editor.template(), drawing: &drawing, types: &self.types, cloud: &self.cloud })
+        look(&Desk {
+            template: self.editor.template(),
+            drawing: &drawing,
+            types: &self.types,
+            cloud: &self.cloud,
+        })
     }
 
     fn take(&mut self, answer: Result<Proposal, Refusal>) -> String {
@@ -77,7 +95,12 @@ impl Hands {
 
     /// The resource as JSON.
     fn property(&self, resource: &str, property: &str) -> serde_json::Value {
-        self.editor.template().resource(resource).and_then(|one| one.property(property)).map(|value| value.to_json()).unwrap_or_default()
+        self.editor
+            .template()
+            .resource(resource)
+            .and_then(|one| one.property(property))
+            .map(|value| value.to_json())
+            .unwrap_or_default()
     }
 }
 
@@ -97,16 +120,37 @@ fn a_design_is_drawn_by_drops_and_connections() {
     hands.connect(&router, &network);
     hands.connect(&balancer, &nginx);
 
-    assert_eq!([&*network, &*router, &*front, &*web, &*nginx, &*balancer], ["network", "router", "server", "server_2", "nginx", "haproxy"]);
+    assert_eq!(
+        [&*network, &*router, &*front, &*web, &*nginx, &*balancer],
+        [
+            "network", "router", "server", "server_2", "nginx", "haproxy"
+        ]
+    );
     assert_eq!(hands.property("network_subnet", "cidr"), "10.0.1.0/24");
-    assert_eq!(hands.property("router_to_network", "subnet"), serde_json::json!({"get_resource": "network_subnet"}));
-    assert_eq!(hands.property("server_2", "networks"), serde_json::json!([{"network": {"get_resource": "network"}}]));
-    assert_eq!(hands.property("haproxy", "backends"), serde_json::json!([{"get_resource": "nginx"}]));
-    assert!(hands.editor.template().resource("server").is_some_and(|server| server.marks.public));
-    let errors: Vec<_> = topology::validate::validate(hands.editor.document(), &hands.types, &hands.cloud)
-        .into_iter()
-        .filter(|problem| problem.severity == Severity::Error)
-        .collect();
+    assert_eq!(
+        hands.property("router_to_network", "subnet"),
+        serde_json::json!({"get_resource": "network_subnet"})
+    );
+    assert_eq!(
+        hands.property("server_2", "networks"),
+        serde_json::json!([{"network": {"get_resource": "network"}}])
+    );
+    assert_eq!(
+        hands.property("haproxy", "backends"),
+        serde_json::json!([{"get_resource": "nginx"}])
+    );
+    assert!(
+        hands
+            .editor
+            .template()
+            .resource("server")
+            .is_some_and(|server| server.marks.public)
+    );
+    let errors: Vec<_> =
+        topology::validate::validate(hands.editor.document(), &hands.types, &hands.cloud)
+            .into_iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .collect();
     assert!(errors.is_empty(), "{errors:?}\n{}", hands.text());
 }
 
@@ -114,8 +158,15 @@ fn a_design_is_drawn_by_drops_and_connections() {
 fn servers_in_a_frame_do_not_cover_each_other() {
     let mut hands = Hands::on(EMPTY);
     let network = hands.drop(Item::Network, 100.0, 100.0);
-    let servers: Vec<String> = (0..4).map(|_| hands.drop_on(Item::PrivateServer, &network)).collect();
-    let rects: Vec<_> = hands.with(|desk| servers.iter().map(|name| desk.drawing.node(name).expect("a server").rect).collect());
+    let servers: Vec<String> = (0..4)
+        .map(|_| hands.drop_on(Item::PrivateServer, &network))
+        .collect();
+    let rects: Vec<_> = hands.with(|desk| {
+        servers
+            .iter()
+            .map(|name| desk.drawing.node(name).expect("a server").rect)
+            .collect()
+    });
     for (index, a) in rects.iter().enumerate() {
         assert!(rects[index + 1..].iter().all(|b| !a.overlaps(*b)));
     }
@@ -138,7 +189,10 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
         assert!(refused(drop_item(desk, &item("nginx"), nowhere)).contains("drop it on a server"));
         let frame = desk.drawing.node("front").expect("front").rect;
         let empty_part_of_the_frame = CanvasPoint::new(frame.x + 3.0, frame.bottom() - 3.0);
-        assert!(refused(drop_item(desk, &Item::Network, empty_part_of_the_frame)).contains("side by side"));
+        assert!(
+            refused(drop_item(desk, &Item::Network, empty_part_of_the_frame))
+                .contains("side by side")
+        );
         assert!(refused(connect(desk, "edge", "front")).contains("already"));
         assert!(refused(connect(desk, "edge", "router")).contains("network"));
         assert!(refused(connect(desk, "balancer", "nginx")).contains("already"));
@@ -151,21 +205,57 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 fn a_line_ends_where_it_can() {
     let hands = Hands::on(TWO_TIER);
     assert_eq!(hands.with(|desk| can_connect(desk, "router")), ["back"]);
-    assert_eq!(hands.with(|desk| can_connect(desk, "web")), ["back", "@internet"]);
+    assert_eq!(
+        hands.with(|desk| can_connect(desk, "web")),
+        ["back", "@internet"]
+    );
 }
 
 #[test]
 fn a_deleted_network_takes_along_what_means_nothing_without_it() {
     let mut hands = Hands::on(TWO_TIER);
-    let deletion = hands.with(|desk| delete(desk, &["front".to_owned()])).expect("front is there");
-    let along: Vec<(&str, &str)> = deletion.along.iter().map(|one| (one.name.as_str(), one.with.as_str())).collect();
-    assert_eq!(along, [("front_subnet", "front"), ("router_to_front", "front_subnet"), ("web_port", "front")]);
-    assert_eq!(deletion.detached, [("edge".to_owned(), "front".to_owned()), ("web".to_owned(), "front".to_owned())]);
-    hands.editor.apply(&deletion.proposal, None).expect("the edits fit");
-    assert_eq!(hands.property("edge", "networks"), serde_json::json!([{"network": {"get_resource": "back"}}]));
+    let deletion = hands
+        .with(|desk| delete(desk, &["front".to_owned()]))
+        .expect("front is there");
+    let along: Vec<(&str, &str)> = deletion
+        .along
+        .iter()
+        .map(|one| (one.name.as_str(), one.with.as_str()))
+        .collect();
+    assert_eq!(
+        along,
+        [
+            ("front_subnet", "front"),
+            ("router_to_front", "front_subnet"),
+            ("web_port", "front")
+        ]
+    );
+    assert_eq!(
+        deletion.detached,
+        [
+            ("edge".to_owned(), "front".to_owned()),
+            ("web".to_owned(), "front".to_owned())
+        ]
+    );
+    hands
+        .editor
+        .apply(&deletion.proposal, None)
+        .expect("the edits fit");
+    assert_eq!(
+        hands.property("edge", "networks"),
+        serde_json::json!([{"network": {"get_resource": "back"}}])
+    );
     for name in ["front", "front_subnet", "router_to_front", "web_port"] {
-        assert!(!hands.text().contains(&format!("{name}:")), "{name} is gone\n{}", hands.text());
-        assert!(!hands.text().contains(&format!("get_resource: {name}}}")), "nothing mentions {name}\n{}", hands.text());
+        assert!(
+            !hands.text().contains(&format!("{name}:")),
+            "{name} is gone\n{}",
+            hands.text()
+        );
+        assert!(
+            !hands.text().contains(&format!("get_resource: {name}}}")),
+            "nothing mentions {name}\n{}",
+            hands.text()
+        );
     }
     assert!(hands.text().contains("# the one that the world sees"));
 }
@@ -173,7 +263,9 @@ fn a_deleted_network_takes_along_what_means_nothing_without_it() {
 #[test]
 fn a_deleted_server_takes_its_software_and_its_ports() {
     let hands = Hands::on(TWO_TIER);
-    let deletion = hands.with(|desk| delete(desk, &["web".to_owned()])).expect("web is there");
+    let deletion = hands
+        .with(|desk| delete(desk, &["web".to_owned()]))
+        .expect("web is there");
     let along: Vec<&str> = deletion.along.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(along, ["web_port", "nginx"]);
 }
@@ -187,15 +279,46 @@ fn a_server_carried_into_another_network_joins_it() {
         shift(desk, &["web".to_owned()], way, to)
     });
     hands.take(answer);
-    assert_eq!(hands.property("web_port", "network"), serde_json::json!({"get_resource": "back"}));
-    hands.with(|desk| assert_eq!(desk.drawing.node("web").expect("web").parent.as_deref(), Some("back")));
+    assert_eq!(
+        hands.property("web_port", "network"),
+        serde_json::json!({"get_resource": "back"})
+    );
+    hands.with(|desk| {
+        assert_eq!(
+            desk.drawing.node("web").expect("web").parent.as_deref(),
+            Some("back")
+        )
+    });
+}
+
+#[test]
+fn a_server_on_both_networks_moves_by_changing_their_order() {
+    let mut hands = Hands::on(TWO_TIER);
+    let answer = hands.with(|desk| {
+        let to = desk.drawing.node("back").expect("back").rect.centre();
+        let way = to.since(desk.drawing.node("edge").expect("edge").rect.centre());
+        shift(desk, &["edge".to_owned()], way, to)
+    });
+    hands.take(answer);
+    let network = |name: &str| serde_json::json!({"network": {"get_resource": name}});
+    assert_eq!(
+        hands.property("edge", "networks"),
+        serde_json::json!([network("back"), network("front")])
+    );
 }
 
 #[test]
 fn a_frame_carries_its_servers() {
     let mut hands = Hands::on(TWO_TIER);
     let before = hands.with(|desk| desk.drawing.node("edge").expect("edge").rect);
-    let answer = hands.with(|desk| shift(desk, &["front".to_owned()], CanvasVector { dx: 80.0, dy: 16.0 }, CanvasPoint::default()));
+    let answer = hands.with(|desk| {
+        shift(
+            desk,
+            &["front".to_owned()],
+            CanvasVector { dx: 80.0, dy: 16.0 },
+            CanvasPoint::default(),
+        )
+    });
     hands.take(answer);
     let after = hands.with(|desk| desk.drawing.node("edge").expect("edge").rect);
     assert_eq!(after, before.moved(CanvasVector { dx: 80.0, dy: 16.0 }));
@@ -205,10 +328,18 @@ fn a_frame_carries_its_servers() {
 #[test]
 fn a_twin_has_its_own_software_and_shares_no_port() {
     let mut hands = Hands::on(TWO_TIER);
-    let proposal = hands.with(|desk| duplicate(desk, &["web".to_owned()])).expect("web is there");
+    let proposal = hands
+        .with(|desk| duplicate(desk, &["web".to_owned()]))
+        .expect("web is there");
     hands.take(Ok(proposal));
-    assert_eq!(hands.property("nginx_2", "host"), serde_json::json!({"get_resource": "web_2"}));
-    assert_eq!(hands.property("web_2", "networks"), serde_json::json!([{"network": {"get_resource": "front"}}]));
+    assert_eq!(
+        hands.property("nginx_2", "host"),
+        serde_json::json!({"get_resource": "web_2"})
+    );
+    assert_eq!(
+        hands.property("web_2", "networks"),
+        serde_json::json!([{"network": {"get_resource": "front"}}])
+    );
 }
 
 #[test]
@@ -218,7 +349,11 @@ fn undo_gives_back_the_same_bytes_and_places() {
     hands.drop_on(item("nginx"), "edge");
     hands.connect("web", "back");
     assert_ne!(hands.text(), TWO_TIER);
-    assert!(hands.editor.undo().is_some() && hands.editor.undo().is_some() && hands.editor.undo().is_none());
+    assert!(
+        hands.editor.undo().is_some()
+            && hands.editor.undo().is_some()
+            && hands.editor.undo().is_none()
+    );
     assert_eq!(hands.text(), TWO_TIER);
     assert_eq!(*hands.editor.places(), places);
     assert!(hands.editor.redo().is_some());
@@ -228,7 +363,9 @@ fn undo_gives_back_the_same_bytes_and_places() {
 #[test]
 fn broken_text_keeps_the_last_good_drawing() {
     let mut hands = Hands::on(TWO_TIER);
-    hands.editor.type_text("heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n");
+    hands
+        .editor
+        .type_text("heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n");
     assert!(hands.editor.is_broken());
     hands.with(|desk| assert!(desk.drawing.node("balancer").is_some()));
     hands.editor.type_text(EMPTY);
@@ -248,10 +385,12 @@ enum Act {
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        (0..8_usize, -200.0..1600.0f64, -300.0..900.0f64).prop_map(|(item, x, y)| Act::Drop(item, x, y)),
+        (0..8_usize, -200.0..1600.0f64, -300.0..900.0f64)
+            .prop_map(|(item, x, y)| Act::Drop(item, x, y)),
         (0..16_usize, 0..16_usize).prop_map(|(from, to)| Act::Connect(from, to)),
         (0..16_usize).prop_map(Act::Delete),
-        (0..16_usize, -400.0..400.0f64, -400.0..400.0f64).prop_map(|(node, dx, dy)| Act::Carry(node, dx, dy)),
+        (0..16_usize, -400.0..400.0f64, -400.0..400.0f64)
+            .prop_map(|(node, dx, dy)| Act::Carry(node, dx, dy)),
         (0..16_usize).prop_map(Act::Duplicate),
     ]
 }

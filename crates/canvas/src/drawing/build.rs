@@ -29,11 +29,16 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     fn property(&self, name: &str) -> Option<&'a Expr> {
-        self.properties.iter().find(|(property, _)| *property == name).map(|(_, value)| *value)
+        self.properties
+            .iter()
+            .find(|(property, _)| *property == name)
+            .map(|(_, value)| *value)
     }
 
     fn named(&self, properties: &[&str]) -> Option<&'a str> {
-        properties.iter().find_map(|name| self.property(name).and_then(refs::plain_reference))
+        properties
+            .iter()
+            .find_map(|name| self.property(name).and_then(refs::plain_reference))
     }
 }
 
@@ -41,8 +46,21 @@ type Built = (Vec<Node>, Vec<Edge>, HashMap<String, String>);
 
 pub(super) fn build(template: &Template, plan: Option<&Plan>, types: &Registry) -> Built {
     let entries = gather(template, plan);
-    let mut builder = Builder { types, template, by_name: HashMap::new(), entries, nodes: Vec::new(), edges: Vec::new(), owners: HashMap::new() };
-    builder.by_name = builder.entries.iter().enumerate().map(|(at, entry)| (entry.name, at)).collect();
+    let mut builder = Builder {
+        types,
+        template,
+        by_name: HashMap::new(),
+        entries,
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        owners: HashMap::new(),
+    };
+    builder.by_name = builder
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| (entry.name, at))
+        .collect();
     builder.add_nodes();
     builder.add_internet();
     let edge_parts = builder.add_network_edges();
@@ -59,21 +77,37 @@ fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> 
             entries.push(Entry {
                 name: &resource.name,
                 resource_type: &resource.resource_type,
-                properties: resource.properties.iter().map(|property| (property.name.as_str(), &property.value)).collect(),
-                depends_on: resource.depends_on.iter().map(|(name, _)| name.as_str()).collect(),
+                properties: resource
+                    .properties
+                    .iter()
+                    .map(|property| (property.name.as_str(), &property.value))
+                    .collect(),
+                depends_on: resource
+                    .depends_on
+                    .iter()
+                    .map(|(name, _)| name.as_str())
+                    .collect(),
                 marks: resource.marks.clone(),
                 ghost: None,
             });
         }
     }
-    let derived = plan.and_then(|plan| plan.workflow.as_ref()).map(|workflow| &workflow.resources);
+    let derived = plan
+        .and_then(|plan| plan.workflow.as_ref())
+        .map(|workflow| &workflow.resources);
     for (name, spec) in derived.into_iter().flatten() {
-        let Origin::Derived { why, serves, .. } = &spec.origin else { continue };
+        let Origin::Derived { why, serves, .. } = &spec.origin else {
+            continue;
+        };
         if seen.insert(name) {
             entries.push(Entry {
                 name,
                 resource_type: &spec.resource_type,
-                properties: spec.properties.iter().map(|(name, value)| (name.as_str(), value)).collect(),
+                properties: spec
+                    .properties
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value))
+                    .collect(),
                 depends_on: Vec::new(),
                 marks: spec.marks.clone(),
                 ghost: Some((why, serves.as_deref())),
@@ -106,7 +140,9 @@ impl<'a> Builder<'a> {
         match resource_type {
             types::NET => Shape::Frame,
             types::ROUTER => Shape::Node,
-            types::SUBNET | types::PORT | types::ROUTER_INTERFACE | types::FLOATING_IP => Shape::Part,
+            types::SUBNET | types::PORT | types::ROUTER_INTERFACE | types::FLOATING_IP => {
+                Shape::Part
+            }
             name if name.starts_with(types::CATALOG) => Shape::Chip,
             _ => Shape::Card,
         }
@@ -153,16 +189,32 @@ impl<'a> Builder<'a> {
         {
             return Some(entry.name);
         }
-        let users_first = matches!(part.resource_type, types::PORT | types::SECURITY_GROUP | types::KEY_PAIR);
+        let users_first = matches!(
+            part.resource_type,
+            types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
+        );
         let user = || {
             // A server before anything else that names it.
-            let users = || self.entries.iter().filter(|user| {
-                user.name != part.name && user.properties.iter().any(|(_, value)| value.resources().contains(&part.name))
-            });
-            users().find(|user| user.resource_type == types::SERVER).or_else(|| users().next()).map(|user| user.name)
+            let users = || {
+                self.entries.iter().filter(|user| {
+                    user.name != part.name
+                        && user
+                            .properties
+                            .iter()
+                            .any(|(_, value)| value.resources().contains(&part.name))
+                })
+            };
+            users()
+                .find(|user| user.resource_type == types::SERVER)
+                .or_else(|| users().next())
+                .map(|user| user.name)
         };
         let named = || self.first_reference(part);
-        if users_first { user().or_else(named) } else { named().or_else(user) }
+        if users_first {
+            user().or_else(named)
+        } else {
+            named().or_else(user)
+        }
     }
 
     /// The first reference that nests, or else the first at all.
@@ -171,21 +223,41 @@ impl<'a> Builder<'a> {
         let nests = |property: &str| {
             described.is_some_and(|described| {
                 described.properties.iter().any(|one| {
-                    one.name == property && one.reference.as_ref().is_some_and(|reference| reference.role == ReferenceRole::Nests)
+                    one.name == property
+                        && one
+                            .reference
+                            .as_ref()
+                            .is_some_and(|reference| reference.role == ReferenceRole::Nests)
                 })
             })
         };
-        let known = |expr: &'a Expr| expr.resources().into_iter().find(|name| self.by_name.contains_key(name) && *name != entry.name);
-        let find = |wanted: bool| {
-            entry.properties.iter().filter(|(name, _)| nests(name) == wanted).find_map(|(_, value)| known(value))
+        let known = |expr: &'a Expr| {
+            expr.resources()
+                .into_iter()
+                .find(|name| self.by_name.contains_key(name) && *name != entry.name)
         };
-        entry.named(&["router", "router_id"]).filter(|name| self.by_name.contains_key(name)).or_else(|| find(true)).or_else(|| find(false))
+        let find = |wanted: bool| {
+            entry
+                .properties
+                .iter()
+                .filter(|(name, _)| nests(name) == wanted)
+                .find_map(|(_, value)| known(value))
+        };
+        entry
+            .named(&["router", "router_id"])
+            .filter(|name| self.by_name.contains_key(name))
+            .or_else(|| find(true))
+            .or_else(|| find(false))
     }
 
     fn title(&self, resource_type: &str) -> String {
         match self.types.get(resource_type) {
             Some(described) => described.title.clone(),
-            None => resource_type.rsplit("::").next().unwrap_or(resource_type).to_owned(),
+            None => resource_type
+                .rsplit("::")
+                .next()
+                .unwrap_or(resource_type)
+                .to_owned(),
         }
     }
 
@@ -206,7 +278,9 @@ impl<'a> Builder<'a> {
     fn add_nodes(&mut self) {
         let mut nodes = Vec::new();
         for entry in &self.entries {
-            let Some(kind) = self.kind(entry) else { continue };
+            let Some(kind) = self.kind(entry) else {
+                continue;
+            };
             // What a pass adds for all servers at once (the deployment's key) has no place of its own.
             if entry.ghost.is_some() && self.shape(entry.resource_type) == Shape::Part {
                 continue;
@@ -241,7 +315,10 @@ impl<'a> Builder<'a> {
 
     fn first_network(&self, server: &Entry<'a>) -> Option<String> {
         let resource = self.template.resource(server.name)?;
-        let network = refs::interfaces(self.template, resource).into_iter().next()?.network?;
+        let network = refs::interfaces(self.template, resource)
+            .into_iter()
+            .next()?
+            .network?;
         let frame = self.entry(&network)?;
         (self.shape(frame.resource_type) == Shape::Frame).then_some(network)
     }
@@ -249,7 +326,10 @@ impl<'a> Builder<'a> {
     fn detail(&self, entry: &Entry<'a>, kind: NodeKind) -> Vec<String> {
         let say = |property: &str| entry.property(property).and_then(refs::shown);
         match kind {
-            NodeKind::Server => [say("image"), say("flavor")].into_iter().flatten().collect(),
+            NodeKind::Server => [say("image"), say("flavor")]
+                .into_iter()
+                .flatten()
+                .collect(),
             NodeKind::Chip | NodeKind::Card => self.ports(entry),
             _ => Vec::new(),
         }
@@ -257,13 +337,18 @@ impl<'a> Builder<'a> {
 
     /// `:80` for each port that a component listens on.
     fn ports(&self, entry: &Entry<'a>) -> Vec<String> {
-        let Some(described) = self.types.get(entry.resource_type) else { return Vec::new() };
+        let Some(described) = self.types.get(entry.resource_type) else {
+            return Vec::new();
+        };
         let listens = described.component.iter().flat_map(|item| &item.listens);
         listens
             .filter_map(|listen| {
                 let given = entry.property(&listen.port).and_then(refs::shown);
                 let default = || {
-                    let input = described.properties.iter().find(|property| property.name == listen.port)?;
+                    let input = described
+                        .properties
+                        .iter()
+                        .find(|property| property.name == listen.port)?;
                     refs::shown(&Expr::Literal(input.default.clone()?))
                 };
                 given.or_else(default).map(|port| format!(":{port}"))
@@ -317,8 +402,12 @@ impl<'a> Builder<'a> {
             let ghost = entry.ghost.is_some();
             match entry.resource_type {
                 types::ROUTER => {
-                    let Some(external) = external_network(entry) else { continue };
-                    let to = refs::plain_reference(external).filter(|name| self.has_node(name)).unwrap_or(INTERNET);
+                    let Some(external) = external_network(entry) else {
+                        continue;
+                    };
+                    let to = refs::plain_reference(external)
+                        .filter(|name| self.has_node(name))
+                        .unwrap_or(INTERNET);
                     edges.push(Edge {
                         id: format!("gateway:{}", entry.name),
                         from: entry.name.to_owned(),
@@ -330,10 +419,18 @@ impl<'a> Builder<'a> {
                     });
                 }
                 types::ROUTER_INTERFACE => {
-                    let router = entry.named(&["router", "router_id"]).filter(|name| self.has_node(name));
-                    let place = entry.named(&["subnet", "subnet_id"]).or_else(|| entry.named(&["port", "port_id"]));
-                    let frame = place.and_then(|name| self.frame_of(name)).filter(|name| self.has_node(name));
-                    let (Some(router), Some(frame)) = (router, frame) else { continue };
+                    let router = entry
+                        .named(&["router", "router_id"])
+                        .filter(|name| self.has_node(name));
+                    let place = entry
+                        .named(&["subnet", "subnet_id"])
+                        .or_else(|| entry.named(&["port", "port_id"]));
+                    let frame = place
+                        .and_then(|name| self.frame_of(name))
+                        .filter(|name| self.has_node(name));
+                    let (Some(router), Some(frame)) = (router, frame) else {
+                        continue;
+                    };
                     self.owners.insert(entry.name.to_owned(), router.to_owned());
                     drawn.insert(entry.name.to_owned());
                     edges.push(Edge {
@@ -347,9 +444,16 @@ impl<'a> Builder<'a> {
                     });
                 }
                 types::SERVER => {
-                    let Some(resource) = self.template.resource(entry.name) else { continue };
-                    for interface in refs::interfaces(self.template, resource).into_iter().skip(1) {
-                        let Some(to) = interface.network.filter(|name| self.has_node(name)) else { continue };
+                    let Some(resource) = self.template.resource(entry.name) else {
+                        continue;
+                    };
+                    for interface in refs::interfaces(self.template, resource)
+                        .into_iter()
+                        .skip(1)
+                    {
+                        let Some(to) = interface.network.filter(|name| self.has_node(name)) else {
+                            continue;
+                        };
                         edges.push(Edge {
                             id: format!("network:{}:{}", entry.name, interface.index),
                             from: entry.name.to_owned(),
@@ -382,7 +486,9 @@ impl<'a> Builder<'a> {
             if drawn_as_edges.contains(entry.name) || self.kind(entry).is_some() {
                 continue;
             }
-            let Some(owner) = self.owner(entry.name) else { continue };
+            let Some(owner) = self.owner(entry.name) else {
+                continue;
+            };
             self.owners.insert(entry.name.to_owned(), owner.to_owned());
             parts.entry(owner.to_owned()).or_default().push(Part {
                 name: entry.name.to_owned(),
@@ -401,10 +507,17 @@ impl<'a> Builder<'a> {
     /// A line for each reference between nodes that nothing shows yet.
     fn add_references(&mut self) {
         let mut edges: Vec<Edge> = Vec::new();
-        let parents: HashMap<&str, Option<&str>> =
-            self.nodes.iter().map(|node| (node.name.as_str(), node.parent.as_deref())).collect();
+        let parents: HashMap<&str, Option<&str>> = self
+            .nodes
+            .iter()
+            .map(|node| (node.name.as_str(), node.parent.as_deref()))
+            .collect();
         let root = |name: &str| -> Option<String> {
-            if parents.contains_key(name) { Some(name.to_owned()) } else { self.owners.get(name).cloned() }
+            if parents.contains_key(name) {
+                Some(name.to_owned())
+            } else {
+                self.owners.get(name).cloned()
+            }
         };
         let inside = |inner: &str, outer: &str| {
             let mut at = parents.get(inner).copied().flatten();
@@ -416,28 +529,49 @@ impl<'a> Builder<'a> {
             }
             false
         };
-        let mut joined: BTreeSet<(String, String)> =
-            self.edges.iter().map(|edge| (edge.from.clone(), edge.to.clone())).collect();
+        let mut joined: BTreeSet<(String, String)> = self
+            .edges
+            .iter()
+            .map(|edge| (edge.from.clone(), edge.to.clone()))
+            .collect();
         for entry in &self.entries {
-            let Some(from) = root(entry.name) else { continue };
-            let component = self.types.get(entry.resource_type).and_then(|described| described.component.as_ref());
+            let Some(from) = root(entry.name) else {
+                continue;
+            };
+            let component = self
+                .types
+                .get(entry.resource_type)
+                .and_then(|described| described.component.as_ref());
             for (property, value) in &entry.properties {
-                let relation = component.is_some_and(|item| item.requires.iter().any(|one| one.name == *property));
+                let relation = component
+                    .is_some_and(|item| item.requires.iter().any(|one| one.name == *property));
                 for name in value.resources() {
                     let Some(to) = root(name) else { continue };
                     let shown = from == to || inside(&from, &to) || inside(&to, &from);
                     let twin = joined.contains(&(to.clone(), from.clone())) && !relation;
-                    if shown || twin || !joined.insert((from.clone(), to.clone())) {
+                    // What the passes add among themselves would only hide what is drawn.
+                    if shown
+                        || twin
+                        || entry.ghost.is_some()
+                        || !joined.insert((from.clone(), to.clone()))
+                    {
                         continue;
                     }
                     edges.push(Edge {
-                        id: format!("{}:{from}:{to}", if relation { "relation" } else { "reference" }),
+                        id: format!(
+                            "{}:{from}:{to}",
+                            if relation { "relation" } else { "reference" }
+                        ),
                         from: from.clone(),
                         to,
-                        kind: if relation { EdgeKind::Relation } else { EdgeKind::Reference },
+                        kind: if relation {
+                            EdgeKind::Relation
+                        } else {
+                            EdgeKind::Reference
+                        },
                         label: (*property).to_owned(),
                         resource: None,
-                        ghost: entry.ghost.is_some(),
+                        ghost: false,
                     });
                 }
             }

@@ -17,7 +17,12 @@ mod refs;
 
 use std::collections::HashMap;
 
-use topology::{plan::Plan, template::Template, types::{Category, Registry}, workflow::Marks};
+use topology::{
+    plan::Plan,
+    template::Template,
+    types::{Category, Registry},
+    workflow::Marks,
+};
 
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
@@ -166,10 +171,24 @@ pub struct Drawing {
 
 /// Draws a template, with what the passes of `plan` would add as ghosts. Nodes without a place get
 /// one; see [`crate::layout`].
-pub fn draw(template: &Template, plan: Option<&Plan>, types: &Registry, places: &Places) -> Drawing {
+pub fn draw(
+    template: &Template,
+    plan: Option<&Plan>,
+    types: &Registry,
+    places: &Places,
+) -> Drawing {
     let (nodes, edges, owners) = build::build(template, plan, types);
-    let index = nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at)).collect();
-    let mut drawing = Drawing { nodes, edges, index, owners };
+    let index = nodes
+        .iter()
+        .enumerate()
+        .map(|(at, node)| (node.name.clone(), at))
+        .collect();
+    let mut drawing = Drawing {
+        nodes,
+        edges,
+        index,
+        owners,
+    };
     layout::arrange(&mut drawing.nodes, &drawing.edges, places);
     drawing
 }
@@ -192,12 +211,15 @@ impl Drawing {
 
     /// The node that a resource is, or that it is a part of.
     pub fn owner(&self, resource: &str) -> Option<&Node> {
-        self.node(resource).or_else(|| self.node(self.owners.get(resource)?))
+        self.node(resource)
+            .or_else(|| self.node(self.owners.get(resource)?))
     }
 
     /// Nodes that stand directly in this one.
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
-        self.nodes.iter().filter(move |node| node.parent.as_deref() == Some(name))
+        self.nodes
+            .iter()
+            .filter(move |node| node.parent.as_deref() == Some(name))
     }
 
     /// The node and all that stands in it.
@@ -206,7 +228,11 @@ impl Drawing {
         let mut at = 0;
         while at < found.len() {
             let parent = found[at].name.as_str();
-            found.extend(self.nodes.iter().filter(|node| node.parent.as_deref() == Some(parent)));
+            found.extend(
+                self.nodes
+                    .iter()
+                    .filter(|node| node.parent.as_deref() == Some(parent)),
+            );
             at += 1;
         }
         found
@@ -224,11 +250,15 @@ impl Drawing {
 
     /// As [`hit`](Self::hit), looking through nodes that do not pass.
     pub fn hit_where(&self, point: CanvasPoint, pass: impl Fn(&Node) -> bool) -> Option<&Node> {
-        self.nodes.iter().rev().filter(|node| node.rect.contains(point) && pass(node)).min_by_key(|node| match node.kind {
-            NodeKind::Chip => 0,
-            NodeKind::Frame => 2,
-            _ => 1,
-        })
+        self.nodes
+            .iter()
+            .rev()
+            .filter(|node| node.rect.contains(point) && pass(node))
+            .min_by_key(|node| match node.kind {
+                NodeKind::Chip => 0,
+                NodeKind::Frame => 2,
+                _ => 1,
+            })
     }
 
     /// Where every node stands that has a place of its own (chips stand where their server puts them).

@@ -18,7 +18,9 @@ pub fn plain_reference(expr: &Expr) -> Option<&str> {
 /// A value as a person would say it; what is not simple says nothing.
 pub fn shown(expr: &Expr) -> Option<String> {
     match expr {
-        Expr::Literal(serde_json::Value::String(text)) => Some(text.clone()).filter(|text| !text.is_empty()),
+        Expr::Literal(serde_json::Value::String(text)) => {
+            Some(text.clone()).filter(|text| !text.is_empty())
+        }
         Expr::Literal(serde_json::Value::Number(number)) => Some(number.to_string()),
         Expr::GetParam(name, _) => Some(format!("‹{name}›")),
         Expr::GetResource(name) => Some(name.clone()),
@@ -29,7 +31,10 @@ pub fn shown(expr: &Expr) -> Option<String> {
 /// A value in a map expression.
 pub(crate) fn entry<'a>(expr: &'a Expr, key: &str) -> Option<&'a Expr> {
     match expr {
-        Expr::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+        Expr::Map(entries) => entries
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value),
         _ => None,
     }
 }
@@ -49,7 +54,9 @@ pub struct Interface {
 
 /// A server's interfaces, in order.
 pub fn interfaces(template: &Template, server: &Resource) -> Vec<Interface> {
-    let Some(Expr::List(items)) = server.property("networks") else { return Vec::new() };
+    let Some(Expr::List(items)) = server.property("networks") else {
+        return Vec::new();
+    };
     items
         .iter()
         .enumerate()
@@ -79,19 +86,32 @@ pub fn frame_of(template: &Template, name: &str) -> Option<String> {
         return Some(network.to_owned());
     }
     // A port may name just a subnet among its addresses.
-    let Some(Expr::List(addresses)) = resource.property("fixed_ips") else { return None };
+    let Some(Expr::List(addresses)) = resource.property("fixed_ips") else {
+        return None;
+    };
     let subnet = addresses.iter().find_map(|item| {
         let subnet = entry(item, "subnet").or_else(|| entry(item, "subnet_id"))?;
         plain_reference(subnet)
     })?;
-    let subnet = template.resource(subnet).filter(|subnet| subnet.resource_type == types::SUBNET)?;
-    subnet.property("network").or_else(|| subnet.property("network_id")).and_then(plain_reference).map(str::to_owned)
+    let subnet = template
+        .resource(subnet)
+        .filter(|subnet| subnet.resource_type == types::SUBNET)?;
+    subnet
+        .property("network")
+        .or_else(|| subnet.property("network_id"))
+        .and_then(plain_reference)
+        .map(str::to_owned)
 }
 
 /// The subnets that are drawn in a network, in the order of the text.
-pub fn subnets_of<'a>(template: &'a Template, network: &'a str) -> impl Iterator<Item = &'a Resource> {
+pub fn subnets_of<'a>(
+    template: &'a Template,
+    network: &'a str,
+) -> impl Iterator<Item = &'a Resource> {
     template.resources.iter().filter(move |resource| {
         resource.resource_type == types::SUBNET
-            && ["network", "network_id"].iter().any(|property| resource.property(property).and_then(plain_reference) == Some(network))
+            && ["network", "network_id"].iter().any(|property| {
+                resource.property(property).and_then(plain_reference) == Some(network)
+            })
     })
 }

@@ -6,7 +6,8 @@ use crate::layout::Places;
 
 /// OpenStack's types and the two items that the project brings along.
 pub(crate) fn registry() -> Registry {
-    let item = |manifest, specs| CatalogItem::parse(manifest, specs).expect("our own items are sound");
+    let item =
+        |manifest, specs| CatalogItem::parse(manifest, specs).expect("our own items are sound");
     Registry::openstack().with_catalog([
         item(
             include_str!("../../../../catalog/nginx/item.yml"),
@@ -66,7 +67,12 @@ resources:
 ";
 
 fn drawn(text: &str) -> Drawing {
-    draw(Document::parse(text).template(), None, &registry(), &Places::new())
+    draw(
+        Document::parse(text).template(),
+        None,
+        &registry(),
+        &Places::new(),
+    )
 }
 
 fn parent_of<'a>(drawing: &'a Drawing, name: &str) -> Option<&'a str> {
@@ -77,10 +83,17 @@ fn parent_of<'a>(drawing: &'a Drawing, name: &str) -> Option<&'a str> {
 fn servers_stand_in_their_first_network_and_software_in_its_server() {
     let drawing = drawn(TWO_TIER);
     assert_eq!(parent_of(&drawing, "edge"), Some("front"));
-    assert_eq!(parent_of(&drawing, "web"), Some("front"), "through its port");
+    assert_eq!(
+        parent_of(&drawing, "web"),
+        Some("front"),
+        "through its port"
+    );
     assert_eq!(parent_of(&drawing, "nginx"), Some("web"));
     for (inner, outer) in [("edge", "front"), ("nginx", "web")] {
-        let (inner, outer) = (drawing.node(inner).expect("inner").rect, drawing.node(outer).expect("outer").rect);
+        let (inner, outer) = (
+            drawing.node(inner).expect("inner").rect,
+            drawing.node(outer).expect("outer").rect,
+        );
         assert_eq!(inner.union(outer), outer, "{inner:?} lies in {outer:?}");
     }
 }
@@ -89,19 +102,31 @@ fn servers_stand_in_their_first_network_and_software_in_its_server() {
 fn parts_are_tags_on_what_they_serve() {
     let drawing = drawn(TWO_TIER);
     let tags = |name: &str| {
-        drawing.node(name).expect("a node").parts.iter().map(|part| part.label.clone()).collect::<Vec<_>>()
+        drawing
+            .node(name)
+            .expect("a node")
+            .parts
+            .iter()
+            .map(|part| part.label.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(tags("front"), ["10.0.1.0/24"]);
     assert_eq!(tags("web"), ["web_port"]);
-    assert_eq!(drawing.owner("front_subnet").map(|node| node.name.as_str()), Some("front"));
+    assert_eq!(
+        drawing.owner("front_subnet").map(|node| node.name.as_str()),
+        Some("front")
+    );
     assert!(drawing.node("front_subnet").is_none());
 }
 
 #[test]
 fn lines_show_what_containment_does_not() {
     let drawing = drawn(TWO_TIER);
-    let lines: Vec<String> =
-        drawing.edges().iter().map(|edge| format!("{:?} {} {}", edge.kind, edge.from, edge.to)).collect();
+    let lines: Vec<String> = drawing
+        .edges()
+        .iter()
+        .map(|edge| format!("{:?} {} {}", edge.kind, edge.from, edge.to))
+        .collect();
     assert_eq!(
         lines,
         [
@@ -143,12 +168,37 @@ resources:
 #[test]
 fn places_are_kept_to_the_pixel() {
     let places = Places::from([
-        ("front".to_owned(), Place { x: 101.0, y: -7.0, ..Place::default() }),
-        ("mystery".to_owned(), Place { x: 900.0, y: 33.0, ..Place::default() }),
+        (
+            "front".to_owned(),
+            Place {
+                x: 101.0,
+                y: -7.0,
+                ..Place::default()
+            },
+        ),
+        (
+            "mystery".to_owned(),
+            Place {
+                x: 900.0,
+                y: 33.0,
+                ..Place::default()
+            },
+        ),
     ]);
-    let drawing = draw(Document::parse(TWO_TIER).template(), None, &registry(), &places);
-    assert_eq!(drawing.node("front").expect("front").rect.corner(), CanvasPoint::new(101.0, -7.0));
-    assert_eq!(drawing.node("mystery").expect("mystery").rect.corner(), CanvasPoint::new(900.0, 33.0));
+    let drawing = draw(
+        Document::parse(TWO_TIER).template(),
+        None,
+        &registry(),
+        &places,
+    );
+    assert_eq!(
+        drawing.node("front").expect("front").rect.corner(),
+        CanvasPoint::new(101.0, -7.0)
+    );
+    assert_eq!(
+        drawing.node("mystery").expect("mystery").rect.corner(),
+        CanvasPoint::new(900.0, 33.0)
+    );
 }
 
 #[test]
@@ -161,13 +211,21 @@ fn nothing_is_set_on_top_of_anything_else() {
                 "  s{net}_{server}: {{type: OS::Nova::Server, properties: {{networks: [{{network: {{get_resource: net{net}}}}}]}}}}\n"
             ));
         }
-        text.push_str(&format!("  r{net}: {{type: OS::Neutron::Router}}\n  v{net}: {{type: OS::Cinder::Volume}}\n"));
+        text.push_str(&format!(
+            "  r{net}: {{type: OS::Neutron::Router}}\n  v{net}: {{type: OS::Cinder::Volume}}\n"
+        ));
     }
     let drawing = drawn(&text);
     for a in drawing.nodes() {
         for b in drawing.nodes().iter().filter(|b| b.name != a.name) {
-            let nested = a.parent.as_deref() == Some(&b.name) || b.parent.as_deref() == Some(&a.name);
-            assert!(nested || !a.rect.overlaps(b.rect), "{} and {}", a.name, b.name);
+            let nested =
+                a.parent.as_deref() == Some(&b.name) || b.parent.as_deref() == Some(&a.name);
+            assert!(
+                nested || !a.rect.overlaps(b.rect),
+                "{} and {}",
+                a.name,
+                b.name
+            );
         }
     }
 }
