@@ -48,6 +48,10 @@ impl Viewer {
     async fn next(&mut self) -> Option<Vec<Event>> {
         loop {
             if self.behind {
+                // Asked in this order: an end that comes after the question has its event read yet,
+                // the other way round its event would be missed.
+                let over =
+                    self.closed || self.journal.run_is_final(&self.run).await.unwrap_or(true);
                 let events = match self.journal.events(&self.run, self.seen, PAGE).await {
                     Ok(events) => events,
                     Err(error) => {
@@ -59,7 +63,7 @@ impl Viewer {
                     self.seen = last.seq;
                     return Some(events);
                 }
-                if self.closed || self.journal.run_is_final(&self.run).await.unwrap_or(true) {
+                if over {
                     return None;
                 }
                 self.behind = false;

@@ -296,3 +296,24 @@ async fn numbers_go_on_after_a_restart() {
     assert!(is_dense(&events) && events.len() == 3);
     assert!(matches!(&events[2].body, EventBody::Log { text, .. } if text == "line 3"));
 }
+
+#[tokio::test]
+async fn a_viewer_that_comes_at_the_very_end_still_sees_the_end() {
+    for delay in 0..40 {
+        let (journal, _folder) = journal().await;
+        let writer = journal.clone();
+        let viewer = tokio::spawn(async move {
+            for _ in 0..delay {
+                tokio::task::yield_now().await;
+            }
+            journal.stream("r", 0).collect::<Vec<_>>().await.concat()
+        });
+        writer.write("r", vec![line(1)]).await.unwrap();
+        writer
+            .write("r", vec![run_is(RunState::Succeeded, None)])
+            .await
+            .unwrap();
+        let seen = viewer.await.unwrap();
+        assert_eq!(seen.len(), 2, "after {delay}");
+    }
+}
