@@ -1,6 +1,6 @@
 //! Data that a page fetches after mount, and how it shows while it comes, or does not.
 
-use std::future::Future;
+use std::{future::Future, pin::Pin};
 
 use api::Problem;
 use leptos::prelude::*;
@@ -17,6 +17,8 @@ pub enum Loaded<T> {
     /// Refused.
     Failed(Problem),
 }
+
+type Question<T> = Pin<Box<dyn Future<Output = Answer<T>>>>;
 
 /// Something fetched, and the means to fetch it again.
 pub struct Load<T: Send + Sync + 'static> {
@@ -41,6 +43,11 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         F: Fn() -> Fut + 'static,
         Fut: Future<Output = Answer<T>> + 'static,
     {
+        Self::asking(Box::new(move || Box::pin(fetch())))
+    }
+
+    /// One function for all that ask for a `T`: each closure's own copy would go to every browser.
+    fn asking(fetch: Box<dyn Fn() -> Question<T>>) -> Load<T> {
         let value = RwSignal::new(Loaded::Loading);
         let wanted = RwSignal::new(0);
         let asked = StoredValue::new(0_u32);
@@ -106,12 +113,23 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Load<T> {
         S: Fn() -> AnyView + Send + 'static,
         V: IntoView + 'static,
     {
+        self.shown(
+            Box::new(skeleton),
+            Box::new(move |value| ready(value).into_any()),
+        )
+    }
+
+    fn shown(
+        self,
+        skeleton: Box<dyn Fn() -> AnyView + Send>,
+        ready: Box<dyn Fn(T) -> AnyView + Send>,
+    ) -> AnyView {
         (move || match self.value.get() {
             Loaded::Loading => skeleton(),
-            Loaded::Ready(value) => ready(value).into_any(),
+            Loaded::Ready(value) => ready(value),
             Loaded::Failed(problem) => {
-                view! { <ProblemCard problem retry=Callback::new(move |()| self.reload()) /> }
-                    .into_any()
+                let retry = Callback::new(move |()| self.reload());
+                view! { <ProblemCard problem retry /> }.into_any()
             }
         })
         .into_any()

@@ -44,12 +44,13 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             .unwrap_or_default();
         let lines = {
             let id = id.clone();
+            let reason_above = error.clone();
             move || {
                 view.feed.log_version.track();
                 let lines = id.as_ref().and_then(|id| {
                     view.feed
                         .log
-                        .try_with_value(|log| log.that_matter(id, LINES))
+                        .try_with_value(|log| log.that_matter(id, &reason_above, LINES))
                 })?;
                 (!lines.is_empty())
                     .then(|| view! { <pre class="cause-lines">{lines.join("\n")}</pre> })

@@ -201,29 +201,28 @@ impl LogStore {
         self.steps.get(number as usize).map_or("", String::as_str)
     }
 
-    /// Lines of one step that matter most: its errors and warnings, else its last ones; at most `count`.
-    pub fn that_matter(&self, step: &str, count: usize) -> Vec<String> {
+    /// Lines of one step that matter most: its errors and warnings, else its last ones; at most `count`, and not
+    /// `reason` again, which stands above them.
+    pub fn that_matter(&self, step: &str, reason: &str, count: usize) -> Vec<String> {
         let Some(number) = self.step_numbers.get(step) else {
             return Vec::new();
         };
         let of_step = || {
-            self.lines
-                .iter()
-                .rev()
-                .filter(|line| line.step == *number && !line.text.trim().is_empty())
+            let lines = self.lines.iter().rev().filter(|line| line.step == *number);
+            lines
+                .map(|line| (line.level, ansi::plain(&line.text)))
+                .filter(|(_, text)| !text.trim().is_empty() && text != reason)
         };
-        let mut found: Vec<&Line> = of_step()
-            .filter(|line| line.level >= LogLevel::Warning)
+        let mut found: Vec<String> = of_step()
+            .filter(|(level, _)| *level >= LogLevel::Warning)
+            .map(|(_, text)| text)
             .take(count)
             .collect();
-        if found.is_empty() {
-            found = of_step().take(count).collect();
+        if found.len() < 2 {
+            found = of_step().map(|(_, text)| text).take(count).collect();
         }
+        found.reverse();
         found
-            .iter()
-            .rev()
-            .map(|line| ansi::plain(&line.text))
-            .collect()
     }
 
     /// The view as plain text, a line each with time and step.
@@ -336,13 +335,18 @@ mod tests {
         let store = store(&[
             ("a", "bad thing"),
             ("a", "fine"),
+            ("a", "bad end"),
+            ("a", "the reason, bad"),
             ("b", "one"),
             ("b", "two"),
             ("b", "three"),
         ]);
-        assert_eq!(store.that_matter("a", 3), ["bad thing"]);
-        assert_eq!(store.that_matter("b", 2), ["two", "three"]);
-        assert!(store.that_matter("c", 2).is_empty());
+        assert_eq!(
+            store.that_matter("a", "the reason, bad", 3),
+            ["bad thing", "bad end"]
+        );
+        assert_eq!(store.that_matter("b", "", 2), ["two", "three"]);
+        assert!(store.that_matter("c", "", 2).is_empty());
     }
 
     #[test]

@@ -130,15 +130,21 @@ impl Model {
         self.run.ended = state.is_final().then(|| time.to_owned());
     }
 
-    /// Steps that are done, and all of them.
+    /// Steps that succeeded, and all of them. What was skipped or stopped is not done, so a resume goes on from here.
     pub fn progress(&self) -> (usize, usize) {
-        let done = self
-            .run
-            .steps
-            .iter()
-            .filter(|step| step.state.is_final())
-            .count();
-        (done, self.run.steps.len())
+        let done = |step: &&RunStep| step.state == StepState::Succeeded;
+        (
+            self.run.steps.iter().filter(done).count(),
+            self.run.steps.len(),
+        )
+    }
+
+    /// The step to look at: the first that failed, else the last that is at work.
+    pub fn at(&self) -> Option<&RunStep> {
+        let at_work =
+            |step: &&RunStep| matches!(step.state, StepState::Running | StepState::Retrying);
+        self.cause()
+            .or_else(|| self.run.steps.iter().rev().find(at_work))
     }
 
     /// The step that brought the run down: of those that failed the one that ended first.

@@ -1,7 +1,9 @@
 //! The steps of a run, in the workflow's order: state, time, attempts. One of them can be looked at.
 
 use api::{RunStep, StepState};
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use super::model::Model;
 use crate::{
@@ -36,13 +38,54 @@ pub fn StepList(
                 .unwrap_or_default()
         })
     });
+    let list = NodeRef::<html::Ol>::new();
+    keep_in_sight(model, selected, list);
     view! {
-        <ol class="steps" aria-label="Steps">
+        <ol class="steps" aria-label="Steps" node_ref=list>
             <For each=move || ids.get() key=Clone::clone let:id>
                 <StepRow model selected id />
             </For>
         </ol>
     }
+}
+
+/// The step that is at work, or that failed, stays in sight until a person chooses one.
+fn keep_in_sight(
+    model: RwSignal<Option<Model>>,
+    selected: RwSignal<Option<String>>,
+    list: NodeRef<html::Ol>,
+) {
+    let at = Memo::new(move |_| {
+        model.with(|model| {
+            let model = model.as_ref()?;
+            model
+                .run
+                .steps
+                .iter()
+                .position(|step| Some(step) == model.at())
+        })
+    });
+    Effect::new(move |_| {
+        let (Some(at), Some(list)) = (at.get(), list.get()) else {
+            return;
+        };
+        let row = list
+            .children()
+            .item(at as u32)
+            .and_then(|row| row.dyn_into::<HtmlElement>().ok());
+        if let (Some(row), Some(pane)) = (row, list.parent_element())
+            && selected.with_untracked(Option::is_none)
+        {
+            let (top, height) = (row.offset_top() - list.offset_top(), pane.client_height());
+            let (from, to) = (
+                pane.scroll_top(),
+                pane.scroll_top() + height - row.offset_height(),
+            );
+            if top < from || top > to {
+                pane.set_scroll_top(top - height / 2);
+            }
+        }
+    });
 }
 
 /// One step of the run, followed.
