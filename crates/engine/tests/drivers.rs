@@ -20,11 +20,27 @@ use topology::workflow::Marks;
 fn two_tier() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("deployment_key", "Stackloom::SSHKey", json!({})),
-        ("mine", "OS::Nova::KeyPair", json!({"name": "mine", "save_private_key": true})),
+        (
+            "mine",
+            "OS::Nova::KeyPair",
+            json!({"name": "mine", "save_private_key": true}),
+        ),
         ("front", "OS::Neutron::Net", json!({})),
-        ("front_subnet", "OS::Neutron::Subnet", json!({"network": {"ref": "front"}, "cidr": "10.7.0.0/24"})),
-        ("gate", "OS::Neutron::Router", json!({"external_gateway_info": {"network": "public"}})),
-        ("foot", "OS::Neutron::RouterInterface", json!({"router": {"ref": "gate"}, "subnet": {"ref": "front_subnet"}})),
+        (
+            "front_subnet",
+            "OS::Neutron::Subnet",
+            json!({"network": {"ref": "front"}, "cidr": "10.7.0.0/24"}),
+        ),
+        (
+            "gate",
+            "OS::Neutron::Router",
+            json!({"external_gateway_info": {"network": "public"}}),
+        ),
+        (
+            "foot",
+            "OS::Neutron::RouterInterface",
+            json!({"router": {"ref": "gate"}, "subnet": {"ref": "front_subnet"}}),
+        ),
         (
             "web_access",
             "OS::Neutron::SecurityGroup",
@@ -49,7 +65,11 @@ fn two_tier() -> Vec<(&'static str, &'static str, Value)> {
             json!({"image": "debian-12", "flavor": "m1.small", "key_name": {"ref": "mine"}, "networks": [{"port": {"ref": "web_port"}}],
                    "user_data": "#!/bin/sh\necho hello\n", "metadata": {"role": "web"}}),
         ),
-        ("address", "OS::Neutron::FloatingIP", json!({"floating_network": "public"})),
+        (
+            "address",
+            "OS::Neutron::FloatingIP",
+            json!({"floating_network": "public"}),
+        ),
         (
             "led",
             "OS::Neutron::FloatingIPAssociation",
@@ -89,12 +109,17 @@ impl World {
         let config = CloudConfig::new("lab", &lab.auth_url());
         let credentials = Credentials::password("demo", "Default", "demo");
         let scope = Scope::project("demo", "Default");
-        let session = Session::login(&config, &credentials, Some(&scope)).await.unwrap();
+        let session = Session::login(&config, &credentials, Some(&scope))
+            .await
+            .unwrap();
         World {
             lab,
             session,
             vault: MemoryVault::default(),
-            login: Login { user: "stackloom".into(), public_key: "ssh-ed25519 AAAA".into() },
+            login: Login {
+                user: "stackloom".into(),
+                public_key: "ssh-ed25519 AAAA".into(),
+            },
         }
     }
 
@@ -119,12 +144,26 @@ impl World {
         call(driver_for(kind).unwrap(), &context).await
     }
 
-    async fn create(&self, name: &str, kind: &str, properties: &Value) -> Result<String, DriverError> {
-        self.with(name, kind, properties, async |driver, context| driver.create(context).await).await
+    async fn create(
+        &self,
+        name: &str,
+        kind: &str,
+        properties: &Value,
+    ) -> Result<String, DriverError> {
+        self.with(name, kind, properties, async |driver, context| {
+            driver.create(context).await
+        })
+        .await
     }
 
     /// How it ends: with what it is, or with the cloud's reason.
-    async fn ended(&self, name: &str, kind: &str, properties: &Value, id: &str) -> Result<Ready, String> {
+    async fn ended(
+        &self,
+        name: &str,
+        kind: &str,
+        properties: &Value,
+        id: &str,
+    ) -> Result<Ready, String> {
         let ended = self.with(name, kind, properties, async |driver, context| {
             loop {
                 match driver.progress(context, id).await.unwrap() {
@@ -164,7 +203,13 @@ impl World {
                 }
             };
             let ready = self.ended(name, kind, &properties, &id).await.unwrap();
-            made.push(Made { name, kind, properties, id, ready });
+            made.push(Made {
+                name,
+                kind,
+                properties,
+                id,
+                ready,
+            });
         }
         (made, failed)
     }
@@ -184,7 +229,11 @@ struct Made {
 }
 
 fn marker(resource: &str) -> Marker {
-    Marker { deployment: "0197-d1".into(), deployment_name: "shop".into(), resource: resource.into() }
+    Marker {
+        deployment: "0197-d1".into(),
+        deployment_name: "shop".into(),
+        resource: resource.into(),
+    }
 }
 
 /// `{"ref": x}` becomes what `x` gave.
@@ -192,7 +241,11 @@ fn resolve(value: Value, made: &[Made]) -> Value {
     match value {
         Value::Object(map) => match map.get("ref").and_then(Value::as_str) {
             Some(name) => reference(made, name).clone(),
-            None => map.into_iter().map(|(key, value)| (key, resolve(value, made))).collect::<Map<_, _>>().into(),
+            None => map
+                .into_iter()
+                .map(|(key, value)| (key, resolve(value, made)))
+                .collect::<Map<_, _>>()
+                .into(),
         },
         Value::Array(all) => all.into_iter().map(|value| resolve(value, made)).collect(),
         other => other,
@@ -213,7 +266,9 @@ async fn a_moment() {
 }
 
 async fn soon<R>(wait: impl Future<Output = R>) -> R {
-    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("in time")
+    tokio::time::timeout(Duration::from_secs(20), wait)
+        .await
+        .expect("in time")
 }
 
 #[tokio::test]
@@ -223,12 +278,22 @@ async fn made_twice_is_there_once_and_removed_twice_is_gone() {
     assert_eq!(failed, 0);
     let once = world.left();
     for one in &made {
-        assert_eq!(world.create(one.name, one.kind, &one.properties).await.unwrap(), one.id, "{}", one.name);
+        assert_eq!(
+            world
+                .create(one.name, one.kind, &one.properties)
+                .await
+                .unwrap(),
+            one.id,
+            "{}",
+            one.name
+        );
     }
     assert_eq!(world.left(), once);
 
     for one in made.iter().rev() {
-        world.delete(one.name, one.kind, &one.properties, Some(&one.id)).await;
+        world
+            .delete(one.name, one.kind, &one.properties, Some(&one.id))
+            .await;
     }
     assert_eq!(world.left(), Vec::<String>::new());
     assert!(world.vault.0.lock().unwrap().is_empty());
@@ -239,23 +304,45 @@ async fn attributes_are_those_of_heat_and_ours() {
     let world = World::new().await;
     let (made, _) = world.build().await;
     let attributes = |name: &str| &of(&made, name).ready.attributes;
-    let text = |name: &str, attribute: &str| attributes(name)[attribute].as_str().unwrap().to_string();
+    let text =
+        |name: &str, attribute: &str| attributes(name)[attribute].as_str().unwrap().to_string();
 
     assert!(text("deployment_key", "public_key").starts_with("ssh-ed25519 "));
     assert_eq!(text("web", "first_address"), "10.7.0.20");
     assert_eq!(text("web", "name"), "shop-web");
     assert!(text("web", "host_key").starts_with("ssh-ed25519 "));
     assert_eq!(attributes("web")["networks"]["shop-front"][0], "10.7.0.20");
-    assert_eq!(attributes("web_port")["fixed_ips"][0]["ip_address"], "10.7.0.20");
+    assert_eq!(
+        attributes("web_port")["fixed_ips"][0]["ip_address"],
+        "10.7.0.20"
+    );
     assert_eq!(text("front_subnet", "cidr"), "10.7.0.0/24");
-    assert_eq!(text("web_access", "description"), "who may read stackloom:0197-d1/web_access");
+    assert_eq!(
+        text("web_access", "description"),
+        "who may read stackloom:0197-d1/web_access"
+    );
     assert!(text("address", "floating_ip_address").starts_with("172.30.0."));
-    assert_eq!(attributes("led")["show"]["port_id"], *reference(&made, "web_port"));
+    assert_eq!(
+        attributes("led")["show"]["port_id"],
+        *reference(&made, "web_port")
+    );
 
     let group = reference(&made, "web_access").as_str().unwrap();
-    let rules: Vec<SecurityGroupRule> = world.session.network().list(&[("security_group_id", group)]).await.unwrap();
-    let ingress = rules.iter().filter(|rule| rule.direction == "ingress").count();
-    assert_eq!((rules.len(), ingress), (5, 3), "three of ours, and all may go out by IPv4 and IPv6");
+    let rules: Vec<SecurityGroupRule> = world
+        .session
+        .network()
+        .list(&[("security_group_id", group)])
+        .await
+        .unwrap();
+    let ingress = rules
+        .iter()
+        .filter(|rule| rule.direction == "ingress")
+        .count();
+    assert_eq!(
+        (rules.len(), ingress),
+        (5, 3),
+        "three of ours, and all may go out by IPv4 and IPv6"
+    );
 }
 
 #[tokio::test]
@@ -265,12 +352,23 @@ async fn without_id_and_properties_the_mark_is_enough() {
     for one in made.iter().rev() {
         // What the cloud cannot mark is known by what it joins, or by its id.
         let joins = matches!(one.name, "foot" | "led");
-        let known = if joins { one.properties.clone() } else { json!({}) };
+        let known = if joins {
+            one.properties.clone()
+        } else {
+            json!({})
+        };
         let id = Some(one.id.as_str()).filter(|_| one.name == "mine");
         world.delete(one.name, one.kind, &known, id).await;
         if one.name == "web" {
             soon(async {
-                while !world.session.compute().server_list(&[]).await.unwrap().is_empty() {
+                while !world
+                    .session
+                    .compute()
+                    .server_list(&[])
+                    .await
+                    .unwrap()
+                    .is_empty()
+                {
                     a_moment().await;
                 }
             })
@@ -298,7 +396,12 @@ async fn a_lost_answer_leaves_nothing_twice() {
                 ..CallFault::default()
             }));
             let (_, failed) = world.build().await;
-            assert_eq!(world.left().len(), once, "{method} {nth}: {:?}", world.left());
+            assert_eq!(
+                world.left().len(),
+                once,
+                "{method} {nth}: {:?}",
+                world.left()
+            );
             if failed == 0 {
                 assert!(nth > 1, "no {method} was cut");
                 break;
@@ -310,21 +413,48 @@ async fn a_lost_answer_leaves_nothing_twice() {
 #[tokio::test]
 async fn a_server_in_error_makes_room_for_another() {
     let world = World::new().await;
-    let trouble = ServerFault { name: "shop-web".into(), fault: ServerTrouble::Error, times: Some(1) };
+    let trouble = ServerFault {
+        name: "shop-web".into(),
+        fault: ServerTrouble::Error,
+        times: Some(1),
+    };
     world.lab.faults().add(Fault::Server(trouble));
     let subnet = json!({"network": "shop-front", "cidr": "10.7.0.0/24"});
     let server = json!({"image": "debian-12", "flavor": "m1.small", "networks": [{"network": "shop-front"}]});
-    world.create("front", "OS::Neutron::Net", &json!({})).await.unwrap();
-    world.create("front_subnet", "OS::Neutron::Subnet", &subnet).await.unwrap();
+    world
+        .create("front", "OS::Neutron::Net", &json!({}))
+        .await
+        .unwrap();
+    world
+        .create("front_subnet", "OS::Neutron::Subnet", &subnet)
+        .await
+        .unwrap();
 
-    let first = world.create("web", "OS::Nova::Server", &server).await.unwrap();
-    let why = world.ended("web", "OS::Nova::Server", &server, &first).await.unwrap_err();
-    assert!(why.starts_with("the cloud put the server in state ERROR"), "{why}");
-    world.delete("web", "OS::Nova::Server", &server, Some(&first)).await;
+    let first = world
+        .create("web", "OS::Nova::Server", &server)
+        .await
+        .unwrap();
+    let why = world
+        .ended("web", "OS::Nova::Server", &server, &first)
+        .await
+        .unwrap_err();
+    assert!(
+        why.starts_with("the cloud put the server in state ERROR"),
+        "{why}"
+    );
+    world
+        .delete("web", "OS::Nova::Server", &server, Some(&first))
+        .await;
 
-    let second = world.create("web", "OS::Nova::Server", &server).await.unwrap();
+    let second = world
+        .create("web", "OS::Nova::Server", &server)
+        .await
+        .unwrap();
     assert_ne!(first, second);
-    world.ended("web", "OS::Nova::Server", &server, &second).await.unwrap();
+    world
+        .ended("web", "OS::Nova::Server", &server, &second)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -336,28 +466,69 @@ async fn what_does_not_exist_is_named() {
         assert!(error.to_string().starts_with(expected), "{error}");
     };
     let server = |image: &str, flavor: &str| json!({"image": image, "flavor": flavor, "networks": [{"network": "public"}]});
-    check("OS::Nova::Server", server("plan9", "m1.small"), "property `image`: there is no image named `plan9`").await;
-    check("OS::Nova::Server", server("debian-12", "huge"), "property `flavor`: there is no flavor named `huge`").await;
-    check("OS::Neutron::Subnet", json!({"cidr": "10.0.0.0/24"}), "property `network`: it must be given").await;
+    check(
+        "OS::Nova::Server",
+        server("plan9", "m1.small"),
+        "property `image`: there is no image named `plan9`",
+    )
+    .await;
+    check(
+        "OS::Nova::Server",
+        server("debian-12", "huge"),
+        "property `flavor`: there is no flavor named `huge`",
+    )
+    .await;
+    check(
+        "OS::Neutron::Subnet",
+        json!({"cidr": "10.0.0.0/24"}),
+        "property `network`: it must be given",
+    )
+    .await;
     let moon = "property `floating_network`: there is no network named `moon`";
-    check("OS::Neutron::FloatingIP", json!({"floating_network": "moon"}), moon).await;
+    check(
+        "OS::Neutron::FloatingIP",
+        json!({"floating_network": "moon"}),
+        moon,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn what_updates_in_place_keeps_its_id() {
     let world = World::new().await;
-    let rule = |port: u16| json!({"protocol": "tcp", "port_range_min": port, "port_range_max": port});
+    let rule =
+        |port: u16| json!({"protocol": "tcp", "port_range_min": port, "port_range_max": port});
     let kind = "OS::Neutron::SecurityGroup";
-    let group = world.create("access", kind, &json!({"rules": [rule(80), rule(443)]})).await.unwrap();
-    bastion::open(&world.session, &group, &marker("web"), "192.0.2.7".parse().unwrap()).await.unwrap();
+    let group = world
+        .create("access", kind, &json!({"rules": [rule(80), rule(443)]}))
+        .await
+        .unwrap();
+    bastion::open(
+        &world.session,
+        &group,
+        &marker("web"),
+        "192.0.2.7".parse().unwrap(),
+    )
+    .await
+    .unwrap();
     let properties = json!({"rules": [rule(443), rule(8080)], "name": "readers"});
-    let updated = world.with("access", kind, &properties, async |driver, context| driver.update(context, &group).await);
+    let updated = world.with("access", kind, &properties, async |driver, context| {
+        driver.update(context, &group).await
+    });
     updated.await.unwrap();
 
     let now: SecurityGroup = world.session.network().get(&group).await.unwrap();
-    let mut ports: Vec<u32> = now.security_group_rules.iter().filter_map(|rule| rule.port_range_min).collect();
+    let mut ports: Vec<u32> = now
+        .security_group_rules
+        .iter()
+        .filter_map(|rule| rule.port_range_min)
+        .collect();
     ports.sort_unstable();
-    assert_eq!(ports, [22, 443, 8080], "the bastion's rule is not the template's to remove");
+    assert_eq!(
+        ports,
+        [22, 443, 8080],
+        "the bastion's rule is not the template's to remove"
+    );
     assert_eq!(now.name.as_deref(), Some("readers"));
 }
 
@@ -366,10 +537,23 @@ async fn everything_can_be_told_again_what_it_is() {
     let world = World::new().await;
     let (made, _) = world.build().await;
     // A key, a key pair, a foot and a rule cannot be changed: their types say so.
-    for one in made.iter().filter(|one| !matches!(one.name, "deployment_key" | "mine" | "foot" | "extra")) {
-        let update = world.with(one.name, one.kind, &one.properties, async |driver, context| driver.update(context, &one.id).await);
-        update.await.unwrap_or_else(|error| panic!("{}: {error}", one.name));
-        let after = world.ended(one.name, one.kind, &one.properties, &one.id).await.unwrap();
+    for one in made
+        .iter()
+        .filter(|one| !matches!(one.name, "deployment_key" | "mine" | "foot" | "extra"))
+    {
+        let update = world.with(
+            one.name,
+            one.kind,
+            &one.properties,
+            async |driver, context| driver.update(context, &one.id).await,
+        );
+        update
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", one.name));
+        let after = world
+            .ended(one.name, one.kind, &one.properties, &one.id)
+            .await
+            .unwrap();
         assert_eq!(after.reference, one.ready.reference, "{}", one.name);
     }
 }
@@ -377,14 +561,27 @@ async fn everything_can_be_told_again_what_it_is() {
 #[tokio::test]
 async fn the_bastion_lets_one_address_in_and_nobody_after() {
     let world = World::new().await;
-    let group = world.create("access", "OS::Neutron::SecurityGroup", &json!({})).await.unwrap();
+    let group = world
+        .create("access", "OS::Neutron::SecurityGroup", &json!({}))
+        .await
+        .unwrap();
     let marker = marker("web");
     let ingress = async || -> Vec<String> {
-        let query = [("security_group_id", group.as_str()), ("direction", "ingress")];
+        let query = [
+            ("security_group_id", group.as_str()),
+            ("direction", "ingress"),
+        ];
         let rules: Vec<SecurityGroupRule> = world.session.network().list(&query).await.unwrap();
-        rules.into_iter().filter_map(|rule| rule.remote_ip_prefix).collect()
+        rules
+            .into_iter()
+            .filter_map(|rule| rule.remote_ip_prefix)
+            .collect()
     };
-    let open = async |address: &str| bastion::open(&world.session, &group, &marker, address.parse().unwrap()).await.unwrap();
+    let open = async |address: &str| {
+        bastion::open(&world.session, &group, &marker, address.parse().unwrap())
+            .await
+            .unwrap()
+    };
     open("192.0.2.7").await;
     open("192.0.2.7").await;
     assert_eq!(ingress().await, ["192.0.2.7/32"]);
@@ -392,7 +589,9 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
     open("192.0.2.8").await;
     assert_eq!(ingress().await, ["192.0.2.8/32"]);
     for _ in 0..2 {
-        bastion::close(&world.session, &group, &marker).await.unwrap();
+        bastion::close(&world.session, &group, &marker)
+            .await
+            .unwrap();
         assert!(ingress().await.is_empty());
     }
 }

@@ -8,7 +8,13 @@ use openstack::{CloudConfig, Credentials, Error, Scope, Secret, Service, Session
 async fn session(lab: &Lab, name: &str) -> Session {
     let config = CloudConfig::new("lab", &lab.auth_url());
     let credentials = Credentials::password(name, "Default", name);
-    Session::login(&config, &credentials, Some(&Scope::project(name, "Default"))).await.unwrap()
+    Session::login(
+        &config,
+        &credentials,
+        Some(&Scope::project(name, "Default")),
+    )
+    .await
+    .unwrap()
 }
 
 #[tokio::test]
@@ -17,10 +23,18 @@ async fn logins_are_told_apart() {
     let config = CloudConfig::new("lab", &lab.auth_url());
     let login = async |password: &str, project: &str| {
         let credentials = Credentials::password("demo", "Default", password);
-        Session::login(&config, &credentials, Some(&Scope::project(project, "Default"))).await
+        Session::login(
+            &config,
+            &credentials,
+            Some(&Scope::project(project, "Default")),
+        )
+        .await
     };
     assert!(login("demo", "demo").await.is_ok());
-    assert!(matches!(login("wrong", "demo").await.unwrap_err(), Error::WrongCredentials { .. }));
+    assert!(matches!(
+        login("wrong", "demo").await.unwrap_err(),
+        Error::WrongCredentials { .. }
+    ));
     // `other` exists, but is not demo's.
     for project in ["nowhere", "other"] {
         let error = login("demo", project).await.unwrap_err();
@@ -36,7 +50,9 @@ async fn a_token_works_until_it_is_revoked() {
     let lab = Lab::memory().await.unwrap();
     let first = session(&lab, "demo").await;
     let config = first.cloud().clone();
-    let second = Session::from_token(&config, first.token().clone()).await.unwrap();
+    let second = Session::from_token(&config, first.token().clone())
+        .await
+        .unwrap();
     assert_eq!(second.user(), first.user());
     assert_eq!(second.project(), first.project());
     second.compute().flavor_list().await.unwrap();
@@ -50,19 +66,51 @@ async fn a_token_works_until_it_is_revoked() {
 async fn what_forms_look_up() {
     let lab = Lab::memory().await.unwrap();
     let session = session(&lab, "demo").await;
-    for service in [Service::Compute, Service::Network, Service::Image, Service::KeyManager] {
+    for service in [
+        Service::Compute,
+        Service::Network,
+        Service::Image,
+        Service::KeyManager,
+    ] {
         assert!(session.has_service(service), "{service}");
     }
-    assert_eq!(session.image().image_find("debian-12").await.unwrap().status, "active");
-    assert_eq!(session.compute().flavor_find("m1.small").await.unwrap().name, "m1.small");
+    assert_eq!(
+        session
+            .image()
+            .image_find("debian-12")
+            .await
+            .unwrap()
+            .status,
+        "active"
+    );
+    assert_eq!(
+        session
+            .compute()
+            .flavor_find("m1.small")
+            .await
+            .unwrap()
+            .name,
+        "m1.small"
+    );
     let external = session.network().external_networks().await.unwrap();
     assert_eq!(external[0].name.as_deref(), Some("public"));
-    assert!(session.compute().zone_list().await.unwrap().iter().any(|zone| zone.available));
+    assert!(
+        session
+            .compute()
+            .zone_list()
+            .await
+            .unwrap()
+            .iter()
+            .any(|zone| zone.available)
+    );
     assert!(session.compute().key_pair_list().await.unwrap().is_empty());
     session.compute().limits().await.unwrap();
     let project = session.project().unwrap().id.clone();
     let quotas = session.network().quotas(&project).await.unwrap();
-    assert!(quotas.iter().any(|(name, _)| name == "floatingip"), "{quotas:?}");
+    assert!(
+        quotas.iter().any(|(name, _)| name == "floatingip"),
+        "{quotas:?}"
+    );
 }
 
 #[tokio::test]
@@ -75,7 +123,14 @@ async fn unknown_names_are_told() {
         "there is no image named `plan9` in this project; check the name, or choose one that the cloud has"
     );
     let gone = "00000000-0000-4000-8000-000000000000";
-    assert!(session.compute().server_get(gone).await.unwrap_err().is_not_found());
+    assert!(
+        session
+            .compute()
+            .server_get(gone)
+            .await
+            .unwrap_err()
+            .is_not_found()
+    );
 }
 
 #[tokio::test]
@@ -84,9 +139,16 @@ async fn a_secret_is_replaced_and_forgotten() {
     let session = session(&lab, "demo").await;
     let safe = session.key_manager();
     assert!(safe.secret_get("key").await.unwrap().is_none());
-    safe.secret_put("key", &Secret::new("first\n")).await.unwrap();
-    safe.secret_put("key", &Secret::new("second\n")).await.unwrap();
-    assert_eq!(safe.secret_get("key").await.unwrap().unwrap().expose(), "second\n");
+    safe.secret_put("key", &Secret::new("first\n"))
+        .await
+        .unwrap();
+    safe.secret_put("key", &Secret::new("second\n"))
+        .await
+        .unwrap();
+    assert_eq!(
+        safe.secret_get("key").await.unwrap().unwrap().expose(),
+        "second\n"
+    );
     safe.secret_forget("key").await.unwrap();
     safe.secret_forget("key").await.unwrap();
     assert!(safe.secret_get("key").await.unwrap().is_none());
