@@ -28,13 +28,24 @@ pub struct Sizes {
     pub row_gap: f64,
 }
 
+/// A line between two nodes, by their indices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Where it leaves.
+    pub from: usize,
+    /// Where it leads.
+    pub to: usize,
+    /// From the right side of one to the left side of the other.
+    pub points: Vec<(f64, f64)>,
+}
+
 /// Where everything goes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     /// Left top corner of each node, by its index.
     pub nodes: Vec<(f64, f64)>,
-    /// Each edge that is drawn: from, to, and the points from the right side of one to the left side of the other.
-    pub edges: Vec<(usize, usize, Vec<(f64, f64)>)>,
+    /// Each edge that is drawn.
+    pub edges: Vec<Line>,
     /// Of the whole.
     pub width: f64,
     /// Of the whole.
@@ -116,8 +127,7 @@ fn reduced(count: usize, order: &[usize], edges: &[(usize, usize)]) -> Vec<(usiz
                 kept.push((node, to));
             }
         }
-        for index in 0..next[node].len() {
-            let to = next[node][index];
+        for &to in &next[node] {
             for word in 0..words {
                 let bits = reach[to * words + word];
                 reach[node * words + word] |= bits;
@@ -371,7 +381,7 @@ impl Grid {
                     points.extend([(x, y), (x + sizes.width, y)]);
                 }
                 points.push((nodes[to].0, nodes[to].1 + middle));
-                (from, to, points)
+                Line { from, to, points }
             })
             .collect();
         Drawing {
@@ -461,7 +471,7 @@ mod tests {
             drawing
                 .edges
                 .iter()
-                .map(|edge| (edge.0, edge.1))
+                .map(|edge| (edge.from, edge.to))
                 .collect::<Vec<_>>(),
             [(0, 1), (1, 2)]
         );
@@ -474,11 +484,14 @@ mod tests {
         let long = drawing
             .edges
             .iter()
-            .find(|edge| edge.0 == 3)
+            .find(|edge| edge.from == 3)
             .expect("it is drawn");
-        assert_eq!(long.2.len(), 4);
+        assert_eq!(long.points.len(), 4);
         let (top, low) = (drawing.nodes[1].1, drawing.nodes[1].1 + SIZES.height);
-        assert!(long.2[1].1 <= top || long.2[1].1 >= low, "{drawing:?}");
+        assert!(
+            long.points[1].1 <= top || long.points[1].1 >= low,
+            "{drawing:?}"
+        );
     }
 
     #[test]

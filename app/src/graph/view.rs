@@ -97,7 +97,7 @@ pub fn WorkflowGraph(
     let lines = drawing
         .edges
         .iter()
-        .map(|(from, to, points)| {
+        .map(|layered::Line { from, to, points }| {
             let (from_id, to_id) = (steps[*from].id.clone(), steps[*to].id.clone());
             let aside = lanes[*from] == Lane::Side || lanes[*to] == Lane::Side;
             let near = move || {

@@ -288,8 +288,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
                         .filter(|step| step.resource.as_ref() == Some(resource))
                 };
                 of_resource()
-                    .filter(|step| step.state != StepState::Waiting)
-                    .last()
+                    .rfind(|step| step.state != StepState::Waiting)
                     .or(of_resource().next())
                     .map(|it| it.id.clone())
             });

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 pub fn prose(text: &str) -> AnyView {
     // An odd number of backticks: the last one is just a backtick.
     let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return text.to_owned().into_any();
     }
     pieces
@@ -15,10 +15,10 @@ pub fn prose(text: &str) -> AnyView {
         .filter(|(_, piece)| !piece.is_empty())
         .map(|(index, piece)| {
             let piece = piece.to_owned();
-            if index % 2 == 1 {
-                view! { <code>{piece}</code> }.into_any()
-            } else {
+            if index.is_multiple_of(2) {
                 piece.into_any()
+            } else {
+                view! { <code>{piece}</code> }.into_any()
             }
         })
         .collect_view()
