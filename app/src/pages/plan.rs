@@ -278,16 +278,17 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         let design = page
             .design
             .with(|design| design.map(|design| design.id.clone()));
+        let target = page.target.get();
         page.deployments.with(|deployments| {
             deployments
                 .into_iter()
                 .flatten()
+                .filter(|it| it.design == design || target.as_ref() == Some(&it.id))
                 .filter(|it| {
-                    it.design == design
-                        && matches!(
-                            it.state,
-                            DeploymentState::Deployed | DeploymentState::Failed
-                        )
+                    matches!(
+                        it.state,
+                        DeploymentState::Deployed | DeploymentState::Failed
+                    )
                 })
                 .map(|it| (it.id.clone(), it.name.clone()))
                 .collect::<Vec<_>>()
@@ -298,14 +299,17 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
         (!targets.is_empty()).then(|| view! {
             <label class="sr-only" for="plan-target">"Deploy as"</label>
             <select
-                class="input" id="plan-target" prop:value=move || page.target.get().unwrap_or_default()
+                class="input" id="plan-target"
                 on:change=move |event| {
                     let value = event_target_value(&event);
                     page.target.set((!value.is_empty()).then_some(value));
                 }
             >
                 <option value="">"New deployment"</option>
-                {targets.into_iter().map(|(id, name)| view! { <option value=id>{format!("Update {name}")}</option> }).collect_view()}
+                {targets.into_iter().map(|(id, name)| {
+                    let chosen = page.target.with_untracked(|target| target.as_ref() == Some(&id));
+                    view! { <option value=id selected=chosen>{format!("Update {name}")}</option> }
+                }).collect_view()}
             </select>
         })
     };
