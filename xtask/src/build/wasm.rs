@@ -49,13 +49,7 @@ pub fn build(speed: Speed) -> Result<()> {
     bind(&module, &dir, speed)?;
     let bound = dir.join("stackloom_bg.wasm");
     if speed == Speed::Release && shell::has("wasm-opt") {
-        shell::run(
-            cmd("wasm-opt", ["-Oz"])
-                .args(FEATURES)
-                .arg("-o")
-                .arg(&bound)
-                .arg(&bound),
-        )?;
+        optimise(&bound)?;
     }
     // Both keep the names that wasm-bindgen gives: Leptos asks for them wherever cargo-leptos did not build it.
     let script = std::fs::read_to_string(dir.join("stackloom.js"))?;
@@ -107,6 +101,43 @@ fn bind(module: &Path, dir: &Path, speed: Speed) -> Result<()> {
         .with_context(|| format!("wasm-bindgen cannot bind {}", module.display()))
 }
 
+fn optimise(module: &Path) -> Result<()> {
+    shell::run(
+        cmd("wasm-opt", ["-Oz"])
+            .args(FEATURES)
+            .arg("-o")
+            .arg(module)
+            .arg(module),
+    )?;
+    let mut read = walrus::Module::from_file(module)
+        .with_context(|| format!("wasm-opt made no module of {}", module.display()))?;
+    if point_export_at_externrefs(&mut read) {
+        read.emit_wasm_file(module)
+            .with_context(|| format!("cannot write {}", module.display()))?;
+    }
+    Ok(())
+}
+
+/// `wasm-opt` of Debian 12 (108) exports table 0 whatever table was meant; the script's objects then end up in the
+/// table of functions. Returns whether there was something to put right.
+fn point_export_at_externrefs(module: &mut walrus::Module) -> bool {
+    let wanted = module
+        .tables
+        .iter()
+        .find(|table| table.element_ty == walrus::RefType::EXTERNREF)
+        .map(|it| it.id());
+    let export = module
+        .exports
+        .iter_mut()
+        .find(|export| export.name == "__wbindgen_externrefs");
+    let (Some(wanted), Some(export)) = (wanted, export) else {
+        return false;
+    };
+    let is_right = matches!(export.item, walrus::ExportItem::Table(table) if table == wanted);
+    export.item = walrus::ExportItem::Table(wanted);
+    !is_right
+}
+
 /// Scripts that crates bring along inline; wasm-bindgen writes them beside its own.
 fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
     if from.is_dir() {
@@ -115,10 +146,11 @@ fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Changes with the module, the way it is treated, and the tool that treats it.
+/// Changes with the module, with the tool that treats it, and with the way it is treated, which is this file.
 fn stamp(wasm: &[u8], speed: Speed) -> String {
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
+    include_str!("wasm.rs").hash(&mut hasher);
     format!(
         "{:016x} {speed:?} {}",
         hasher.finish(),
