@@ -32,6 +32,10 @@ pub struct World {
 impl World {
     /// Starts them from nothing, with the items of `catalog`.
     pub fn start(programs: &Programs, catalog: &Path) -> Result<World> {
+        // Before anything is reset: what stands there may be somebody's running test.
+        if http::is_taken(LAB) {
+            bail!("{LAB} is taken; another `cargo xtask test` or `bench` is still there");
+        }
         install_playwright()?;
         let dir = dir();
         let lab = Lab {
