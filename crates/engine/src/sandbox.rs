@@ -63,7 +63,7 @@ pub enum SandboxError {
     Stopped,
     /// The image is not there.
     #[error(
-        "the sandbox image `{0}` is missing; build it with `cargo xtask build`, or set STACKLOOM_SANDBOX_IMAGE"
+        "the sandbox image `{0}` is missing; `cargo xtask run` builds it, or set STACKLOOM_SANDBOX_IMAGE"
     )]
     NoImage(String),
     /// Docker did not do its work.
