@@ -41,5 +41,7 @@ pub fn resource<const N: usize>(
         marks: Marks::default(),
         origin: Origin::Drawn,
         requires: Vec::new(),
+        deletion_policy: Default::default(),
+        external_id: None,
     }
 }

@@ -82,6 +82,55 @@ pub struct ResourceSpec {
     /// Names of the resources that must exist before it.
     #[serde(default)]
     pub requires: Vec<String>,
+    /// What becomes of it in the cloud when it is no longer wanted.
+    #[serde(default, skip_serializing_if = "DeletionPolicy::is_delete")]
+    pub deletion_policy: DeletionPolicy,
+    /// Id of a thing that is there already: it is looked at, and never made, changed or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<Expr>,
+}
+
+/// Heat's `deletion_policy`: what becomes of a thing in the cloud when its resource vanishes, is
+/// replaced, or is undeployed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeletionPolicy {
+    /// It is removed.
+    #[default]
+    Delete,
+    /// It stays, and is forgotten here.
+    Retain,
+    /// A snapshot of it is taken, then it is removed.
+    Snapshot,
+}
+
+impl DeletionPolicy {
+    /// Whether it is what happens anyway.
+    pub fn is_delete(&self) -> bool {
+        *self == DeletionPolicy::Delete
+    }
+
+    /// As a template writes it (`Delete`, `Retain`, `Snapshot`); Heat takes lower case too.
+    pub fn of_text(text: &str) -> Option<DeletionPolicy> {
+        match text {
+            "Delete" | "delete" => Some(DeletionPolicy::Delete),
+            "Retain" | "retain" => Some(DeletionPolicy::Retain),
+            "Snapshot" | "snapshot" => Some(DeletionPolicy::Snapshot),
+            _ => None,
+        }
+    }
+}
+
+/// The name under which an older copy of a resource is kept until it is removed: `web@1`. No template can
+/// say it, so it is nobody else's.
+pub fn copy_name(resource: &str, number: u32) -> String {
+    format!("{resource}@{number}")
+}
+
+/// The resource that a name is an older copy of, if it is one.
+pub fn copy_of(name: &str) -> Option<&str> {
+    let (resource, number) = name.rsplit_once('@')?;
+    number.parse::<u32>().is_ok().then_some(resource)
 }
 
 /// What a person may say of a resource under `metadata: {stackloom: ...}`.

@@ -17,7 +17,7 @@ use crate::{
     graph::{self, target},
     template::Template,
     types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, SERVER, SUBNET},
-    workflow::{Origin, ResourceSpec},
+    workflow::{DeletionPolicy, Origin, ResourceSpec},
 };
 
 mod access;
@@ -103,6 +103,8 @@ impl Model {
                         .iter()
                         .map(|(name, _)| name.clone())
                         .collect(),
+                    deletion_policy: DeletionPolicy::default(),
+                    external_id: None,
                 },
             );
         }
@@ -165,6 +167,8 @@ impl Model {
                 serves: made.serves.map(str::to_owned),
             },
             requires: Vec::new(),
+            deletion_policy: DeletionPolicy::default(),
+            external_id: None,
         };
         self.insert(name.clone(), spec);
         name
