@@ -22,6 +22,7 @@ mod run;
 mod server;
 mod shell;
 mod test;
+mod trials;
 mod world;
 
 use clap::{Parser, Subcommand};
@@ -42,6 +43,10 @@ enum Command {
     Test(test::Options),
     /// Measure, and print one line a figure.
     Bench(bench::Options),
+    /// Try every template below a folder, and compare with what Heat says of them.
+    Corpus(trials::Corpus),
+    /// Try templates that are broken on purpose.
+    Fuzz(trials::Fuzz),
     /// Build what the browser gets: wasm, style sheet, fonts and icons.
     Build(build::Options),
     /// Tell what is there and what is missing; change nothing.
@@ -56,6 +61,8 @@ fn main() -> std::process::ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Corpus(options) => trials::corpus(&options),
+        Command::Fuzz(options) => trials::fuzz(&options),
         Command::Build(options) => build::run(&options),
         Command::Doctor => doctor::run(),
         Command::Lab(options) => lab::run(&options),

@@ -101,7 +101,9 @@ impl Model {
                     requires: resource
                         .depends_on
                         .iter()
-                        .map(|(name, _)| name.clone())
+                        .map(|(name, _)| name.as_str())
+                        .chain(resource.metadata.iter().flat_map(Expr::resources))
+                        .map(str::to_owned)
                         .collect(),
                     deletion_policy: DeletionPolicy::default(),
                     external_id: None,

@@ -190,6 +190,22 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
 }
 
+/// Which of the drawn resources must exist before which: by name in the order of the template, what passes add left out.
+/// References in `metadata` count, as in Heat.
+pub fn dependencies(
+    document: &Document,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<(String, Vec<String>)> {
+    let template = document.template();
+    let scope = Known::of(template, parameters);
+    let (mut model, _) = Model::of(template, &scope);
+    model.fill_requires();
+    model
+        .iter()
+        .map(|(name, spec)| (name.to_owned(), spec.requires.clone()))
+        .collect()
+}
+
 /// The workflow that removes all of it, in the reverse order.
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let changes = diff::changes(&Model::default(), deployed, types);

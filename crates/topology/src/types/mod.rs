@@ -172,6 +172,20 @@ pub enum Constraint {
     Custom(String),
 }
 
+impl PropertyKind {
+    /// What is wrong with the type of a value, in a sentence; members of lists and maps are not looked at.
+    pub fn problem(&self, value: &Value) -> Option<String> {
+        crate::constraint::type_problem(self, value)
+    }
+}
+
+impl Constraint {
+    /// What is wrong with a value, in a sentence. Constraints that ask a cloud find nothing.
+    pub fn problem(&self, value: &Value) -> Option<String> {
+        crate::constraint::problem(self, value)
+    }
+}
+
 /// What another value means for a deployed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,0 +1,335 @@
+//! A folder of templates, and for each: does it parse, is it valid, does it plan, and is its order Heat's?
+//!
+//! - *parsed*: text and structure are without error.
+//! - *valid*: no check finds an error, with no values given for parameters. This is what Heat's `validate` call answers.
+//! - *planned*: a plan for a new deployment is without error, with stand-in values for parameters that have no default
+//!   ([`crate::stand_in`]) and with look-ups off, since no cloud is asked. The refusal `resource-type-not-deployable` does not
+//!   count: Heat accepts those types too, and what is tried here is the language and the order. It is told in the remark.
+//! - *edges*: which of the drawn resources must exist before which, before composition is flattened and before passes add
+//!   anything, compared with the golden table's.
+//!
+//! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use topology::cloud::CloudFacts;
+use topology::diagnostic::Diagnostic;
+use topology::document::Document;
+use topology::plan::{Deployed, PlanInput, dependencies, plan};
+use topology::types::Registry;
+use topology::validate::validate;
+
+use crate::stand_in;
+
+mod files;
+mod golden;
+
+pub use files::templates;
+pub use golden::{Edges, Row};
+
+/// How long one template may take.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
+
+/// What became of a folder. Shows as a table whose last line has the sums.
+#[derive(Debug)]
+pub struct Report {
+    lines: Vec<Line>,
+    /// Whether there was a table to compare with.
+    compared: bool,
+    /// Paths in the golden table that lead to no template.
+    missing: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Line {
+    path: String,
+    tried: Tried,
+    golden: Option<Row>,
+}
+
+/// What became of one template.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tried {
+    /// It has been read without an error.
+    pub parsed: bool,
+    /// And its checks find none.
+    pub valid: bool,
+    /// And it plans.
+    pub planned: bool,
+    /// The first error of the first stage that failed.
+    pub error: Option<String>,
+    /// Resources whose type we keep, order, and cannot make.
+    pub not_deployable: usize,
+    /// Resources that are there.
+    pub nodes: usize,
+    /// What must exist before what.
+    pub edges: Edges,
+}
+
+/// Tries all templates below `dir`; compares with `golden`, else with `dir/golden.csv` where there is one.
+pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
+    let default = dir.join("golden.csv");
+    let golden = golden.or_else(|| default.is_file().then_some(default.as_path()));
+    let mut rows = match golden {
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })?;
+            golden::read(&text).map_err(|error| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("{}: {error}", path.display()),
+                )
+            })?
+        }
+        None => BTreeMap::new(),
+    };
+    // Paths in the table are relative to the folder, or to the table itself where it stands above.
+    let beside = golden.and_then(Path::parent).map(Path::to_owned);
+    let mut lines = Vec::new();
+    for file in files::templates(dir)? {
+        let path = shown(file.strip_prefix(dir).unwrap_or(&file));
+        let from_table = beside
+            .as_deref()
+            .and_then(|beside| file.strip_prefix(beside).ok())
+            .map(shown);
+        let row = rows
+            .remove(&path)
+            .or_else(|| rows.remove(from_table.as_deref()?));
+        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        lines.push(Line {
+            path,
+            tried: patiently(text),
+            golden: row,
+        });
+    }
+    Ok(Report {
+        lines,
+        compared: golden.is_some(),
+        missing: rows.into_keys().collect(),
+    })
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// In a thread of its own, so that neither a panic nor a loop takes the other templates with it.
+fn patiently(text: String) -> Tried {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        // The receiver may have lost its patience.
+        let _ = sender.send(template(&text));
+    });
+    receiver
+        .recv_timeout(PATIENCE)
+        .unwrap_or_else(|error| Tried {
+            error: Some(match error {
+                mpsc::RecvTimeoutError::Timeout => format!("no end after {} s", PATIENCE.as_secs()),
+                mpsc::RecvTimeoutError::Disconnected => "it made us panic".to_owned(),
+            }),
+            ..Tried::default()
+        })
+}
+
+/// Tries one template.
+pub fn template(text: &str) -> Tried {
+    let types = Registry::openstack();
+    let cloud = CloudFacts::default();
+    let document = Document::parse(text);
+    let parameters = stand_in::values(document.template(), &types);
+    let read = first_error(document.diagnostics());
+    let checked = first_error(&validate(&document, &types, &cloud));
+    let planned = plan(&PlanInput {
+        document: &document,
+        parameters: &parameters,
+        deployed: &Deployed::default(),
+        types: &types,
+        cloud: &cloud,
+    });
+    let not_deployable = |one: &&Diagnostic| one.is_error() && one.code == NOT_DEPLOYABLE;
+    let ordered = dependencies(&document, &parameters);
+    let nodes = ordered.len();
+    let edges = ordered
+        .into_iter()
+        .flat_map(|(after, before)| before.into_iter().map(move |one| (one, after.clone())))
+        .collect();
+    let in_plan = first_error(&planned.diagnostics);
+    Tried {
+        parsed: read.is_none(),
+        valid: read.is_none() && checked.is_none(),
+        planned: read.is_none() && checked.is_none() && in_plan.is_none(),
+        error: read.or(checked).or(in_plan),
+        not_deployable: planned.diagnostics.iter().filter(not_deployable).count(),
+        nodes,
+        edges,
+    }
+}
+
+fn first_error(diagnostics: &[Diagnostic]) -> Option<String> {
+    let one = diagnostics
+        .iter()
+        .find(|one| one.is_error() && one.code != NOT_DEPLOYABLE)?;
+    let at = one.line.map_or(String::new(), |line| format!("{line}: "));
+    Some(format!("{at}{}: {}", one.code, one.message))
+}
+
+impl Line {
+    fn missing_edges(&self) -> Vec<&(String, String)> {
+        let golden = self.golden.iter().flat_map(|row| &row.edges);
+        golden
+            .filter(|edge| !self.tried.edges.contains(edge))
+            .collect()
+    }
+
+    /// Edges of ours that Heat does not have; none where there is nothing to compare with.
+    fn extra_edges(&self) -> Vec<&(String, String)> {
+        let golden = self.golden.as_ref().map(|row| &row.edges);
+        let extra = |edge: &&(String, String)| golden.is_some_and(|golden| !golden.contains(*edge));
+        self.tried.edges.iter().filter(extra).collect()
+    }
+
+    /// Where Heat says otherwise.
+    fn differences(&self) -> Vec<String> {
+        let Some(golden) = &self.golden else {
+            return Vec::new();
+        };
+        let mut differences = Vec::new();
+        match (golden.valid, self.tried.valid) {
+            (true, false) => differences.push("Heat validates it".to_owned()),
+            (false, true) => differences.push(format!("Heat refuses it: {}", golden.refusal)),
+            _ => {}
+        }
+        match (golden.plans, self.tried.planned) {
+            (true, false) if self.tried.valid => differences.push("Heat creates it".to_owned()),
+            (false, true) if golden.valid => {
+                differences.push(format!("Heat does not create it: {}", golden.refusal));
+            }
+            _ => {}
+        }
+        if golden.nodes.is_some_and(|nodes| nodes != self.tried.nodes) {
+            differences.push(format!("Heat has {} resources", golden.nodes.unwrap_or(0)));
+        }
+        let named = |edges: Vec<&(String, String)>| {
+            let named = edges
+                .iter()
+                .map(|(before, after)| format!("{before}>{after}"));
+            named.collect::<Vec<_>>().join(" ")
+        };
+        let (missing, extra) = (named(self.missing_edges()), named(self.extra_edges()));
+        if !missing.is_empty() {
+            differences.push(format!("missing {missing}"));
+        }
+        if !extra.is_empty() {
+            differences.push(format!("extra {extra}"));
+        }
+        differences
+    }
+
+    fn remark(&self) -> String {
+        let mut remarks = self.differences();
+        if let Some(error) = &self.tried.error {
+            remarks.insert(0, error.clone());
+        }
+        if self.tried.not_deployable > 0 {
+            remarks.push(format!("{} not deployable", self.tried.not_deployable));
+        }
+        remarks.join("; ").replace('\n', " ")
+    }
+}
+
+impl Report {
+    /// Whether anything is otherwise than the golden table has it; without one, whether anything does not plan.
+    pub fn differs(&self) -> bool {
+        let differs = |line: &Line| match line.golden {
+            Some(_) => !line.differences().is_empty(),
+            None => !line.tried.planned,
+        };
+        !self.missing.is_empty() || self.lines.iter().any(differs)
+    }
+
+    fn count(&self, which: impl Fn(&Tried) -> bool) -> usize {
+        self.lines.iter().filter(|line| which(&line.tried)).count()
+    }
+}
+
+/// The table, then one line of sums.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.lines.iter().map(|line| line.path.len()).max();
+        let width = width.unwrap_or(0).max("template".len());
+        writeln!(
+            f,
+            "{:width$} parsed valid planned nodes edges remark",
+            "template"
+        )?;
+        let word = |yes: bool| if yes { "yes" } else { "no" };
+        for line in &self.lines {
+            let tried = &line.tried;
+            let row = format!(
+                "{:width$} {:6} {:5} {:7} {:5} {:5} {}",
+                line.path,
+                word(tried.parsed),
+                word(tried.valid),
+                word(tried.planned),
+                tried.nodes,
+                tried.edges.len(),
+                line.remark()
+            );
+            writeln!(f, "{}", row.trim_end())?;
+        }
+        for path in &self.missing {
+            writeln!(f, "{path}: in the golden table, and no template here")?;
+        }
+        if self.compared {
+            let unknown = self
+                .lines
+                .iter()
+                .filter(|line| line.golden.is_none())
+                .count();
+            let differ = self
+                .lines
+                .iter()
+                .filter(|line| !line.differences().is_empty());
+            writeln!(
+                f,
+                "{} differ from the golden table, {unknown} are not in it",
+                differ.count()
+            )?;
+        } else {
+            writeln!(f, "there is no golden table: nothing is compared")?;
+        }
+        let golden: usize = self
+            .lines
+            .iter()
+            .filter_map(|line| line.golden.as_ref())
+            .map(|row| row.edges.len())
+            .sum();
+        let missing: usize = self
+            .lines
+            .iter()
+            .map(|line| line.missing_edges().len())
+            .sum();
+        let extra: usize = self.lines.iter().map(|line| line.extra_edges().len()).sum();
+        writeln!(
+            f,
+            "templates {} parsed {} valid {} planned {} edges {}/{golden} extra {extra}",
+            self.lines.len(),
+            self.count(|tried| tried.parsed),
+            self.count(|tried| tried.valid),
+            self.count(|tried| tried.planned),
+            golden - missing,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! Values for parameters that have none: a template is tried as if a person had filled in its form.
+//!
+//! A stand-in fits the parameter's type and constraints, and those of the properties that it is given to, as far as that
+//! is found by trying: words that the constraints name first, then words of many kinds.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use topology::expr::Expr;
+use topology::template::{Parameter, Template};
+use topology::types::{Constraint, Property, PropertyKind, Registry};
+
+/// A value for each parameter without a default.
+pub fn values(template: &Template, types: &Registry) -> BTreeMap<String, Value> {
+    let uses = uses(template, types);
+    template
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.default.is_none())
+        .map(|parameter| {
+            let uses = uses
+                .get(parameter.name.as_str())
+                .map_or(&[][..], Vec::as_slice);
+            (parameter.name.clone(), value(parameter, uses))
+        })
+        .collect()
+}
+
+/// By parameter, the properties whose value it is.
+fn uses<'a>(template: &'a Template, types: &'a Registry) -> BTreeMap<&'a str, Vec<&'a Property>> {
+    let mut uses = BTreeMap::new();
+    for resource in &template.resources {
+        let Some(described) = types.get(&resource.resource_type) else {
+            continue;
+        };
+        for given in &resource.properties {
+            if let Some(property) = described.property(&given.name) {
+                note(&given.value, property, &mut uses);
+            }
+        }
+    }
+    uses
+}
+
+fn note<'a>(
+    expr: &'a Expr,
+    property: &'a Property,
+    uses: &mut BTreeMap<&'a str, Vec<&'a Property>>,
+) {
+    match (expr, &property.kind) {
+        (Expr::GetParam(name, path), _) if path.is_empty() => {
+            uses.entry(name.as_str()).or_default().push(property);
+        }
+        (Expr::List(items), PropertyKind::List { of: Some(of) }) => {
+            items.iter().for_each(|item| note(item, of, uses));
+        }
+        (Expr::Map(entries), PropertyKind::Map { of }) => {
+            for (key, value) in entries {
+                if let Some(property) = of.iter().find(|property| property.name == *key) {
+                    note(value, property, uses);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn value(parameter: &Parameter, uses: &[&Property]) -> Value {
+    let candidates = candidates(parameter, uses);
+    let own = |value: &&Value| fits(&parameter.constraints, value);
+    let used = |value: &&Value| {
+        uses.iter().all(|property| {
+            property.kind.problem(value).is_none() && fits(&property.constraints, value)
+        })
+    };
+    candidates
+        .iter()
+        .find(|value| own(value) && used(value))
+        .or_else(|| candidates.iter().find(own))
+        .or(candidates.first())
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn fits(constraints: &[Constraint], value: &Value) -> bool {
+    constraints
+        .iter()
+        .all(|constraint| constraint.problem(value).is_none())
+}
+
+/// Likely ones first.
+fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
+    let constraints = || {
+        let of_uses = uses.iter().flat_map(|property| &property.constraints);
+        parameter.constraints.iter().chain(of_uses)
+    };
+    let mut candidates: Vec<Value> = constraints()
+        .filter_map(|constraint| match constraint {
+            Constraint::AllowedValues(allowed) => Some(allowed.clone()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let length = constraints().find_map(|constraint| match constraint {
+        Constraint::Length { min, .. } => *min,
+        _ => None,
+    });
+    let length = usize::try_from(length.unwrap_or(0)).unwrap_or(0).min(4096);
+    match parameter.kind.as_str() {
+        "number" => {
+            let edges = constraints().filter_map(|constraint| match constraint {
+                Constraint::Range { min, max } => min.or(*max),
+                _ => None,
+            });
+            candidates.extend([1.0].into_iter().chain(edges).map(whole));
+            candidates.extend((0..512).map(Value::from));
+        }
+        "boolean" => candidates.extend([json!(true), json!(false)]),
+        "json" => {
+            let keys = (0..length).map(|key| (format!("key{key}"), json!("value")));
+            candidates.push(Value::Object(keys.collect()));
+        }
+        "comma_delimited_list" => {
+            let item = |text: &str| Value::from(vec![text; length.max(1)]);
+            candidates.extend(WORDS.iter().map(|word| item(word)));
+        }
+        _ => {
+            candidates.extend(WORDS.iter().map(|word| Value::from(*word)));
+            candidates.extend(
+                WORDS
+                    .iter()
+                    .map(|word| word.chars().cycle().take(length).collect::<String>())
+                    .map(Value::from),
+            );
+        }
+    }
+    candidates
+}
+
+fn whole(number: f64) -> Value {
+    if number.fract() == 0.0 {
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
+}
+
+/// Texts of the kinds that templates ask for.
+const WORDS: [&str; 20] = [
+    "standin",
+    "Standin1",
+    "Stand-In_1",
+    "StandIn",
+    "STANDIN",
+    "a",
+    "1",
+    "80",
+    "true",
+    "{}",
+    "10.0.0.0/24",
+    "10.0.0.10",
+    "fd00::/64",
+    "fa:16:3e:00:00:01",
+    "example.org.",
+    "example.org",
+    "user@example.org",
+    "http://example.org/",
+    "2037-01-01T00:00:00",
+    "9d3c54ae-41a2-4a3c-9a3f-5b0f6a3c2d10",
+];
+
+#[cfg(test)]
+mod tests {
+    use topology::document::Document;
+
+    use super::*;
+
+    #[test]
+    fn a_stand_in_fits_the_parameter_and_its_uses() {
+        let document = Document::parse(
+            "heat_template_version: 2016-10-14\n\
+             parameters:\n\
+             \x20 size: {type: string, constraints: [{allowed_values: [m1, m2]}]}\n\
+             \x20 secret: {type: string, constraints: [{length: {min: 9}}, {allowed_pattern: '[a-z]*'}]}\n\
+             \x20 range: {type: string}\n\
+             \x20 count: {type: number, constraints: [{range: {min: 7}}]}\n\
+             \x20 given: {type: string, default: x}\n\
+             resources:\n\
+             \x20 subnet:\n    type: OS::Neutron::Subnet\n    properties: {cidr: {get_param: range}}\n",
+        );
+        let values = values(document.template(), &Registry::openstack());
+        assert_eq!(
+            values.into_iter().collect::<Vec<_>>(),
+            [
+                ("count".to_owned(), json!(7)),
+                ("range".to_owned(), json!("10.0.0.0/24")),
+                ("secret".to_owned(), json!("standinst")),
+                ("size".to_owned(), json!("m1")),
+            ]
+        );
+    }
+}

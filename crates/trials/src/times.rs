@@ -1,0 +1,157 @@
+//! How long it takes from a template's text to a workflow: parse, check, passes, plan, compile.
+//!
+//! And from a keystroke to fresh diagnostics, which is parse and check alone. Each figure is the median of some rounds.
+//! Types that have no driver are planned all the same: the rest of the work is done, and only the compilation to steps is
+//! left out, so a shape is only measured whose types can all be made; [`run`] says so when one cannot.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use topology::catalog::CatalogItem;
+use topology::cloud::{CloudFacts, Named};
+use topology::document::Document;
+use topology::plan::{Deployed, PlanInput, plan};
+use topology::types::Registry;
+use topology::validate::validate;
+
+use crate::shapes;
+
+/// Times `what` on each template and gives lines `<name> <milliseconds>`; words that name nothing are skipped.
+///
+/// A word is `network:2005` or `servers:1000` or `drawn:75` (text to workflow), or `keystroke:75` (text to diagnostics).
+pub fn run(words: &[String]) -> Vec<String> {
+    let types = Registry::openstack().with_catalog(catalog());
+    let cloud = cloud();
+    let mut lines = Vec::new();
+    for word in words {
+        let Some((shape, size)) = word.split_once(':') else {
+            continue;
+        };
+        let Ok(size) = size.parse::<usize>() else {
+            continue;
+        };
+        let time = match shape {
+            "network" => compile(
+                &shapes::network_stack(size.saturating_sub(5) / 4),
+                &types,
+                &cloud,
+            ),
+            "servers" => compile(&shapes::plain_servers(size), &types, &cloud),
+            "drawn" => compile(&shapes::drawn(size), &types, &cloud),
+            "keystroke" => keystroke(&shapes::drawn(size), &types, &cloud),
+            _ => continue,
+        };
+        match time {
+            Ok(time_ms) => lines.push(format!("{word} {time_ms:.2}")),
+            Err(message) => eprintln!("{word}: {message}"),
+        }
+    }
+    lines
+}
+
+/// Milliseconds from text to workflow.
+fn compile(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, String> {
+    let parameters = BTreeMap::new();
+    let deployed = Deployed::default();
+    median(|| {
+        let document = Document::parse(text);
+        let plan = plan(&PlanInput {
+            document: &document,
+            parameters: &parameters,
+            deployed: &deployed,
+            types,
+            cloud,
+        });
+        match plan.workflow {
+            Some(_) => Ok(()),
+            None => Err(plan
+                .diagnostics
+                .iter()
+                .find(|one| one.is_error())
+                .map_or("no workflow".to_owned(), |one| one.message.clone())),
+        }
+    })
+}
+
+/// Milliseconds from text to diagnostics.
+fn keystroke(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, String> {
+    median(|| {
+        let document = Document::parse(text);
+        match validate(&document, types, cloud)
+            .iter()
+            .find(|one| one.is_error())
+        {
+            Some(error) => Err(error.message.clone()),
+            None => Ok(()),
+        }
+    })
+}
+
+fn median(mut what: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+    const ROUNDS: usize = 15;
+    let mut times = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        what()?;
+        times.push(begin.elapsed().as_secs_f64() * 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[ROUNDS / 2])
+}
+
+fn catalog() -> Vec<CatalogItem> {
+    let items = [
+        (
+            include_str!("../../../catalog/nginx/item.yml"),
+            include_str!("../../../catalog/nginx/meta/argument_specs.yml"),
+        ),
+        (
+            include_str!("../../../catalog/haproxy/item.yml"),
+            include_str!("../../../catalog/haproxy/meta/argument_specs.yml"),
+        ),
+    ];
+    items
+        .into_iter()
+        .map(|(manifest, specs)| {
+            CatalogItem::parse(manifest, specs).expect("our own items are right")
+        })
+        .collect()
+}
+
+fn cloud() -> CloudFacts {
+    let named = |name: &str| {
+        Some(vec![Named {
+            id: name.to_owned(),
+            name: name.to_owned(),
+        }])
+    };
+    CloudFacts {
+        external_networks: named("public"),
+        images: named("debian-12"),
+        ..CloudFacts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_compiles() {
+        let words = ["servers:10", "drawn:20", "keystroke:20", "nothing:1", "x"];
+        let lines = run(&words.map(str::to_owned));
+        let names: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
+        assert_eq!(names, ["servers:10", "drawn:20", "keystroke:20"]);
+    }
+
+    #[test]
+    fn a_stack_has_the_size_that_it_says() {
+        for (k, size) in [(25, 105), (500, 2005)] {
+            let document = Document::parse(shapes::network_stack(k));
+            assert_eq!(document.template().resources.len(), size);
+        }
+    }
+}
