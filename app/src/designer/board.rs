@@ -199,6 +199,7 @@ fn draw(template: &str, layout: &api::Layout, types: &Registry, cloud: &CloudFac
     let document = Document::parse(template);
     let plan = topology::plan::plan(&PlanInput {
         document: &document,
+        bundle: &Default::default(),
         parameters: &BTreeMap::new(),
         deployed: &Deployed::default(),
         types,

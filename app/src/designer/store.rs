@@ -192,6 +192,7 @@ impl Workspace {
         let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
             Arc::new(topology::plan::plan(&PlanInput {
                 document: &shown,
+                bundle: &Default::default(),
                 parameters: &BTreeMap::new(),
                 deployed: &Deployed::default(),
                 types: &types,

@@ -17,8 +17,12 @@ pub const CODES: &[&str] = &[
     "connection-count",
     "constraint-invalid",
     "duplicate-key",
+    "environment-conflict",
+    "environment-encrypted",
+    "environment-ignored",
     "external-network-picked",
     "external-network-unknown",
+    "file-missing",
     "function-arguments",
     "function-unsupported",
     "gateway-added",
@@ -86,6 +90,9 @@ pub struct Diagnostic {
     pub message: String,
     /// Dotted path in the template, such as `resources.web.properties.networks.0`; empty for the whole.
     pub path: String,
+    /// The file beside the template that it stands in; the template itself where absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file: Option<String>,
     /// 1-based line in the text, where there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
@@ -122,6 +129,7 @@ impl Diagnostic {
             code: code.to_owned(),
             message: message.into(),
             path: path.into(),
+            file: None,
             line: None,
             column: None,
         }
@@ -147,6 +155,8 @@ pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
             one.severity,
         )
     });
+    // The template first, then the files beside it.
+    diagnostics.sort_by(|one, other| one.file.cmp(&other.file));
 }
 
 #[cfg(test)]

@@ -8,11 +8,13 @@
 //! Read in this order: `diagnostic`, `yaml`, `expr`, `template`, `document`, `types`, `catalog`,
 //! `cloud`, `validate`, `passes`, `plan`, `workflow`.
 
+pub mod bundle;
 pub mod catalog;
 pub mod cloud;
 mod constraint;
 pub mod diagnostic;
 pub mod document;
+pub mod environment;
 pub mod expr;
 mod graph;
 pub mod passes;

@@ -67,6 +67,7 @@ pub(crate) fn plan_with(text: &str, parameters: &[(&str, Value)], deployed: &Dep
         .collect();
     plan(&PlanInput {
         document: &Document::parse(text),
+        bundle: &Default::default(),
         parameters: &parameters,
         deployed,
         types: &types(),

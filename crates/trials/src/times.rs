@@ -57,6 +57,7 @@ fn compile(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, Stri
         let document = Document::parse(text);
         let plan = plan(&PlanInput {
             document: &document,
+            bundle: &Default::default(),
             parameters: &parameters,
             deployed: &deployed,
             types,

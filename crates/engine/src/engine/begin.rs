@@ -49,6 +49,7 @@ impl Engine {
             let types = &self.core.registry;
             topology::plan::plan(&PlanInput {
                 document: &document,
+                bundle: &Default::default(),
                 parameters: &parameters,
                 deployed,
                 types,

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    bundle::Bundle,
     cloud::CloudFacts,
     diagnostic::{self, Diagnostic},
     document::Document,
+    environment::Merged,
     graph,
     passes::{self, Model, PassContext},
     types::Registry,
@@ -28,6 +30,8 @@ pub(crate) mod parameters;
 pub struct PlanInput<'a> {
     /// The drawing.
     pub document: &'a Document,
+    /// Files and environments beside it.
+    pub bundle: &'a Bundle,
     /// Values that the person gave for the template's parameters.
     pub parameters: &'a BTreeMap<String, Value>,
     /// What is there already; empty for a new deployment.
@@ -109,12 +113,15 @@ pub struct PropertyChange {
 pub fn plan(input: &PlanInput<'_>) -> Plan {
     let PlanInput {
         document,
+        bundle,
         parameters,
         deployed,
         types,
         cloud,
     } = *input;
     let template = document.template();
+    let merged = Merged::of(bundle, template);
+    let parameters = &merged.parameters(template, parameters);
     let mut diagnostics = validate_with(document, types, cloud, parameters);
     if !document.is_readable() {
         return Plan {
@@ -122,6 +129,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
             ..Plan::default()
         };
     }
+    diagnostics.extend(merged.diagnostics.iter().cloned());
+    diagnostics.extend(merged.strangers(template));
     let mut found = parameters::check(template, parameters);
     let scope = Known::of(template, parameters);
     let (mut model, said) = Model::of(template, &scope);

@@ -333,6 +333,7 @@ fn cloud_facts_are_not_needed_where_nothing_needs_them() {
     let text = resources("  net: {type: OS::Neutron::Net}\n");
     let input = PlanInput {
         document: &Document::parse(text),
+        bundle: &Default::default(),
         parameters: &BTreeMap::new(),
         deployed: &Deployed::default(),
         types: &types(),

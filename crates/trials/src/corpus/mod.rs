@@ -150,6 +150,7 @@ pub fn template(text: &str) -> Tried {
     let checked = first_error(&validate(&document, &types, &cloud));
     let planned = plan(&PlanInput {
         document: &document,
+        bundle: &Default::default(),
         parameters: &parameters,
         deployed: &Deployed::default(),
         types: &types,

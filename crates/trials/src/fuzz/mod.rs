@@ -238,6 +238,7 @@ pub fn broken_law(text: &str, types: &Registry) -> Result<Option<Workflow>, Stri
     let plan_on = |deployed: &Deployed| {
         plan(&PlanInput {
             document: &document,
+            bundle: &Default::default(),
             parameters: &parameters,
             deployed,
             types,

@@ -1,0 +1,210 @@
+//! Several environments as one, and the values that a template is used with.
+
+use super::{Aliases, BTreeMap, Diagnostic, Environment, Given, Position, Rule, Strategy, Value};
+use crate::{
+    bundle::Bundle,
+    template::Template,
+    text::{did_you_mean, shown},
+};
+
+/// All environments of a bundle, merged in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    parameters: BTreeMap<String, Sited>,
+    defaults: BTreeMap<String, Sited>,
+    /// What types stand for.
+    pub aliases: Aliases,
+    /// Pauses and locks of resources.
+    pub rules: Vec<Rule>,
+    /// What is wrong with the files, and with their coming together.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A value and the file that it stands in.
+#[derive(Clone, Debug)]
+struct Sited {
+    value: Value,
+    file: String,
+    at: Position,
+}
+
+impl Merged {
+    /// Those of a bundle, for a template: it knows which texts are lists.
+    pub fn of(bundle: &Bundle, template: &Template) -> Merged {
+        let mut merged = Merged::default();
+        let mut chosen: BTreeMap<String, Strategy> = BTreeMap::new();
+        for name in bundle.environments() {
+            let Some(environment) = bundle
+                .find(None, name)
+                .and_then(|path| bundle.environment(path))
+            else {
+                let message = format!(
+                    "the environment `{}` is not given: add the file beside the template",
+                    shown(name)
+                );
+                merged
+                    .diagnostics
+                    .push(Diagnostic::error("file-missing", "", message));
+                continue;
+            };
+            merged
+                .diagnostics
+                .extend(environment.diagnostics.iter().cloned());
+            merged.choose(environment, &mut chosen);
+            let sections = [
+                (&mut merged.parameters, &environment.parameters),
+                (&mut merged.defaults, &environment.parameter_defaults),
+            ];
+            for (into, from) in sections {
+                for (name, given) in from {
+                    let strategy = chosen.get(name).copied().unwrap_or_default();
+                    let value = match into.remove(name) {
+                        Some(old) => {
+                            let is_list = template
+                                .parameters
+                                .iter()
+                                .any(|one| one.name == *name && one.kind == "comma_delimited_list");
+                            join(old.value, &given.value, strategy, is_list)
+                        }
+                        None => given.value.clone(),
+                    };
+                    into.insert(name.clone(), sited(environment, value, given));
+                }
+            }
+            for alias in &environment.registry {
+                merged.aliases.add(alias.clone());
+            }
+            merged.rules.extend(environment.rules.iter().cloned());
+        }
+        merged
+    }
+
+    /// A file's strategies; two files must not disagree about one parameter.
+    fn choose(&mut self, environment: &Environment, chosen: &mut BTreeMap<String, Strategy>) {
+        let of_file = environment.strategies.get("default").copied();
+        let names = environment
+            .parameters
+            .keys()
+            .chain(environment.parameter_defaults.keys());
+        for name in names {
+            let said = environment.strategies.get(name).copied();
+            match (chosen.get(name).copied(), said) {
+                (Some(before), Some(now)) if before != now => {
+                    let message = format!(
+                        "`{name}` is merged in another way by an earlier environment; say the same in both"
+                    );
+                    let path = format!("parameter_merge_strategies.{name}");
+                    let mut diagnostic = Diagnostic::error("environment-conflict", path, message);
+                    diagnostic.file = Some(environment.file.clone());
+                    self.diagnostics.push(diagnostic);
+                }
+                (Some(_), _) => {}
+                (None, said) => {
+                    chosen.insert(name.clone(), said.or(of_file).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// Values for a template's parameters: what a person gave, else what an environment says, else an
+    /// environment's default. Template defaults stay out: the template knows them.
+    pub fn parameters(
+        &self,
+        template: &Template,
+        given: &BTreeMap<String, Value>,
+    ) -> BTreeMap<String, Value> {
+        let mut values = BTreeMap::new();
+        for parameter in &template.parameters {
+            let name = &parameter.name;
+            let said = self
+                .parameters
+                .get(name)
+                .or_else(|| self.defaults.get(name));
+            if let Some(said) = said {
+                values.insert(name.clone(), said.value.clone());
+            }
+        }
+        let wanted = given.iter().filter(|(name, value)| {
+            // Not given is not the same as given as nothing, but Heat takes both for the default.
+            !value.is_null() || !values.contains_key(*name)
+        });
+        let wanted: Vec<_> = wanted
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        values.extend(wanted);
+        values
+    }
+
+    /// `parameter_defaults` of one name: they reach nested templates too.
+    pub fn default_of(&self, parameter: &str) -> Option<&Value> {
+        self.defaults.get(parameter).map(|sited| &sited.value)
+    }
+
+    /// Values for parameters that the template does not have.
+    pub fn strangers(&self, template: &Template) -> Vec<Diagnostic> {
+        let known = |name: &str| template.parameters.iter().any(|one| one.name == name);
+        let strangers = self.parameters.iter().filter(|(name, _)| !known(name));
+        strangers
+            .map(|(name, sited)| {
+                let near = did_you_mean(
+                    name,
+                    template.parameters.iter().map(|one| one.name.as_str()),
+                );
+                let message = format!(
+                    "`{}` is no parameter of the template{near}; under `parameter_defaults` it may stand for nested templates",
+                    shown(name)
+                );
+                let path = format!("parameters.{name}");
+                let mut diagnostic = Diagnostic::error("unknown-parameter", path, message);
+                diagnostic.file = Some(sited.file.clone());
+                (diagnostic.line, diagnostic.column) = (Some(sited.at.line), Some(sited.at.column));
+                diagnostic
+            })
+            .collect()
+    }
+}
+
+fn sited(environment: &Environment, value: Value, given: &Given) -> Sited {
+    Sited {
+        value,
+        file: environment.file.clone(),
+        at: given.at,
+    }
+}
+
+/// The value after another file said its own. What does not go together is taken from the later one.
+fn join(old: Value, new: &Value, strategy: Strategy, is_list: bool) -> Value {
+    if strategy == Strategy::Overwrite || new.is_null() {
+        return if new.is_null() { old } else { new.clone() };
+    }
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            let mut joined = old;
+            for (key, value) in new {
+                let before = joined.get(key).cloned();
+                let value = match before {
+                    Some(before) if strategy == Strategy::DeepMerge => {
+                        join(before, value, strategy, false)
+                    }
+                    _ if value.is_null() => continue,
+                    _ => value.clone(),
+                };
+                joined.insert(key.clone(), value);
+            }
+            Value::Object(joined)
+        }
+        (Value::Array(mut old), Value::Array(new)) => {
+            old.extend(new.iter().cloned());
+            Value::Array(old)
+        }
+        (Value::String(old), Value::String(new)) if is_list && !old.is_empty() => {
+            Value::String(format!("{old},{new}"))
+        }
+        (Value::String(old), Value::String(new)) => Value::String(old + new),
+        (Value::Number(old), Value::Number(new)) => match (old.as_i64(), new.as_i64()) {
+            (Some(old), Some(new)) => old.saturating_add(new).into(),
+            _ => (old.as_f64().unwrap_or_default() + new.as_f64().unwrap_or_default()).into(),
+        },
+        (_, new) => new.clone(),
+    }
+}
