@@ -14,13 +14,15 @@ pub enum Fault {
     Call(CallFault),
     /// With servers.
     Server(ServerFault),
+    /// With volumes.
+    Volume(VolumeFault),
 }
 
 /// Which calls, and what happens to them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallFault {
-    /// `identity`, `compute`, `network`, `image`, `key-manager`; all when not told.
+    /// `identity`, `compute`, `network`, `image`, `block-storage`, `key-manager`; all when not told.
     pub service: Option<String>,
     /// `GET`, ...; all when not told.
     pub method: Option<String>,
@@ -78,6 +80,28 @@ pub enum ServerTrouble {
     NoSsh,
     /// It is ACTIVE, and after so many milliseconds it dies.
     Dies(u64),
+}
+
+/// Which volumes, and what happens to them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct VolumeFault {
+    /// Volumes with this name; `*` is any text.
+    pub name: String,
+    /// What happens.
+    pub fault: VolumeTrouble,
+    /// At most so many volumes; all when not told.
+    #[serde(default)]
+    pub times: Option<u64>,
+}
+
+/// What happens to a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VolumeTrouble {
+    /// It goes to `error` instead of `available`.
+    Error,
+    /// It stays in `creating`.
+    NeverAvailable,
 }
 
 /// One call that came in.
@@ -191,6 +215,21 @@ impl Faults {
         let mut state = self.state();
         state.armed.iter_mut().find_map(|armed| match &armed.fault {
             Fault::Server(fault)
+                if matches(&fault.name, name)
+                    && fault.times.is_none_or(|times| armed.done < times) =>
+            {
+                armed.done += 1;
+                Some(fault.fault)
+            }
+            _ => None,
+        })
+    }
+
+    /// What goes wrong with a new volume of this name.
+    pub fn on_volume(&self, name: &str) -> Option<VolumeTrouble> {
+        let mut state = self.state();
+        state.armed.iter_mut().find_map(|armed| match &armed.fault {
+            Fault::Volume(fault)
                 if matches(&fault.name, name)
                     && fault.times.is_none_or(|times| armed.done < times) =>
             {

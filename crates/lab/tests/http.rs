@@ -127,7 +127,15 @@ async fn only_the_right_password_and_an_own_project_let_in() {
         .collect();
     assert_eq!(
         types,
-        ["identity", "compute", "network", "image", "key-manager"]
+        [
+            "identity",
+            "compute",
+            "network",
+            "image",
+            "block-storage",
+            "key-manager",
+            "volumev3"
+        ]
     );
     assert_eq!(body["token"]["catalog"][1]["endpoints"][0]["region"], "lab");
 }

@@ -77,6 +77,27 @@ service_errors! {
         };
         json_answer(refusal.status, json!({fault: {"code": refusal.status, "message": refusal.message}}))
     };
+    /// Cinder: like Nova, with a word of its own for too much.
+    CinderError => |refusal: Refusal| {
+        let fault = match refusal.status {
+            400 => "badRequest",
+            403 => "forbidden",
+            404 => "itemNotFound",
+            405 => "badMethod",
+            409 => "conflictingRequest",
+            413 => "overLimit",
+            415 => "badMediaType",
+            429 => "overLimit",
+            501 => "notImplemented",
+            503 => "serviceUnavailable",
+            _ => "computeFault",
+        };
+        let mut body = json!({"code": refusal.status, "message": refusal.message});
+        if refusal.status == 413 {
+            body["retryAfter"] = "0".into();
+        }
+        json_answer(refusal.status, json!({fault: body}))
+    };
     /// Neutron: `{"NeutronError": {type, message, detail}}`.
     NeutronError => |refusal: Refusal| {
         json_answer(refusal.status, json!({"NeutronError": {"type": refusal.kind, "message": refusal.message, "detail": ""}}))

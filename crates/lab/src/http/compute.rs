@@ -2,25 +2,21 @@
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{FromRequestParts, Path, Query, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{NovaError, empty_answer, json_answer, read_json};
 use super::compute_view::{flavor_document, flavor_summary};
+use super::microversion::{COMPUTE, Microversion};
 use super::token::Caller;
 use super::{App, base_url, query};
 use crate::model::keypair::{KeyPair, keypair_key};
 use crate::model::refusal::Refusal;
 
 pub type Answer = Result<Response, NovaError>;
-
-/// The newest microversion that the lab speaks: that of the OpenStack release Zed.
-pub const NEWEST: Microversion = Microversion(2, 93);
-const OLDEST: Microversion = Microversion(2, 1);
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -49,72 +45,12 @@ pub fn routes() -> Router<App> {
         .route("/compute/v2.1/extensions", get(extensions))
 }
 
-/// The behaviour that a caller asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Microversion(pub u16, pub u16);
-
-impl Microversion {
-    /// Put it on an answer, as Nova does.
-    pub fn stamp(self, mut response: Response) -> Response {
-        let text = format!("{}.{}", self.0, self.1);
-        let headers = response.headers_mut();
-        if let (Ok(long), Ok(short)) = (
-            HeaderValue::try_from(format!("compute {text}")),
-            HeaderValue::try_from(text),
-        ) {
-            headers.insert("openstack-api-version", long);
-            headers.insert("x-openstack-nova-api-version", short);
-            headers.insert(
-                "vary",
-                HeaderValue::from_static("OpenStack-API-Version, X-OpenStack-Nova-API-Version"),
-            );
-        }
-        response
-    }
-
-    fn asked(headers: &HeaderMap) -> Result<Self, Refusal> {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let new =
-            text("openstack-api-version").and_then(|value| value.trim().strip_prefix("compute "));
-        let asked = match new.or_else(|| text("x-openstack-nova-api-version")) {
-            None => return Ok(OLDEST),
-            Some("latest") => return Ok(NEWEST),
-            Some(asked) => asked.trim(),
-        };
-        let parsed = asked
-            .split_once('.')
-            .and_then(|(a, b)| Some(Microversion(a.parse().ok()?, b.parse().ok()?)));
-        let version = parsed.ok_or_else(|| {
-            Refusal::bad_request(format!("API Version String {asked} is of invalid format. Must be of format MajorNum.MinorNum."))
-        })?;
-        if version < OLDEST || version > NEWEST {
-            return Err(Refusal::new(
-                406,
-                "InvalidGlobalAPIVersion",
-                format!(
-                    "Version {asked} is not supported by the API. Minimum is {}.{} and maximum is {}.{}.",
-                    OLDEST.0, OLDEST.1, NEWEST.0, NEWEST.1
-                ),
-            ));
-        }
-        Ok(version)
-    }
-}
-
-impl FromRequestParts<App> for Microversion {
-    type Rejection = NovaError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, NovaError> {
-        Ok(Self::asked(&parts.headers)?)
-    }
-}
-
 fn version_document(base: &str) -> Value {
     json!({
         "id": "v2.1",
         "status": "CURRENT",
-        "version": format!("{}.{}", NEWEST.0, NEWEST.1),
-        "min_version": format!("{}.{}", OLDEST.0, OLDEST.1),
+        "version": COMPUTE.newest.to_string(),
+        "min_version": COMPUTE.oldest.to_string(),
         "updated": "2013-07-23T11:33:21Z",
         "links": [
             {"rel": "self", "href": format!("{base}/compute/v2.1/")},
@@ -188,7 +124,7 @@ fn list_flavors(
     });
     let page =
         query::page(rows, &asked, 1_000).ok_or_else(|| Refusal::bad_request("marker not found"))?;
-    Ok(version.stamp(json_answer(200, json!({"flavors": page.items}))))
+    Ok(json_answer(200, json!({"flavors": page.items})))
 }
 
 async fn flavor(
@@ -207,7 +143,7 @@ async fn flavor(
             .map(|row| flavor_document(row, version, &base))
     });
     let shown = shown.ok_or_else(|| flavor_not_found(&id))?;
-    Ok(version.stamp(json_answer(200, json!({ "flavor": shown }))))
+    Ok(json_answer(200, json!({ "flavor": shown })))
 }
 
 fn flavor_not_found(id: &str) -> Refusal {
@@ -238,7 +174,7 @@ async fn keypairs(State(app): State<App>, caller: Caller, version: Microversion)
         mine.map(|row| json!({"keypair": keypair_document(row, version)}))
             .collect()
     });
-    Ok(version.stamp(json_answer(200, json!({ "keypairs": rows }))))
+    Ok(json_answer(200, json!({ "keypairs": rows })))
 }
 
 async fn create_keypair(
@@ -291,7 +227,7 @@ async fn create_keypair(
     } else {
         200
     };
-    Ok(version.stamp(json_answer(status, json!({ "keypair": document }))))
+    Ok(json_answer(status, json!({ "keypair": document })))
 }
 
 /// From this microversion on Nova makes no keys itself.
@@ -331,7 +267,7 @@ async fn keypair(
         })
     });
     let shown = shown.ok_or_else(|| keypair_not_found(&name, &user))?;
-    Ok(version.stamp(json_answer(200, json!({ "keypair": shown }))))
+    Ok(json_answer(200, json!({ "keypair": shown })))
 }
 
 async fn delete_keypair(
@@ -348,10 +284,10 @@ async fn delete_keypair(
     } else {
         202
     };
-    Ok(version.stamp(empty_answer(status)))
+    Ok(empty_answer(status))
 }
 
-async fn limits(State(app): State<App>, caller: Caller, version: Microversion) -> Answer {
+async fn limits(State(app): State<App>, caller: Caller) -> Answer {
     let member = caller.member()?;
     let absolute = app.read(|model| {
         let usage = model.server_usage(&member.project_id);
@@ -369,18 +305,13 @@ async fn limits(State(app): State<App>, caller: Caller, version: Microversion) -
             "totalServerGroupsUsed": 0,
         })
     });
-    Ok(version.stamp(json_answer(
+    Ok(json_answer(
         200,
         json!({"limits": {"rate": [], "absolute": absolute}}),
-    )))
+    ))
 }
 
-async fn quota_set(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(project): Path<String>,
-) -> Answer {
+async fn quota_set(State(app): State<App>, caller: Caller, Path(project): Path<String>) -> Answer {
     let member = caller.member()?;
     if member.project_id != project {
         return Err(Refusal::forbidden(
@@ -390,16 +321,16 @@ async fn quota_set(
     }
     let mut set = app.read(|model| model.quotas.compute_body());
     set["id"] = project.into();
-    Ok(version.stamp(json_answer(200, json!({ "quota_set": set }))))
+    Ok(json_answer(200, json!({ "quota_set": set })))
 }
 
-async fn zones(caller: Caller, version: Microversion) -> Answer {
+async fn zones(caller: Caller) -> Answer {
     caller.token()?;
     let zone = json!({"zoneName": "nova", "zoneState": {"available": true}, "hosts": null});
-    Ok(version.stamp(json_answer(200, json!({"availabilityZoneInfo": [zone]}))))
+    Ok(json_answer(200, json!({"availabilityZoneInfo": [zone]})))
 }
 
-async fn extensions(caller: Caller, version: Microversion) -> Answer {
+async fn extensions(caller: Caller) -> Answer {
     caller.token()?;
-    Ok(version.stamp(json_answer(200, json!({"extensions": []}))))
+    Ok(json_answer(200, json!({"extensions": []})))
 }

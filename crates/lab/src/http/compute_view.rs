@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::compute::Microversion;
+use super::microversion::Microversion;
 use crate::model::Model;
 use crate::model::flavor::Flavor;
 use crate::model::server::{Server, Status};
@@ -79,6 +79,14 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
             .map(|group| json!({"name": group.name}))
             .collect()
     };
+    let volumes: Vec<Value> = model
+        .volumes_of_server(&row.id)
+        .into_iter()
+        .map(|(volume, one)| match since(3) {
+            true => json!({"id": volume.id, "delete_on_termination": one.delete_on_termination}),
+            false => json!({"id": volume.id}),
+        })
+        .collect();
     let mut document = json!({
         "id": row.id,
         "name": row.name,
@@ -87,7 +95,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         "user_id": row.user_id,
         "metadata": row.metadata,
         "hostId": match row.status { Status::Build => "", _ => "1ab00000000000000000000000000000000000000000000000001ab0" },
-        "image": {"id": row.image_id, "links": [{"rel": "bookmark", "href": format!("{base}/compute/images/{}", row.image_id)}]},
+        "image": server_image(row, base),
         "flavor": server_flavor(model, row, version, base),
         "created": row.created,
         "updated": row.updated,
@@ -104,7 +112,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         "OS-EXT-STS:task_state": row.task_state,
         "OS-EXT-STS:vm_state": row.status.vm_state(),
         "OS-EXT-STS:power_state": row.status.power_state(),
-        "os-extended-volumes:volumes_attached": [],
+        "os-extended-volumes:volumes_attached": volumes,
     });
     if matches!(row.status, Status::Active | Status::Build) {
         document["progress"] = if row.status == Status::Active { 100 } else { 0 }.into();
@@ -135,6 +143,15 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         document["locked_reason"] = Value::Null;
     }
     document
+}
+
+/// A server that boots from a volume has an empty text for an image.
+fn server_image(row: &Server, base: &str) -> Value {
+    if row.image_id.is_empty() {
+        return json!("");
+    }
+    let href = format!("{base}/compute/images/{}", row.image_id);
+    json!({"id": row.image_id, "links": [{"rel": "bookmark", "href": href}]})
 }
 
 fn server_flavor(model: &Model, row: &Server, version: Microversion, base: &str) -> Value {

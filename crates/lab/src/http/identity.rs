@@ -165,11 +165,11 @@ pub fn not_found(kind: &str, id: &str) -> Refusal {
 }
 
 async fn my_catalog(caller: Caller, headers: HeaderMap) -> Answer {
-    caller.member()?;
+    let member = caller.member()?;
     let base = base_url(&headers);
     Ok(json_answer(
         200,
-        json!({"catalog": catalog(&base), "links": {"self": format!("{base}/identity/v3/auth/catalog")}}),
+        json!({"catalog": catalog(&base, &member.project_id), "links": {"self": format!("{base}/identity/v3/auth/catalog")}}),
     ))
 }
 

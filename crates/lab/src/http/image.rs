@@ -42,33 +42,35 @@ async fn versions(headers: HeaderMap) -> Response {
 }
 
 fn document(row: &Image) -> Value {
-    json!({
+    let mut document = json!(row.properties);
+    let fields = json!({
         "id": row.id,
         "name": row.name,
-        "status": "active",
-        "visibility": "public",
+        "status": row.status.as_str(),
+        "visibility": row.visibility,
         "size": row.size,
         "virtual_size": null,
         "min_ram": row.min_ram,
         "min_disk": row.min_disk,
-        "disk_format": "qcow2",
-        "container_format": "bare",
-        "checksum": null,
-        "os_hash_algo": null,
-        "os_hash_value": null,
-        "os_hidden": false,
-        "os_admin_user": row.os_admin_user,
-        "os_distro": row.os_distro,
-        "os_version": row.os_version,
-        "protected": false,
+        "disk_format": row.disk_format,
+        "container_format": row.container_format,
+        "checksum": row.checksum,
+        "os_hash_algo": row.os_hash_value.as_ref().map(|_| "sha512"),
+        "os_hash_value": row.os_hash_value,
+        "os_hidden": row.os_hidden,
+        "protected": row.protected,
         "owner": row.owner,
-        "tags": [],
+        "tags": row.tags,
         "created_at": row.created_at,
-        "updated_at": row.created_at,
+        "updated_at": row.updated_at,
         "self": format!("/v2/images/{}", row.id),
         "file": format!("/v2/images/{}/file", row.id),
         "schema": "/v2/schemas/image",
-    })
+    });
+    if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), fields) {
+        all.extend(fields);
+    }
+    document
 }
 
 async fn list(State(app): State<App>, caller: Caller, Query(asked): query::Query) -> Answer {

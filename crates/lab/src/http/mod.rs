@@ -1,19 +1,22 @@
-//! The cloud's HTTP side: five services behind one port, each below its own prefix.
+//! The cloud's HTTP side: six services behind one port, each below its own prefix.
 //!
 //! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
 
 pub mod answer;
 mod application_credentials;
+mod block_storage;
 mod compute;
 mod compute_view;
 mod control;
 mod identity;
 mod image;
 mod key_manager;
+mod microversion;
 mod network;
 mod query;
 mod server_body;
 mod server_parts;
+mod server_volumes;
 mod servers;
 mod token;
 mod tokens;
@@ -41,6 +44,7 @@ pub const SERVICES: &[(&str, &str)] = &[
     ("compute", "/compute"),
     ("network", "/network"),
     ("image", "/image"),
+    ("block-storage", "/volume"),
     ("key-manager", "/key-manager"),
 ];
 
@@ -53,6 +57,8 @@ pub fn app(cloud: App) -> Router {
         .merge(compute::routes())
         .merge(servers::routes())
         .merge(server_parts::routes())
+        .merge(server_volumes::routes())
+        .merge(block_storage::routes())
         .merge(network::routes())
         .merge(image::routes())
         .merge(key_manager::routes())
@@ -64,33 +70,58 @@ pub fn app(cloud: App) -> Router {
 
 /// A path that no service has.
 async fn nowhere(request: Request) -> Response {
-    let refusal = Refusal::not_found("HTTPNotFound", "The resource could not be found.");
-    let path = request.uri().path();
-    let service = SERVICES
-        .iter()
-        .find(|(_, prefix)| path.starts_with(prefix))
-        .map(|(name, _)| *name);
+    let sentence = "The resource could not be found.";
+    match service_of(request.uri().path()) {
+        Some(("identity", _)) => refused(
+            "identity",
+            Refusal::not_found("NotFound", format!("(http://lab/): {sentence}")),
+        ),
+        Some((service, _)) => refused(service, Refusal::not_found("HTTPNotFound", sentence)),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// The service that a path belongs to, and what follows its prefix.
+fn service_of(path: &str) -> Option<(&'static str, &str)> {
+    SERVICES.iter().find_map(|(name, prefix)| {
+        let rest = path.strip_prefix(prefix)?;
+        (rest.is_empty() || rest.starts_with('/')).then_some((*name, rest))
+    })
+}
+
+/// A refusal in a service's words.
+fn refused(service: &str, refusal: Refusal) -> Response {
     match service {
-        Some("identity") => answer::KeystoneError(Refusal::not_found(
-            "NotFound",
-            "(http://lab/): The resource could not be found.",
-        ))
-        .into_response(),
-        Some("compute") => answer::NovaError(refusal).into_response(),
-        Some("network") => answer::NeutronError(refusal).into_response(),
-        Some("image") => answer::GlanceError(refusal).into_response(),
-        Some("key-manager") => answer::BarbicanError(refusal).into_response(),
-        _ => StatusCode::NOT_FOUND.into_response(),
+        "identity" => answer::KeystoneError(refusal).into_response(),
+        "compute" => answer::NovaError(refusal).into_response(),
+        "network" => answer::NeutronError(refusal).into_response(),
+        "image" => answer::GlanceError(refusal).into_response(),
+        "block-storage" => answer::CinderError(refusal).into_response(),
+        _ => answer::BarbicanError(refusal).into_response(),
+    }
+}
+
+/// Do a call in the behaviour that it asks for, and say so on the answer.
+async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next) -> Response {
+    // Version documents are outside of it: they are where clients learn what to ask.
+    let range = microversion::Range::of(service).filter(|_| rest.len() > 6);
+    let Some(range) = range else {
+        return next.run(request).await;
+    };
+    match range.asked(request.headers()) {
+        Err(refusal) => refused(service, refusal),
+        Ok(version) => {
+            request.extensions_mut().insert(version);
+            let mut response = next.run(request).await;
+            range.stamp(version, response.headers_mut());
+            response
+        }
     }
 }
 
 async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
-    let found = SERVICES.iter().find_map(|(name, prefix)| {
-        let rest = path.strip_prefix(prefix)?;
-        (rest.is_empty() || rest.starts_with('/')).then_some((*name, rest))
-    });
-    let Some((service, rest)) = found else {
+    let Some((service, rest)) = service_of(&path) else {
         return next.run(request).await;
     };
     let fault = cloud
@@ -98,17 +129,17 @@ async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Respon
         .on_call(service, request.method().as_str(), rest);
     let request_id = format!("req-{}", new_id());
     let mut response = match fault {
-        None => next.run(request).await,
+        None => negotiated(service, rest, request, next).await,
         Some(fault) => {
             tokio::time::sleep(fault.delay()).await;
             let mut response = match (fault.damage, fault.status) {
                 (Some(Damage::CutBefore), _) => cut(),
                 (Some(Damage::CutAfter), _) => {
-                    drop(next.run(request).await);
+                    drop(negotiated(service, rest, request, next).await);
                     cut()
                 }
                 (Some(Damage::WrongJson), _) => {
-                    let status = next.run(request).await.status();
+                    let status = negotiated(service, rest, request, next).await.status();
                     let json = (
                         header::CONTENT_TYPE,
                         HeaderValue::from_static("application/json"),
@@ -116,7 +147,7 @@ async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Respon
                     (status, [json], "{\"this is\": not JSON").into_response()
                 }
                 (None, Some(status)) => failed(service, status, fault.body.clone()),
-                (None, None) => next.run(request).await,
+                (None, None) => negotiated(service, rest, request, next).await,
             };
             for (name, value) in &fault.headers {
                 if let (Ok(name), Ok(value)) =
@@ -167,13 +198,7 @@ fn failed(service: &str, status: u16, body: Option<String>) -> Response {
         return (code, [json], body).into_response();
     }
     let refusal = Refusal::new(status, "FaultOnPurpose", "The lab was told to fail here.");
-    match service {
-        "identity" => answer::KeystoneError(refusal).into_response(),
-        "compute" => answer::NovaError(refusal).into_response(),
-        "network" => answer::NeutronError(refusal).into_response(),
-        "image" => answer::GlanceError(refusal).into_response(),
-        _ => answer::BarbicanError(refusal).into_response(),
-    }
+    refused(service, refusal)
 }
 
 /// Where the client found us: links in answers lead to the same place.

@@ -113,6 +113,68 @@ pub fn page(things: Vec<Value>, query: &[(String, String)], limit_max: usize) ->
     Some(Page { items, next })
 }
 
+/// Put rows in the order asked for: `sort=name:desc,id`, or `sort_key` with `sort_dir`. Rows that are alike keep their order.
+pub fn sort_rows<T>(rows: &mut [&T], query: &[(String, String)], by: impl Fn(&T, &str) -> String) {
+    let sort = value(query, "sort").map(|list| {
+        let one = |one: &str| match one.split_once(':') {
+            Some((key, direction)) => (key.to_owned(), direction != "asc"),
+            None => (one.to_owned(), true),
+        };
+        list.split(',').map(one).collect::<Vec<(String, bool)>>()
+    });
+    let keys = sort.unwrap_or_else(|| {
+        let directions: Vec<&str> = all_of(query, "sort_dir").collect();
+        let keys = all_of(query, "sort_key").enumerate();
+        keys.map(|(at, key)| {
+            let descending = directions.get(at).is_none_or(|way| *way != "asc");
+            (key.to_owned(), descending)
+        })
+        .collect()
+    });
+    for (key, descending) in keys.iter().rev() {
+        rows.sort_by_cached_key(|row| by(row, key));
+        if *descending {
+            rows.reverse();
+        }
+    }
+}
+
+fn all_of<'a>(query: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
+    query
+        .iter()
+        .filter(move |(key, _)| key == name)
+        .map(|(_, value)| value.as_str())
+}
+
+/// One page of rows by `limit` and `marker`, before anything is made of them, and the last id if more follow. None if the
+/// marker is nowhere.
+pub fn page_rows<'a, T>(
+    rows: Vec<&'a T>,
+    query: &[(String, String)],
+    limit_max: usize,
+    id: impl Fn(&T) -> &String,
+) -> Option<(Vec<&'a T>, Option<String>)> {
+    let start = match value(query, "marker") {
+        None => 0,
+        Some(marker) => rows.iter().position(|row| id(row) == marker)? + 1,
+    };
+    let limit = value(query, "limit").and_then(|text| text.parse::<usize>().ok());
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(limit_max);
+    let limit = limit.min(limit_max);
+    let more = rows.len() > start + limit;
+    let page: Vec<&T> = rows.into_iter().skip(start).take(limit).collect();
+    let next = page.last().filter(|_| more).map(|last| id(last).clone());
+    Some((page, next))
+}
+
+/// Whether all pairs of a filter, which clients write as Python does (`{'a': 'b'}`), are among these.
+pub fn pairs_fit(pairs: &std::collections::BTreeMap<String, String>, wanted: &str) -> bool {
+    let words: Vec<&str> = wanted.split(['\'', '"']).skip(1).step_by(2).collect();
+    words
+        .chunks_exact(2)
+        .all(|pair| pairs.get(pair[0]).is_some_and(|value| value == pair[1]))
+}
+
 /// The same query with another marker, for a link to the next page.
 pub fn with_marker(query: &[(String, String)], marker: &str) -> String {
     let mut pairs: Vec<String> = query

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::compute::{Microversion, invalid};
+use super::compute::invalid;
+use super::microversion::Microversion;
+use crate::model::block_storage::attach::Plug;
 use crate::model::refusal::Refusal;
 use crate::model::server_create::{CreateServer, Interface, Networks};
+use crate::model::server_disks::{BlockDevice, Source};
 
 /// Nova's limit.
 pub const SERVER_NAME_CHARS_MAX: usize = 255;
@@ -20,6 +23,8 @@ const CREATE_FIELDS: &[&str] = &[
     "key_name",
     "security_groups",
     "user_data",
+    "block_device_mapping",
+    "block_device_mapping_v2",
     "metadata",
     "tags",
     "description",
@@ -44,12 +49,6 @@ pub fn read_create(
 ) -> Result<CreateServer, Refusal> {
     let whole = Value::Object(fields.clone());
     let refuse = |reason: String| invalid("server", &whole, &reason);
-    if fields.contains_key("block_device_mapping_v2") || fields.contains_key("block_device_mapping")
-    {
-        return Err(Refusal::bad_request(
-            "Block Device Mapping is Invalid: the lab cloud boots from images only.",
-        ));
-    }
     let since = |minor: u16| version >= Microversion(2, minor);
     let unexpected = fields.keys().find(|name| {
         let too_early = (*name == "tags" && !since(52)) || (*name == "description" && !since(19));
@@ -81,18 +80,14 @@ pub fn read_create(
     }
     let flavor = required("flavorRef")?;
     let image = text("imageRef")?.filter(|image| !image.is_empty());
-    let image = image.ok_or_else(|| {
-        Refusal::bad_request(
-            "Block Device Mapping is Invalid: You must specify an image or a boot volume.",
-        )
-    })?;
     if since(37) && !fields.contains_key("networks") {
         return Err(refuse("'networks' is a required property".into()));
     }
     Ok(CreateServer {
         name,
         // Old clients send links to images and flavors.
-        image: last_part(&image),
+        image: image.as_deref().map(last_part),
+        disks: read_disks(fields)?,
         flavor: last_part(&flavor),
         networks: read_networks(fields.get("networks"))?,
         security_groups: read_groups(fields.get("security_groups"))?,
@@ -107,6 +102,74 @@ pub fn read_create(
 
 fn last_part(reference: &str) -> String {
     reference.rsplit('/').next().unwrap_or(reference).to_owned()
+}
+
+/// Disks, in the present form and in the one before it.
+fn read_disks(fields: &Map<String, Value>) -> Result<Vec<BlockDevice>, Refusal> {
+    let all = |name: &str| {
+        let list = fields.get(name).and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let text = |entry: &Value, name: &str| entry[name].as_str().map(str::to_owned);
+    let whole = |value: &Value| {
+        let number = value.as_i64();
+        number.or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+    };
+    let flag =
+        |value: &Value| *value == true || *value == "True" || *value == "true" || *value == 1;
+    let disk = |entry: &Value, source: Source, boot_index: Option<i64>| BlockDevice {
+        source,
+        size: whole(&entry["volume_size"]).and_then(|size| u32::try_from(size).ok()),
+        volume_type: text(entry, "volume_type"),
+        boot_index,
+        plug: Plug {
+            device: text(entry, "device_name").map(|name| match name.starts_with("/dev/") {
+                true => name,
+                false => format!("/dev/{name}"),
+            }),
+            tag: text(entry, "tag"),
+            delete_on_termination: flag(&entry["delete_on_termination"]),
+        },
+    };
+    let mut disks = Vec::new();
+    for entry in all("block_device_mapping_v2") {
+        let id = || {
+            text(&entry, "uuid").ok_or_else(|| {
+                Refusal::bad_request("Block Device Mapping is Invalid: Missing device UUID.")
+            })
+        };
+        let kind = text(&entry, "source_type").unwrap_or_else(|| "blank".into());
+        let local = text(&entry, "destination_type").unwrap_or_else(|| match kind.as_str() {
+            "volume" | "snapshot" => "volume".into(),
+            _ => "local".into(),
+        }) == "local";
+        let source = match kind.as_str() {
+            "volume" => Source::Volume(id()?),
+            "snapshot" => Source::Snapshot(id()?),
+            // The disk of the flavor, or a further one that goes with the server: nothing to make.
+            "image" | "blank" if local => continue,
+            "image" => Source::Image(id()?),
+            "blank" => Source::Blank,
+            other => {
+                return Err(invalid(
+                    "block_device_mapping_v2",
+                    &entry,
+                    &format!("'{other}' is not one of ['volume', 'image', 'snapshot', 'blank']"),
+                ));
+            }
+        };
+        disks.push(disk(&entry, source, whole(&entry["boot_index"])));
+    }
+    for entry in all("block_device_mapping") {
+        let source = match (text(&entry, "volume_id"), text(&entry, "snapshot_id")) {
+            (Some(id), _) => Source::Volume(id),
+            (None, Some(id)) => Source::Snapshot(id),
+            (None, None) => continue,
+        };
+        let root = text(&entry, "device_name").is_some_and(|name| name.ends_with("vda"));
+        disks.push(disk(&entry, source, root.then_some(0)));
+    }
+    Ok(disks)
 }
 
 fn read_networks(value: Option<&Value>) -> Result<Networks, Refusal> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
-use super::compute::{Answer, Microversion};
+use super::compute::Answer;
 use super::compute_view::addresses;
 use super::server_body::{read_metadata, read_tags};
 use super::servers::{not_found, owned};
@@ -30,62 +30,43 @@ pub fn routes() -> Router<App> {
             "/compute/v2.1/servers/{id}/os-security-groups",
             get(security_groups),
         )
-        .route(
-            "/compute/v2.1/servers/{id}/os-volume_attachments",
-            get(volume_attachments),
-        )
 }
 
-async fn ips(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn ips(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let shown = app.read(|model| owned(model, &member, &id).map(|row| addresses(model, row)))?;
-    Ok(version.stamp(json_answer(200, json!({ "addresses": shown }))))
+    Ok(json_answer(200, json!({ "addresses": shown })))
 }
 
-async fn metadata(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn metadata(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let pairs = app.read(|model| owned(model, &member, &id).map(|row| row.metadata.clone()))?;
-    Ok(version.stamp(json_answer(200, json!({ "metadata": pairs }))))
+    Ok(json_answer(200, json!({ "metadata": pairs })))
 }
 
 async fn add_metadata(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
     let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
-    change_metadata(&app, &caller, version, &id, |metadata| {
-        metadata.extend(pairs)
-    })
+    change_metadata(&app, &caller, &id, |metadata| metadata.extend(pairs))
 }
 
 async fn set_metadata(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
     let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
-    change_metadata(&app, &caller, version, &id, |metadata| *metadata = pairs)
+    change_metadata(&app, &caller, &id, |metadata| *metadata = pairs)
 }
 
 fn change_metadata(
     app: &App,
     caller: &Caller,
-    version: Microversion,
     id: &str,
     change: impl FnOnce(&mut BTreeMap<String, String>),
 ) -> Answer {
@@ -96,13 +77,12 @@ fn change_metadata(
         change(&mut server.metadata);
         Ok::<_, Refusal>(server.metadata.clone())
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "metadata": pairs }))))
+    Ok(json_answer(200, json!({ "metadata": pairs })))
 }
 
 async fn metadata_item(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path((id, key)): Path<(String, String)>,
 ) -> Answer {
     let member = caller.member()?;
@@ -110,13 +90,12 @@ async fn metadata_item(
         app.read(|model| owned(model, &member, &id).map(|row| row.metadata.get(&key).cloned()))?;
     let value =
         value.ok_or_else(|| Refusal::not_found("HTTPNotFound", "Metadata item was not found"))?;
-    Ok(version.stamp(json_answer(200, json!({"meta": {key: value}}))))
+    Ok(json_answer(200, json!({"meta": {key: value}})))
 }
 
 async fn delete_metadata_item(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path((id, key)): Path<(String, String)>,
 ) -> Answer {
     let member = caller.member()?;
@@ -130,24 +109,18 @@ async fn delete_metadata_item(
         )
     })?;
     gone.ok_or_else(|| Refusal::not_found("HTTPNotFound", "Metadata item was not found"))?;
-    Ok(version.stamp(empty_answer(204)))
+    Ok(empty_answer(204))
 }
 
-async fn tags(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn tags(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let tags = app.read(|model| owned(model, &member, &id).map(|row| row.tags.clone()))?;
-    Ok(version.stamp(json_answer(200, json!({ "tags": tags }))))
+    Ok(json_answer(200, json!({ "tags": tags })))
 }
 
 async fn set_tags(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
@@ -160,15 +133,10 @@ async fn set_tags(
         }
         Ok::<_, Refusal>(())
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "tags": tags }))))
+    Ok(json_answer(200, json!({ "tags": tags })))
 }
 
-async fn interfaces(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn interfaces(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let rows: Vec<Value> = app.read(|model| {
         let server = owned(model, &member, &id)?;
@@ -187,15 +155,10 @@ async fn interfaces(
                 .collect(),
         )
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "interfaceAttachments": rows }))))
+    Ok(json_answer(200, json!({ "interfaceAttachments": rows })))
 }
 
-async fn security_groups(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn security_groups(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let rows: Vec<Value> = app.read(|model| {
         let server = owned(model, &member, &id)?;
@@ -214,16 +177,5 @@ async fn security_groups(
         });
         Ok::<_, Refusal>(shown.collect())
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "security_groups": rows }))))
-}
-
-async fn volume_attachments(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
-    let member = caller.member()?;
-    app.read(|model| owned(model, &member, &id).map(|_| ()))?;
-    Ok(version.stamp(json_answer(200, json!({"volumeAttachments": []}))))
+    Ok(json_answer(200, json!({ "security_groups": rows })))
 }

@@ -9,8 +9,9 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::answer::{empty_answer, json_answer, read_json};
-use super::compute::{Answer, Microversion, invalid};
+use super::compute::{Answer, invalid};
 use super::compute_view::{server_document, server_summary};
+use super::microversion::Microversion;
 use super::server_body::{SERVER_NAME_CHARS_MAX, read_create};
 use super::token::{Caller, Member};
 use super::{App, base_url, query};
@@ -126,7 +127,7 @@ fn listed(
         );
         body["servers_links"] = json!([{"rel": "next", "href": href}]);
     }
-    Ok(version.stamp(json_answer(200, body)))
+    Ok(json_answer(200, body))
 }
 
 /// Whether a server fits a list's filters. `name` is part of the name (a regular expression in Nova; here anchors count).
@@ -166,7 +167,7 @@ async fn show(
     let shown = app.read(|model| {
         owned(model, &member, &id).map(|row| server_document(model, row, version, &base))
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "server": shown }))))
+    Ok(json_answer(200, json!({ "server": shown })))
 }
 
 async fn create(
@@ -236,7 +237,7 @@ async fn create(
     if let Ok(location) = HeaderValue::try_from(href) {
         response.headers_mut().insert("location", location);
     }
-    Ok(version.stamp(response))
+    Ok(response)
 }
 
 async fn update(
@@ -272,15 +273,10 @@ async fn update(
         }
         owned(model, &member, &id).map(|row| server_document(model, row, version, &base))
     })?;
-    Ok(version.stamp(json_answer(200, json!({ "server": shown }))))
+    Ok(json_answer(200, json!({ "server": shown })))
 }
 
-async fn delete(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-) -> Answer {
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     let first = app.change(|model| {
         owned(model, &member, &id)?;
@@ -294,13 +290,12 @@ async fn delete(
     if first {
         app.spawn_delete(id);
     }
-    Ok(version.stamp(empty_answer(204)))
+    Ok(empty_answer(204))
 }
 
 async fn action(
     State(app): State<App>,
     caller: Caller,
-    version: Microversion,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
@@ -362,7 +357,7 @@ async fn action(
             return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
         }
     };
-    Ok(version.stamp(answer))
+    Ok(answer)
 }
 
 /// The last lines of a text; all when no number or a negative one is asked for.

@@ -226,21 +226,27 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         document["is_domain"] = false.into();
         let role = |name: &str| json!({"id": stable_hex_id(&format!("role/{name}")), "name": name});
         document["roles"] = json!([role("member"), role("reader")]);
-        document["catalog"] = catalog(base);
+        document["catalog"] = catalog(base, &project.id);
     }
     json!({ "token": document })
 }
 
 /// The service catalogue. Versions are in the URL where a real cloud's installer puts them: identity and compute.
-pub fn catalog(base: &str) -> Value {
+pub fn catalog(base: &str, project_id: &str) -> Value {
+    // Cinder is found under its old name too, as installers of Zed's time had it.
+    let old_name = [("volumev3", "/volume")];
+    let cinder = format!("/v3/{project_id}");
     SERVICES
         .iter()
+        .chain(&old_name)
         .map(|(service, prefix)| {
             let (name, path) = match *service {
                 "identity" => ("keystone", "/v3"),
                 "compute" => ("nova", "/v2.1"),
                 "network" => ("neutron", ""),
                 "image" => ("glance", ""),
+                "block-storage" => ("cinder", cinder.as_str()),
+                "volumev3" => ("cinderv3", cinder.as_str()),
                 _ => ("barbican", ""),
             };
             let endpoint = |interface: &str| {

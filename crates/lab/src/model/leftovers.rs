@@ -52,6 +52,18 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     for server in model.servers.iter() {
         add(&server.project_id, "server", &server.name, &server.id);
     }
+    for volume in model.block_storage.volumes.iter() {
+        let name = volume.name.as_deref().unwrap_or_default();
+        add(&volume.project_id, "volume", name, &volume.id);
+    }
+    for snapshot in model.block_storage.snapshots.iter() {
+        let name = snapshot.name.as_deref().unwrap_or_default();
+        add(&snapshot.project_id, "snapshot", name, &snapshot.id);
+    }
+    for image in model.images.iter() {
+        let name = image.name.as_deref().unwrap_or_default();
+        add(&image.owner, "image", name, &image.id);
+    }
     for secret in model.secrets.iter() {
         add(
             &secret.project_id,

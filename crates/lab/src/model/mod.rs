@@ -3,6 +3,7 @@
 //! No sockets, no containers, no waiting: handlers in [`crate::http`] call it under a lock, [`crate::substrate`] is told afterwards
 //! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
+pub mod block_storage;
 pub mod flavor;
 pub mod identity;
 pub mod ids;
@@ -14,11 +15,13 @@ pub mod refusal;
 pub mod secret;
 pub mod server;
 pub mod server_create;
+pub mod server_disks;
 pub mod table;
 pub mod wiring;
 
 use serde::{Deserialize, Serialize};
 
+use block_storage::BlockStorage;
 use flavor::{Flavor, standard_flavors};
 use identity::Identity;
 use image::Image;
@@ -64,6 +67,9 @@ pub struct Model {
     pub security_groups: Table<SecurityGroup>,
     /// Neutron.
     pub security_group_rules: Table<SecurityGroupRule>,
+    /// Cinder.
+    #[serde(default)]
+    pub block_storage: BlockStorage,
     /// Barbican.
     pub secrets: Table<Secret>,
     /// Limits.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Model;
+use super::block_storage::volume::VolumeStatus;
 use super::ids::now;
 use super::network::port::FixedIp;
 use super::table::keyed_by_id;
@@ -31,7 +32,7 @@ pub struct Server {
     pub status: Status,
     /// What Nova is doing to it: `spawning`, `deleting`, `powering-off`, ...
     pub task_state: Option<String>,
-    /// Its image.
+    /// Its image; empty for one that boots from a volume.
     pub image_id: String,
     /// Its flavor.
     pub flavor_id: String,
@@ -53,6 +54,9 @@ pub struct Server {
     pub ports: Vec<String>,
     /// Those of them that Nova made, and deletes with the server.
     pub own_ports: Vec<String>,
+    /// Volumes, in the order in which they came; the volumes themselves know the rest.
+    #[serde(default)]
+    pub volumes: Vec<String>,
     /// Why it is in ERROR.
     pub fault: Option<Fault>,
     /// When it was made.
@@ -210,11 +214,23 @@ impl Model {
         });
     }
 
-    /// The server is gone: ports that Nova made go with it, others are let loose.
-    pub fn server_is_gone(&mut self, id: &str) {
+    /// The server is gone: ports that Nova made go with it, others are let loose, and so are volumes. Answers the volumes that
+    /// were to go with it, in `deleting`.
+    pub fn server_is_gone(&mut self, id: &str) -> Vec<String> {
         let Some(server) = self.servers.remove(id) else {
-            return;
+            return Vec::new();
         };
+        let mut going = Vec::new();
+        for volume in &server.volumes {
+            let goes = self
+                .attachment_of(id, volume)
+                .is_ok_and(|one| one.delete_on_termination);
+            self.volume_is_out(id, volume);
+            if goes {
+                self.volume_is(volume, VolumeStatus::Deleting);
+                going.push(volume.clone());
+            }
+        }
         for port_id in &server.ports {
             if server.own_ports.contains(port_id) {
                 self.remove_port(port_id);
@@ -224,6 +240,7 @@ impl Model {
                 port.status = "DOWN".into();
             }
         }
+        going
     }
 
     fn set_port_status(&mut self, ports: &[String], status: &str) {

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 
 use super::Model;
 use super::ids::{new_id, now};
+use super::image::ImageStatus;
 use super::keypair::keypair_key;
 use super::network::port::COMPUTE;
 use super::refusal::Refusal;
 use super::server::{Server, Status};
+use super::server_disks::BlockDevice;
 
 /// Nova allows 64 KiB of base64.
 const USER_DATA_BYTES_MAX: usize = 65_535;
@@ -21,8 +23,10 @@ const USER_DATA_BYTES_MAX: usize = 65_535;
 pub struct CreateServer {
     /// Its name.
     pub name: String,
-    /// Image id.
-    pub image: String,
+    /// Image id; none when it boots from a volume.
+    pub image: Option<String>,
+    /// Further disks, and the one to boot from.
+    pub disks: Vec<BlockDevice>,
     /// Flavor id.
     pub flavor: String,
     /// Interfaces.
@@ -73,15 +77,22 @@ impl Model {
         wanted: CreateServer,
     ) -> Result<String, Refusal> {
         let bad = Refusal::bad_request;
-        let image = self
-            .images
-            .get(&wanted.image)
-            .ok_or_else(|| bad("Can not find requested image".to_owned()))?;
+        let image = match &wanted.image {
+            None => None,
+            Some(id) => {
+                let found = self.images.get(id);
+                let found = found.filter(|image| image.visible_to(project_id));
+                Some(found.ok_or_else(|| bad("Can not find requested image".to_owned()))?)
+            }
+        };
         let flavor = self
             .flavors
             .get(&wanted.flavor)
             .ok_or_else(|| bad(format!("Flavor {} could not be found.", wanted.flavor)))?;
-        if flavor.ram < image.min_ram {
+        if let Some(image) = image.filter(|image| image.status != ImageStatus::Active) {
+            return Err(bad(format!("Image {} is not active.", image.id)));
+        }
+        if image.is_some_and(|image| flavor.ram < image.min_ram) {
             return Err(bad(
                 "Flavor's memory is too small for requested image.".to_owned()
             ));
@@ -119,6 +130,7 @@ impl Model {
             ));
         }
         self.check_server_quota(project_id, vcpus, ram)?;
+        let disks = self.check_disks(project_id, wanted.disks, wanted.image.as_deref())?;
         let groups = self.server_groups_by_name(project_id, &wanted.security_groups)?;
         let id = new_id();
         let mut own_ports = Vec::new();
@@ -145,7 +157,7 @@ impl Model {
             user_id: user_id.into(),
             status: Status::Build,
             task_state: Some("spawning".into()),
-            image_id: wanted.image,
+            image_id: wanted.image.unwrap_or_default(),
             flavor_id: wanted.flavor,
             key_name: wanted.key_name,
             public_key,
@@ -156,11 +168,16 @@ impl Model {
             availability_zone: "nova".into(),
             ports,
             own_ports,
+            volumes: Vec::new(),
             fault: None,
             created: now(),
             updated: now(),
             launched_at: None,
         });
+        if let Err(refusal) = self.give_disks(project_id, user_id, &id, disks) {
+            self.server_is_gone(&id);
+            return Err(refusal);
+        }
         Ok(id)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
+use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::model::wiring::Wiring;
 
 /// How long things take.
@@ -12,7 +12,7 @@ use crate::model::wiring::Wiring;
 pub struct MemorySubstrate {
     /// From creation to ACTIVE.
     pub active_after: Duration,
-    /// From deletion to gone, and for every switch of power.
+    /// From deletion to gone, and for every switch of power and change of a volume.
     pub gone_after: Duration,
 }
 
@@ -41,6 +41,31 @@ impl Substrate for MemorySubstrate {
         Ok(format!(
             "[    0.000000] server {id} exists in memory only\n"
         ))
+    }
+
+    async fn volume_create(&self, _: &VolumeSpec) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn volume_remove(&self, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn snapshot_create(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn volume_plug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn volume_unplug(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
     }
 
     fn has_wires(&self) -> bool {

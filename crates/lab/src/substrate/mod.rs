@@ -38,6 +38,19 @@ pub enum Ssh {
     NeverComes,
 }
 
+/// A disk to make.
+#[derive(Debug, Clone)]
+pub struct VolumeSpec {
+    /// Cinder's id.
+    pub id: String,
+    /// For faults that go by name.
+    pub name: String,
+    /// GiB.
+    pub size_gib: u32,
+    /// The snapshot or volume whose content it begins with; else it is empty.
+    pub content_of: Option<String>,
+}
+
 /// A change of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
@@ -99,6 +112,26 @@ pub trait Substrate: Send + Sync {
 
     /// What a server printed so far.
     async fn console(&self, id: &str) -> Result<String, SubstrateError>;
+
+    /// Make a disk, or let one that is there grow to its size. What it began with stays.
+    async fn volume_create(&self, spec: &VolumeSpec) -> Result<(), SubstrateError>;
+
+    /// Remove a disk, or a snapshot of one.
+    async fn volume_remove(&self, id: &str) -> Result<(), SubstrateError>;
+
+    /// Keep a disk's content of this moment under another id.
+    async fn snapshot_create(&self, id: &str, volume: &str) -> Result<(), SubstrateError>;
+
+    /// Give a disk to a server as this device.
+    async fn volume_plug(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError>;
+
+    /// Take a disk from a server.
+    async fn volume_unplug(&self, server: &str, volume: &str) -> Result<(), SubstrateError>;
 
     /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
     fn has_wires(&self) -> bool;

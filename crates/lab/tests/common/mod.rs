@@ -95,10 +95,12 @@ impl Client {
         body: Value,
         headers: &[(&str, &str)],
     ) -> Answer {
-        let mut request = self
-            .http
-            .request(method, format!("{}{path}", self.base))
-            .header("openstack-api-version", "compute 2.79");
+        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        let usual = [("openstack-api-version", "compute 2.79")];
+        let told = |name: &str| headers.iter().any(|(told, _)| *told == name);
+        for (name, value) in usual.iter().filter(|(name, _)| !told(name)) {
+            request = request.header(*name, *value);
+        }
         if !self.token.is_empty() {
             request = request.header("x-auth-token", &self.token);
         }

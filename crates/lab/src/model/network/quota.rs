@@ -1,4 +1,4 @@
-//! How much a project may have, in Neutron and in Nova.
+//! How much a project may have, in Neutron, Nova and Cinder.
 
 use std::collections::BTreeMap;
 
@@ -35,9 +35,19 @@ const COMPUTE: &[(&str, i64)] = &[
     ("server_group_members", 10),
 ];
 
+const VOLUME: &[(&str, i64)] = &[
+    ("volumes", 50),
+    ("snapshots", 50),
+    ("gigabytes", 1000),
+    ("per_volume_gigabytes", -1),
+    ("backups", 10),
+    ("backup_gigabytes", 1000),
+    ("groups", 10),
+];
+
 impl Default for Quotas {
     fn default() -> Self {
-        let all = NETWORK.iter().chain(COMPUTE);
+        let all = NETWORK.iter().chain(COMPUTE).chain(VOLUME);
         Self {
             limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
         }
@@ -81,15 +91,21 @@ impl Quotas {
 
     /// Neutron's body.
     pub fn network_body(&self) -> Value {
-        NETWORK
-            .iter()
-            .map(|(name, _)| ((*name).to_owned(), json!(self.limit(name))))
-            .collect()
+        self.body(NETWORK)
     }
 
     /// Nova's body.
     pub fn compute_body(&self) -> Value {
-        COMPUTE
+        self.body(COMPUTE)
+    }
+
+    /// Cinder's body.
+    pub fn volume_body(&self) -> Value {
+        self.body(VOLUME)
+    }
+
+    fn body(&self, names: &[(&str, i64)]) -> Value {
+        names
             .iter()
             .map(|(name, _)| ((*name).to_owned(), json!(self.limit(name))))
             .collect()

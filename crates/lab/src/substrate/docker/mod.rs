@@ -31,7 +31,7 @@ use self::containers::{BridgeNetwork, Containers, endpoint};
 use self::host::{HostRules, PUBLIC_BRIDGE, TENANT_BRIDGE};
 use self::routers::RouterState;
 use self::script::DockerMacs;
-use super::{Close, Power, ServerSpec, Substrate, SubstrateError};
+use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::model::ids::{stable_hex_id, stable_id};
 use crate::model::network::ip::Cidr;
 use crate::model::wiring::{ServerWiring, Wiring};
@@ -395,6 +395,26 @@ impl Substrate for DockerSubstrate {
         self.containers
             .logs(&self.containers.name("server", id))
             .await
+    }
+
+    async fn volume_create(&self, _: &VolumeSpec) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn volume_remove(&self, _: &str) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn snapshot_create(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn volume_plug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
+    async fn volume_unplug(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+        Ok(())
     }
 
     fn has_wires(&self) -> bool {

@@ -4,6 +4,8 @@
 //! made it returns. Servers take longer: a task each carries a server from BUILD to ACTIVE, or away; tasks of one
 //! server run one after the other.
 
+mod volumes;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,6 +107,7 @@ impl Cloud {
                 _ => {}
             }
         }
+        self.take_up_volumes();
     }
 
     /// Carry a server from BUILD to ACTIVE.
@@ -130,9 +133,13 @@ impl Cloud {
                 Some(ServerTrouble::NoSsh) => spec.ssh = Ssh::NeverComes,
                 Some(ServerTrouble::Dies(_)) | None => {}
             }
+            if !cloud.build_volumes(&id).await {
+                return;
+            }
             match cloud.substrate.server_start(&spec).await {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
+                    cloud.plug_built_volumes(&id).await;
                     // Rules may have changed while it started.
                     cloud.wire().await;
                 }
@@ -166,8 +173,14 @@ impl Cloud {
         tokio::spawn(async move {
             {
                 let _turn = cloud.server_turn(&id).await;
+                cloud.unplug_all(&id).await;
                 match cloud.substrate.server_remove(&id).await {
-                    Ok(()) => cloud.change(|model| model.server_is_gone(&id)),
+                    Ok(()) => {
+                        let volumes = cloud.change(|model| model.server_is_gone(&id));
+                        for volume in volumes {
+                            cloud.spawn_volume_delete(volume, Vec::new());
+                        }
+                    }
                     Err(error) => {
                         tracing::error!(server = %id, %error, "a server could not be removed");
                         cloud.change(|model| model.server_is_broken(&id, &error.to_string()));

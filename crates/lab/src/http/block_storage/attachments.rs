@@ -1,0 +1,121 @@
+//! Cinder v3: attachments, read only. Nova makes and ends them; a person asks Nova.
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::view::time;
+use super::{Answer, Asked};
+use crate::http::answer::json_answer;
+use crate::http::microversion::Microversion;
+use crate::http::{App, query};
+use crate::model::block_storage::attach::Attachment;
+use crate::model::block_storage::volume::{Volume, VolumeStatus};
+use crate::model::refusal::Refusal;
+
+pub fn routes(prefix: &str) -> Router<App> {
+    let at = |path: &str| format!("{prefix}{path}");
+    Router::new()
+        .route(&at("/attachments"), get(list))
+        .route(&at("/attachments/detail"), get(list_detail))
+        .route(&at("/attachments/{id}"), get(show))
+}
+
+/// Attachments are there since 3.27.
+fn there(version: Microversion) -> Result<(), Refusal> {
+    match version >= Microversion(3, 27) {
+        true => Ok(()),
+        false => Err(Refusal::not_found(
+            "HTTPNotFound",
+            "The resource could not be found.",
+        )),
+    }
+}
+
+async fn list(
+    State(app): State<App>,
+    asked: Asked,
+    version: Microversion,
+    Query(filters): query::Query,
+) -> Answer {
+    listed(&app, &asked, version, &filters, false)
+}
+
+async fn list_detail(
+    State(app): State<App>,
+    asked: Asked,
+    version: Microversion,
+    Query(filters): query::Query,
+) -> Answer {
+    listed(&app, &asked, version, &filters, true)
+}
+
+fn listed(
+    app: &App,
+    asked: &Asked,
+    version: Microversion,
+    filters: &[(String, String)],
+    detail: bool,
+) -> Answer {
+    there(version)?;
+    let member = asked.member()?;
+    let wanted = |name: &str, is: &str| query::value(filters, name).is_none_or(|value| value == is);
+    let rows: Vec<Value> = app.read(|model| {
+        let volumes = model
+            .block_storage
+            .volumes
+            .iter()
+            .filter(|row| row.project_id == member.project_id && wanted("volume_id", &row.id));
+        let all =
+            volumes.flat_map(|volume| volume.attachments.iter().map(move |one| (volume, one)));
+        all.filter(|(_, one)| wanted("instance_id", &one.server_id))
+            .map(|(volume, one)| document(volume, one, detail))
+            .collect()
+    });
+    Ok(json_answer(200, json!({ "attachments": rows })))
+}
+
+async fn show(State(app): State<App>, asked: Asked, version: Microversion) -> Answer {
+    there(version)?;
+    let member = asked.member()?;
+    let shown = app.read(|model| {
+        let volumes = model.block_storage.volumes.iter();
+        let mine = volumes.filter(|row| row.project_id == member.project_id);
+        let mut all =
+            mine.flat_map(|volume| volume.attachments.iter().map(move |one| (volume, one)));
+        all.find(|(_, one)| one.id == asked.id())
+            .map(|(volume, one)| document(volume, one, true))
+    });
+    let shown = shown.ok_or_else(|| {
+        Refusal::not_found(
+            "VolumeAttachmentNotFound",
+            format!(
+                "Volume attachment could not be found with filter: attachment_id = {}.",
+                asked.id()
+            ),
+        )
+    })?;
+    Ok(json_answer(200, json!({ "attachment": shown })))
+}
+
+fn document(volume: &Volume, one: &Attachment, detail: bool) -> Value {
+    let status = match volume.status {
+        VolumeStatus::InUse => "attached",
+        VolumeStatus::Detaching => "detaching",
+        _ => "attaching",
+    };
+    let mut document = json!({
+        "id": one.id,
+        "volume_id": volume.id,
+        "instance": one.server_id,
+        "status": status,
+    });
+    if detail {
+        document["attached_at"] = time(&one.attached_at).into();
+        document["detached_at"] = Value::Null;
+        document["attach_mode"] = "rw".into();
+        document["connection_info"] = json!({});
+    }
+    document
+}

@@ -1,0 +1,137 @@
+//! Cinder v3: volume types, limits, quotas, zones, extensions: what clients look up before they make a volume.
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::view::type_document;
+use super::{Answer, Asked};
+use crate::http::answer::json_answer;
+use crate::http::{App, query};
+use crate::model::block_storage::volume_type::DEFAULT_TYPE;
+use crate::model::refusal::Refusal;
+
+pub fn routes(prefix: &str) -> Router<App> {
+    let at = |path: &str| format!("{prefix}{path}");
+    Router::new()
+        .route(&at("/types"), get(types))
+        .route(&at("/types/{id}"), get(one_type))
+        .route(&at("/types/{id}/extra_specs"), get(extra_specs))
+        .route(&at("/limits"), get(limits))
+        .route(&at("/os-quota-sets/{id}"), get(quota_set))
+        .route(&at("/os-availability-zone"), get(zones))
+        .route(&at("/extensions"), get(extensions))
+}
+
+async fn types(State(app): State<App>, asked: Asked, Query(filters): query::Query) -> Answer {
+    asked.member()?;
+    let rows = app.read(|model| {
+        let rows = model.block_storage.types.iter().collect();
+        query::page_rows(rows, &filters, 1_000, |row| &row.id)
+            .map(|(rows, _)| rows.into_iter().map(type_document).collect::<Vec<Value>>())
+    });
+    let rows = rows.ok_or_else(|| not_found("marker"))?;
+    Ok(json_answer(200, json!({ "volume_types": rows })))
+}
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "VolumeTypeNotFound",
+        format!("Volume type {id} could not be found."),
+    )
+}
+
+async fn one_type(State(app): State<App>, asked: Asked) -> Answer {
+    asked.member()?;
+    let id = asked.id();
+    let shown = app.read(|model| {
+        let mut rows = model.block_storage.types.iter();
+        let found = rows.find(|row| row.id == id || (id == "default" && row.name == DEFAULT_TYPE));
+        found.map(type_document)
+    });
+    let shown = shown.ok_or_else(|| not_found(id))?;
+    Ok(json_answer(200, json!({ "volume_type": shown })))
+}
+
+async fn extra_specs(State(app): State<App>, asked: Asked) -> Answer {
+    asked.member()?;
+    match app.read(|model| model.block_storage.types.get(asked.id()).is_some()) {
+        true => Ok(json_answer(200, json!({"extra_specs": {}}))),
+        false => Err(not_found(asked.id()).into()),
+    }
+}
+
+async fn limits(State(app): State<App>, asked: Asked) -> Answer {
+    let member = asked.member()?;
+    let absolute = app.read(|model| {
+        let limit = |name: &str| model.quotas.limit(name);
+        let (volumes, gigabytes) = model.volume_usage(&member.project_id);
+        let snapshots = model
+            .block_storage
+            .snapshots
+            .iter()
+            .filter(|row| row.project_id == member.project_id)
+            .count();
+        json!({
+            "maxTotalVolumes": limit("volumes"),
+            "maxTotalSnapshots": limit("snapshots"),
+            "maxTotalVolumeGigabytes": limit("gigabytes"),
+            "maxTotalBackups": limit("backups"),
+            "maxTotalBackupGigabytes": limit("backup_gigabytes"),
+            "totalVolumesUsed": volumes,
+            "totalSnapshotsUsed": snapshots,
+            "totalGigabytesUsed": gigabytes,
+            "totalBackupsUsed": 0,
+            "totalBackupGigabytesUsed": 0,
+        })
+    });
+    Ok(json_answer(
+        200,
+        json!({"limits": {"rate": [], "absolute": absolute}}),
+    ))
+}
+
+async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Query) -> Answer {
+    let member = asked.member()?;
+    if member.project_id != asked.id() {
+        return Err(Refusal::forbidden(
+            "Policy doesn't allow volume_extension:quotas:show to be performed.",
+        )
+        .into());
+    }
+    let usage = query::value(&words, "usage").is_some_and(|word| word.eq_ignore_ascii_case("true"));
+    let mut set = app.read(|model| {
+        let mut set = model.quotas.volume_body();
+        if usage {
+            let (volumes, gigabytes) = model.volume_usage(&member.project_id);
+            for (name, limit) in set.as_object_mut().into_iter().flatten() {
+                let used = match name.as_str() {
+                    "volumes" => volumes,
+                    "gigabytes" => gigabytes,
+                    "snapshots" => {
+                        let mine = model.block_storage.snapshots.iter();
+                        mine.filter(|row| row.project_id == member.project_id)
+                            .count() as i64
+                    }
+                    _ => 0,
+                };
+                *limit = json!({"limit": limit, "in_use": used, "reserved": 0});
+            }
+        }
+        set
+    });
+    set["id"] = asked.id().into();
+    Ok(json_answer(200, json!({ "quota_set": set })))
+}
+
+async fn zones(asked: Asked) -> Answer {
+    asked.member()?;
+    let zone = json!({"zoneName": "nova", "zoneState": {"available": true}});
+    Ok(json_answer(200, json!({"availabilityZoneInfo": [zone]})))
+}
+
+async fn extensions(asked: Asked) -> Answer {
+    asked.member()?;
+    Ok(json_answer(200, json!({"extensions": []})))
+}

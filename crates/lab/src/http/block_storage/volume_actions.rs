@@ -1,0 +1,178 @@
+//! Cinder v3: what is done to volumes that are there: actions, metadata.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::routing::{get, post};
+use serde_json::json;
+
+use super::volumes::{change, whole};
+use super::{Answer, Asked, pairs, wrong};
+use crate::http::App;
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::model::block_storage::volume::VolumeStatus;
+use crate::model::refusal::Refusal;
+
+pub fn routes(prefix: &str) -> Router<App> {
+    let at = |path: &str| format!("{prefix}{path}");
+    Router::new()
+        .route(&at("/volumes/{id}/action"), post(action))
+        .route(
+            &at("/volumes/{id}/metadata"),
+            get(metadata).post(add_metadata).put(set_metadata),
+        )
+        .route(
+            &at("/volumes/{id}/metadata/{key}"),
+            get(metadata_item).delete(delete_metadata_item),
+        )
+}
+
+async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let member = asked.member()?;
+    let body = read_json(&body)?;
+    let only = body.as_object().filter(|fields| fields.len() == 1);
+    let (name, details) = only
+        .and_then(|fields| fields.iter().next())
+        .ok_or_else(|| {
+            Refusal::bad_request("There is no such action: an action is an object with one key.")
+        })?;
+    let id = asked.id();
+    let status = match name.as_str() {
+        "os-extend" => {
+            let size = whole(&details["new_size"]);
+            let size = size.ok_or_else(|| wrong("new_size", &details["new_size"]))?;
+            app.change(|model| model.extend_volume(&member.project_id, id, size))?;
+            app.spawn_volume_extend(id.to_owned());
+            202
+        }
+        "os-set_bootable" => {
+            let bootable = details["bootable"] == true || details["bootable"] == "True";
+            change(&app, &asked, |row| row.bootable = bootable)?;
+            200
+        }
+        "os-set_image_metadata" => {
+            let metadata = pairs(details.get("metadata"))?;
+            let all = change(&app, &asked, |row| {
+                row.image_metadata.extend(metadata);
+                row.image_metadata.clone()
+            })?;
+            return Ok(json_answer(200, json!({ "metadata": all })));
+        }
+        "os-unset_image_metadata" => {
+            let key = details["key"].as_str().unwrap_or_default().to_owned();
+            change(&app, &asked, |row| row.image_metadata.remove(&key))?;
+            200
+        }
+        "os-show_image_metadata" => {
+            let all = app.read(|model| {
+                let row = model.volume_of(&member.project_id, id)?;
+                Ok::<_, Refusal>(row.image_metadata.clone())
+            })?;
+            return Ok(json_answer(200, json!({ "metadata": all })));
+        }
+        "os-update_readonly_flag" => {
+            let readonly = details["readonly"] == true || details["readonly"] == "True";
+            change(&app, &asked, |row| {
+                let word = if readonly { "True" } else { "False" };
+                row.metadata.insert("readonly".into(), word.into())
+            })?;
+            202
+        }
+        // What Nova of old asked of Cinder: a promise, and taking it back.
+        "os-reserve" | "os-unreserve" => {
+            let (from, to) = match name.as_str() {
+                "os-reserve" => (VolumeStatus::Available, VolumeStatus::Reserved),
+                _ => (VolumeStatus::Reserved, VolumeStatus::Available),
+            };
+            let fits = change(&app, &asked, |row| {
+                let fits = row.status == from;
+                if fits {
+                    row.status = to;
+                }
+                fits
+            })?;
+            if !fits {
+                return Err(Refusal::bad_request(format!(
+                    "Invalid volume: Volume status must be {} to reserve.",
+                    from.as_str()
+                ))
+                .into());
+            }
+            202
+        }
+        "os-reset_status" | "os-force_delete" | "os-migrate_volume" | "os-force_detach" => {
+            app.read(|model| model.volume_of(&member.project_id, id).map(|_| ()))?;
+            return Err(Refusal::forbidden(format!(
+                "Policy doesn't allow volume_extension:volume_admin_actions:{} to be performed.",
+                name.trim_start_matches("os-")
+            ))
+            .into());
+        }
+        "os-retype" | "os-attach" | "os-detach" | "os-volume_upload_image" | "revert" => {
+            app.read(|model| model.volume_of(&member.project_id, id).map(|_| ()))?;
+            return Err(Refusal::new(
+                501,
+                "NotImplemented",
+                format!("The lab cloud cannot do {name} with volumes."),
+            )
+            .into());
+        }
+        other => {
+            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
+        }
+    };
+    Ok(empty_answer(status))
+}
+
+async fn metadata(State(app): State<App>, asked: Asked) -> Answer {
+    let member = asked.member()?;
+    let pairs = app.read(|model| {
+        let row = model.volume_of(&member.project_id, asked.id())?;
+        Ok::<_, Refusal>(row.metadata.clone())
+    })?;
+    Ok(json_answer(200, json!({ "metadata": pairs })))
+}
+
+async fn add_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let new = pairs(read_json(&body)?.get("metadata"))?;
+    let all = change(&app, &asked, |row| {
+        row.metadata.extend(new);
+        row.metadata.clone()
+    })?;
+    Ok(json_answer(200, json!({ "metadata": all })))
+}
+
+async fn set_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let new = pairs(read_json(&body)?.get("metadata"))?;
+    let all = change(&app, &asked, |row| {
+        row.metadata = new;
+        row.metadata.clone()
+    })?;
+    Ok(json_answer(200, json!({ "metadata": all })))
+}
+
+fn no_such_key(key: &str) -> Refusal {
+    Refusal::not_found(
+        "VolumeMetadataNotFound",
+        format!("Volume has no metadata with key {key}."),
+    )
+}
+
+async fn metadata_item(State(app): State<App>, asked: Asked) -> Answer {
+    let (member, key) = (asked.member()?, asked.part("key"));
+    let value = app.read(|model| {
+        let row = model.volume_of(&member.project_id, asked.id())?;
+        row.metadata
+            .get(key)
+            .cloned()
+            .ok_or_else(|| no_such_key(key))
+    })?;
+    Ok(json_answer(200, json!({"meta": {key: value}})))
+}
+
+async fn delete_metadata_item(State(app): State<App>, asked: Asked) -> Answer {
+    let key = asked.part("key");
+    let gone = change(&app, &asked, |row| row.metadata.remove(key))?;
+    gone.ok_or_else(|| no_such_key(key))?;
+    Ok(empty_answer(200))
+}

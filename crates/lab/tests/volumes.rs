@@ -1,0 +1,305 @@
+//! Cinder, and what Nova does with volumes: on a lab in memory.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Answer, Client, memory};
+use lab::{Fault, Lab, LabConfig, VolumeFault, VolumeTrouble};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn volume_path(client: &Client, rest: &str) -> String {
+    format!("/volume/v3/{}{rest}", client.project_id)
+}
+
+async fn volume(client: &Client, fields: Value) -> String {
+    let answer = client
+        .post(
+            &volume_path(client, "/volumes"),
+            json!({ "volume": fields }),
+        )
+        .await;
+    assert_eq!(answer.status, 202, "{}", answer.text);
+    answer.at("/volume/id").as_str().unwrap().to_owned()
+}
+
+/// Wait until a volume has this status (`gone` when it is no more); answers it.
+async fn wait_for_volume(client: &Client, id: &str, wanted: &str) -> Answer {
+    let started = Instant::now();
+    loop {
+        let answer = client
+            .get(&volume_path(client, &format!("/volumes/{id}")))
+            .await;
+        let status = match answer.status {
+            404 => "gone",
+            _ => answer.at("/volume/status").as_str().unwrap(),
+        };
+        if status == wanted {
+            return answer;
+        }
+        assert!(
+            started.elapsed() < SOON,
+            "volume {id} is {status} and not {wanted}"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn active_server(client: &Client) -> String {
+    let id = client
+        .server(json!({"name": "web", "networks": "none"}))
+        .await;
+    client.wait_for_server(&id, "ACTIVE", SOON).await;
+    id
+}
+
+#[tokio::test]
+async fn a_volume_comes_grows_and_goes() {
+    let (_lab, client) = memory().await;
+    let id = volume(
+        &client,
+        json!({"name": "data", "size": 1, "metadata": {"a": "b"}}),
+    )
+    .await;
+    let shown = wait_for_volume(&client, &id, "available").await;
+    assert_eq!(shown.at("/volume/size"), 1);
+    assert_eq!(shown.at("/volume/bootable"), "false");
+    assert_eq!(shown.at("/volume/volume_type"), "standard");
+    assert_eq!(shown.at("/volume/metadata/a"), "b");
+    // The path without the project is the same thing.
+    let same = client.get(&format!("/volume/v3/volumes/{id}")).await;
+    assert_eq!(same.at("/volume/id"), id.as_str());
+
+    let action = volume_path(&client, &format!("/volumes/{id}/action"));
+    let smaller = client
+        .post(&action, json!({"os-extend": {"new_size": 1}}))
+        .await;
+    assert_eq!(smaller.status, 400);
+    assert_eq!(
+        smaller.at("/badRequest/message"),
+        "Invalid input received: New size for extend must be greater than current size. (current: 1, extended: 1)."
+    );
+    let larger = client
+        .post(&action, json!({"os-extend": {"new_size": 3}}))
+        .await;
+    assert_eq!(larger.status, 202);
+    let shown = wait_for_volume(&client, &id, "available").await;
+    assert_eq!(shown.at("/volume/size"), 3);
+
+    let gone = client
+        .delete(&volume_path(&client, &format!("/volumes/{id}")))
+        .await;
+    assert_eq!(gone.status, 202);
+    let gone = wait_for_volume(&client, &id, "gone").await;
+    assert_eq!(
+        gone.at("/itemNotFound/message"),
+        &json!(format!("Volume {id} could not be found."))
+    );
+}
+
+#[tokio::test]
+async fn a_server_has_a_volume_until_it_is_detached() {
+    let (_lab, client) = memory().await;
+    let server = active_server(&client).await;
+    let id = volume(&client, json!({"size": 1})).await;
+    wait_for_volume(&client, &id, "available").await;
+    let attachments = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
+
+    let plugged = client
+        .post(&attachments, json!({"volumeAttachment": {"volumeId": id}}))
+        .await;
+    assert_eq!(plugged.status, 200, "{}", plugged.text);
+    assert_eq!(plugged.at("/volumeAttachment/device"), "/dev/vdb");
+    let shown = wait_for_volume(&client, &id, "in-use").await;
+    assert_eq!(shown.at("/volume/attachments/0/server_id"), server.as_str());
+    let twice = client
+        .post(&attachments, json!({"volumeAttachment": {"volumeId": id}}))
+        .await;
+    assert_eq!(twice.status, 400);
+    let busy = client
+        .delete(&volume_path(&client, &format!("/volumes/{id}")))
+        .await;
+    assert_eq!(busy.status, 400);
+    let listed = client.get(&format!("/compute/v2.1/servers/{server}")).await;
+    assert_eq!(
+        listed.at("/server/os-extended-volumes:volumes_attached/0/id"),
+        id.as_str()
+    );
+    let newest = [("openstack-api-version", "compute 2.89")];
+    let listed = client
+        .call_with(Method::GET, &attachments, Value::Null, &newest)
+        .await;
+    assert!(listed.at("/volumeAttachments/0/id").is_null());
+    assert!(listed.at("/volumeAttachments/0/bdm_uuid").is_string());
+
+    let out = client.delete(&format!("{attachments}/{id}")).await;
+    assert_eq!(out.status, 202);
+    wait_for_volume(&client, &id, "available").await;
+    let again = client.delete(&format!("{attachments}/{id}")).await;
+    assert_eq!(again.status, 404, "{}", again.text);
+}
+
+#[tokio::test]
+async fn a_snapshot_keeps_its_volume_from_going() {
+    let (_lab, client) = memory().await;
+    let id = volume(&client, json!({"size": 2})).await;
+    wait_for_volume(&client, &id, "available").await;
+    let made = client
+        .post(
+            &volume_path(&client, "/snapshots"),
+            json!({"snapshot": {"volume_id": id, "name": "before"}}),
+        )
+        .await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let snapshot = made.at("/snapshot/id").as_str().unwrap().to_owned();
+    let path = volume_path(&client, &format!("/snapshots/{snapshot}"));
+    while client.get(&path).await.at("/snapshot/status") != "available" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let kept = client
+        .delete(&volume_path(&client, &format!("/volumes/{id}")))
+        .await;
+    assert_eq!(kept.status, 400);
+    let copy = volume(&client, json!({"snapshot_id": snapshot})).await;
+    let copy = wait_for_volume(&client, &copy, "available").await;
+    assert_eq!(copy.at("/volume/size"), 2);
+    let cascade = volume_path(&client, &format!("/volumes/{id}?cascade=true"));
+    assert_eq!(client.delete(&cascade).await.status, 202);
+    wait_for_volume(&client, &id, "gone").await;
+    assert_eq!(client.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_server_boots_from_a_volume_that_goes_with_it() {
+    let (lab, client) = memory().await;
+    let image = client.image().await;
+    let disk = json!({"boot_index": 0, "uuid": image, "source_type": "image", "destination_type": "volume",
+        "volume_size": 4, "delete_on_termination": true});
+    let body = json!({"server": {"name": "web", "flavorRef": "1", "networks": "none", "block_device_mapping_v2": [disk]}});
+    let made = client.post("/compute/v2.1/servers", body).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let server = made.at("/server/id").as_str().unwrap().to_owned();
+    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    let shown = client.get(&format!("/compute/v2.1/servers/{server}")).await;
+    assert_eq!(shown.at("/server/image"), "");
+    let root = shown.at("/server/os-extended-volumes:volumes_attached/0/id");
+    let root = root.as_str().unwrap().to_owned();
+    let volume = wait_for_volume(&client, &root, "in-use").await;
+    assert_eq!(volume.at("/volume/attachments/0/device"), "/dev/vda");
+    assert_eq!(volume.at("/volume/bootable"), "true");
+    client
+        .delete(&format!("/compute/v2.1/servers/{server}"))
+        .await;
+    wait_for_volume(&client, &root, "gone").await;
+    assert!(lab.leftovers().is_empty(), "{:?}", lab.leftovers());
+}
+
+#[tokio::test]
+async fn pages_are_walked_by_their_links() {
+    let (_lab, client) = memory().await;
+    for size in 1..=5 {
+        volume(&client, json!({"size": size, "name": format!("v{size}")})).await;
+    }
+    let mut path = volume_path(&client, "/volumes/detail?limit=2&sort=name:asc");
+    let mut names = Vec::new();
+    loop {
+        let page = client.get(&path).await;
+        let rows = page.at("/volumes").as_array().unwrap().clone();
+        names.extend(
+            rows.iter()
+                .map(|row| row["name"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page.at("/volumes_links/0/href").as_str() else {
+            break;
+        };
+        path = next[next.find("/volume/").unwrap()..].to_owned();
+    }
+    assert_eq!(names, ["v1", "v2", "v3", "v4", "v5"]);
+}
+
+#[tokio::test]
+async fn strangers_see_nothing_and_paths_name_the_right_project() {
+    let (lab, client) = memory().await;
+    let id = volume(&client, json!({"size": 1})).await;
+    let other = Client::login(&lab, "other").await;
+    let hidden = other
+        .get(&volume_path(&other, &format!("/volumes/{id}")))
+        .await;
+    assert_eq!(hidden.status, 404);
+    let crossed = other.get(&volume_path(&client, "/volumes")).await;
+    assert_eq!(crossed.status, 400);
+    assert_eq!(crossed.at("/badRequest/message"), "Malformed request url");
+}
+
+#[tokio::test]
+async fn what_cinder_refuses() {
+    let (_lab, client) = memory().await;
+    let path = volume_path(&client, "/volumes");
+    for (fields, status, sentence) in [
+        (
+            json!({}),
+            400,
+            "Invalid input received: Volume size 'None' must be an integer and greater than 0",
+        ),
+        (
+            json!({"size": 0}),
+            400,
+            "Invalid input received: Volume size '0' must be an integer and greater than 0",
+        ),
+        (
+            json!({"size": 1, "volume_type": "gold"}),
+            404,
+            "Volume type with name gold could not be found.",
+        ),
+        (
+            json!({"snapshot_id": "none"}),
+            404,
+            "Snapshot none could not be found.",
+        ),
+    ] {
+        let answer = client.post(&path, json!({ "volume": fields })).await;
+        assert_eq!(answer.status, status, "{fields}");
+        let body = answer.body.as_object().unwrap().values().next().unwrap();
+        assert_eq!(body["message"], sentence);
+    }
+    let old = [("openstack-api-version", "volume 2.9")];
+    let answer = client
+        .call_with(Method::GET, &path, Value::Null, &old)
+        .await;
+    assert_eq!(answer.status, 406);
+}
+
+#[tokio::test]
+async fn a_quota_is_a_413() {
+    let mut config = LabConfig::memory();
+    config.quotas.set("volumes", 1);
+    let lab = Lab::start(config).await.unwrap();
+    let client = Client::login(&lab, "demo").await;
+    volume(&client, json!({"size": 1})).await;
+    let path = volume_path(&client, "/volumes");
+    let answer = client.post(&path, json!({"volume": {"size": 1}})).await;
+    assert_eq!(answer.status, 413);
+    assert_eq!(
+        answer.at("/overLimit/message"),
+        "VolumeLimitExceeded: Maximum number of volumes allowed (1) exceeded for quota 'volumes'."
+    );
+}
+
+#[tokio::test]
+async fn a_volume_fails_when_it_is_told_to() {
+    let (lab, client) = memory().await;
+    lab.faults().add(Fault::Volume(VolumeFault {
+        name: "bad*".into(),
+        fault: VolumeTrouble::Error,
+        times: Some(1),
+    }));
+    let id = volume(&client, json!({"size": 1, "name": "bad-one"})).await;
+    wait_for_volume(&client, &id, "error").await;
+    let id = volume(&client, json!({"size": 1, "name": "bad-two"})).await;
+    wait_for_volume(&client, &id, "available").await;
+}
