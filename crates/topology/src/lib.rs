@@ -11,6 +11,7 @@
 pub mod bundle;
 pub mod catalog;
 pub mod cloud;
+pub mod compose;
 mod constraint;
 pub mod diagnostic;
 pub mod document;

@@ -22,6 +22,7 @@ mod merge;
 mod registry;
 
 pub use merge::Merged;
+pub(crate) use registry::is_file;
 pub use registry::{Aliases, Target};
 
 /// Top keys of an environment.

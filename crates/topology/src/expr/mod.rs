@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 mod function;
 mod resolve;
+mod rewrite;
 
 pub(crate) use function::{call, is_function, is_supported};
 

@@ -79,6 +79,13 @@ impl Model {
         for resource in &template.resources {
             let mut properties = BTreeMap::new();
             for property in &resource.properties {
+                // A group's definition is looked into once for each member.
+                if resource.resource_type == crate::compose::GROUP
+                    && property.name == "resource_def"
+                {
+                    properties.insert(property.name.clone(), property.value.clone());
+                    continue;
+                }
                 let value = property.value.simplify(scope).unwrap_or_else(|problem| {
                     if let Unresolved::Invalid(message) = problem {
                         let path =
@@ -111,6 +118,20 @@ impl Model {
             );
         }
         (model, diagnostics)
+    }
+
+    /// Of resources that something else made.
+    pub(crate) fn from_resources(resources: Vec<(String, ResourceSpec)>) -> Model {
+        let mut model = Model::default();
+        for (name, spec) in resources {
+            model.insert(name, spec);
+        }
+        model
+    }
+
+    /// All, in order.
+    pub(crate) fn into_list(self) -> Vec<(String, ResourceSpec)> {
+        self.resources
     }
 
     fn insert(&mut self, name: String, spec: ResourceSpec) {

@@ -66,6 +66,7 @@ fn compare(name: &str, old: &ResourceSpec, new: &ResourceSpec, types: &Registry)
         let known = described.and_then(|described| described.property(property));
         if known.is_none_or(|known| known.on_change == OnChange::Replace)
             && !described.is_some_and(ResourceType::is_component)
+            && !crate::compose::is_parent(&new.resource_type)
         {
             replaced_by.get_or_insert(property);
         }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     bundle::Bundle,
     cloud::CloudFacts,
+    compose,
     diagnostic::{self, Diagnostic},
     document::Document,
     environment::Merged,
@@ -122,7 +123,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let template = document.template();
     let merged = Merged::of(bundle, template);
     let parameters = &merged.parameters(template, parameters);
-    let mut diagnostics = validate_with(document, types, cloud, parameters);
+    // Nested templates are described like built-in types; the rest works on their members.
+    let described = compose::types_for(types, bundle, &merged, document);
+    let mut diagnostics = validate_with(document, &described, cloud, parameters);
     if !document.is_readable() {
         return Plan {
             diagnostics,
@@ -133,18 +136,38 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diagnostics.extend(merged.strangers(template));
     let mut found = parameters::check(template, parameters);
     let scope = Known::of(template, parameters);
-    let (mut model, said) = Model::of(template, &scope);
+    let (model, said) = Model::of(template, &scope);
     found.extend(
         said.into_iter()
             .filter(|one| !diagnostics.iter().any(|other| other.path == one.path)),
     );
+    let outputs = template.outputs.iter().map(|output| {
+        let value = output.value.simplify(&scope);
+        let value = value.unwrap_or_else(|_| output.value.clone());
+        let description = output.description.clone();
+        (output.name.clone(), OutputSpec { description, value })
+    });
+    let around = compose::Around {
+        document,
+        bundle,
+        merged: &merged,
+        types,
+        cloud,
+        deployed,
+        scope: &scope,
+    };
+    let mut flat = compose::flatten(&around, model, outputs.collect());
+    let mut model = std::mem::take(&mut flat.model);
+    found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
     let changes = diff::changes(&model, deployed, types);
     found.extend(diff::problems(&changes, &model, deployed, types));
     for mut one in found {
-        document.locate(&mut one);
-        diagnostics.push(one);
+        flat.locate(&mut one);
+        if !diagnostics.contains(&one) {
+            diagnostics.push(one);
+        }
     }
     // What validation warned of as "kept, not deployable" is said once, as an error.
     let refused: std::collections::HashSet<String> = diagnostics
@@ -156,23 +179,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path)
     });
     diagnostic::sort(&mut diagnostics);
-    let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
-        let outputs = template.outputs.iter().map(|output| {
-            let value = output
-                .value
-                .simplify(&scope)
-                .unwrap_or_else(|_| output.value.clone());
-            (
-                output.name.clone(),
-                OutputSpec {
-                    description: output.description.clone(),
-                    value,
-                },
-            )
-        });
-        let outputs = outputs.collect();
-        compile::workflow(model, deployed, &changes, types, outputs)
-    });
+    let workflow = (!diagnostics.iter().any(Diagnostic::is_error))
+        .then(|| compile::workflow(model, deployed, &changes, types, flat.outputs));
     match workflow {
         Some(Err(circle)) => {
             let message = format!(
@@ -243,7 +251,7 @@ fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
     model
         .iter()
         .filter(|(_, spec)| types.get(&spec.resource_type).is_none() && !spec.resource_type.is_empty())
-        .filter(|(_, spec)| !spec.resource_type.starts_with("Stackloom::"))
+        .filter(|(_, spec)| !spec.resource_type.starts_with("Stackloom::") && !compose::is_parent(&spec.resource_type))
         .map(|(name, spec)| {
             let message = format!("`{name}` cannot be deployed yet: Stackloom has no driver for `{}`; remove it, or deploy it with Heat", crate::text::shown(&spec.resource_type));
             Diagnostic::error("resource-type-not-deployable", format!("resources.{name}.type"), message)

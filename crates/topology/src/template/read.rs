@@ -137,7 +137,9 @@ impl Reader<'_> {
     fn name(&mut self, entry: &Entry, of: &str) {
         // Outputs may be written as paths: Heat takes them, and nothing is addressed by them.
         let path = of == "an output" && entry.key.split('/').all(is_name);
-        if !path && !is_name(&entry.key) {
+        // A template that is used by another one is known there by what this output says.
+        let own_id = of == "an output" && entry.key == "OS::stack_id";
+        if !path && !own_id && !is_name(&entry.key) {
             let message = format!(
                 "`{}` cannot name {of}: use letters, digits, `_`, `-` and `.`",
                 shown(&entry.key)

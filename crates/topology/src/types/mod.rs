@@ -283,6 +283,11 @@ impl Registry {
         self
     }
 
+    /// One more, or another in its place.
+    pub(crate) fn insert(&mut self, described: ResourceType) {
+        self.types.insert(described.name.clone(), described);
+    }
+
     /// The description of a type, if we know it.
     pub fn get(&self, name: &str) -> Option<&ResourceType> {
         self.types.get(name)

@@ -24,6 +24,7 @@ use crate::{
 
 mod components;
 mod facts;
+mod groups;
 mod references;
 mod values;
 
@@ -205,6 +206,7 @@ impl<'a> Checker<'a> {
         if let Some(described) = self.types.get(&resource.resource_type) {
             self.properties(resource, described, &path);
         }
+        self.members(resource, &path);
     }
 
     fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
@@ -213,12 +215,17 @@ impl<'a> Checker<'a> {
             return;
         }
         let path = path.key("type");
+        if crate::environment::is_file(name) {
+            let message = format!(
+                "`{}` is made from `{}`, which is not given: add the file beside the template",
+                resource.name,
+                shown(name)
+            );
+            return self.error("file-missing", &path, message);
+        }
         let known = || self.types.iter().map(|one| one.name.as_str());
         let typo = known().find(|known| is_typo(name, known));
-        let elsewhere = name.starts_with("OS::")
-            || name.starts_with("AWS::")
-            || name.ends_with(".yaml")
-            || name.ends_with(".template");
+        let elsewhere = name.starts_with("OS::") || name.starts_with("AWS::");
         if elsewhere && typo.is_none() {
             let message = format!(
                 "`{}` is kept as it is, but Stackloom cannot deploy it yet",

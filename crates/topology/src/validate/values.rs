@@ -9,8 +9,8 @@ use crate::{
 impl<'a> Checker<'a> {
     pub(super) fn properties(
         &mut self,
-        resource: &'a Resource,
-        described: &'a ResourceType,
+        resource: &Resource,
+        described: &ResourceType,
         path: &Path<'_>,
     ) {
         let properties = path.key("properties");
@@ -29,6 +29,9 @@ impl<'a> Checker<'a> {
                 self.error("unknown-property", &path, message);
                 continue;
             };
+            if Self::defines_members(&resource.resource_type, &property.name) {
+                continue;
+            }
             if let Some(value) = self.simplified(&property.value, &path) {
                 self.value(known, &value, &path);
             }

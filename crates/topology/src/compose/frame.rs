@@ -1,0 +1,113 @@
+//! One template while it is made flat: whose names mean what, and what its parameters are.
+
+use super::{Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope};
+
+/// Where resources are being made flat.
+pub(super) struct Frame<'f> {
+    /// The file that they are written in; nothing for the template itself.
+    pub file: Option<&'f str>,
+    /// `web/` for the members of `web`; empty for the template itself.
+    pub prefix: &'f str,
+    /// Names of the file's resources; empty for the template itself, where names stay.
+    pub names: HashSet<String>,
+    /// What each parameter is, in full names; nothing for the template itself, where parameters stay.
+    pub arguments: Option<HashMap<String, Expr>>,
+    /// What is known of parameters.
+    pub scope: &'f dyn Scope,
+    /// Levels below the template.
+    pub depth: usize,
+    /// What every member waits for, in full names.
+    pub inherits: Vec<String>,
+    /// Files that are being made flat, outermost first.
+    pub within: Vec<String>,
+    /// Types that stand for themselves: those in whose place these files stand.
+    pub itself: Vec<String>,
+}
+
+impl<'f> Frame<'f> {
+    pub(super) fn root(around: &'f Around<'f>) -> Frame<'f> {
+        Frame {
+            file: None,
+            prefix: "",
+            names: HashSet::new(),
+            arguments: None,
+            scope: around.scope,
+            depth: 0,
+            inherits: Vec::new(),
+            within: Vec::new(),
+            itself: Vec::new(),
+        }
+    }
+
+    /// The same names, one level deeper: for the members of a group.
+    pub(super) fn deeper(&self, inherits: Vec<String>) -> Frame<'_> {
+        Frame {
+            file: self.file,
+            prefix: self.prefix,
+            names: self.names.clone(),
+            arguments: self.arguments.clone(),
+            scope: self.scope,
+            depth: self.depth + 1,
+            inherits,
+            within: self.within.clone(),
+            itself: self.itself.clone(),
+        }
+    }
+
+    /// A resource's full name.
+    pub(super) fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// A resource in full names, waiting for all that the frame waits for.
+    pub(super) fn global(&self, spec: ResourceSpec) -> ResourceSpec {
+        let own = spec.requires.iter().map(|name| self.full(name));
+        let requires = self.inherits.iter().cloned().chain(own).collect();
+        let properties = spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.clone(), self.global_expr(value)))
+            .filter(|(_, value)| !value.is_null())
+            .collect::<BTreeMap<_, _>>();
+        let external_id = spec.external_id.as_ref().map(|id| self.global_expr(id));
+        ResourceSpec {
+            properties,
+            requires,
+            external_id,
+            ..spec
+        }
+    }
+
+    /// A value in full names.
+    pub(super) fn global_expr(&self, value: &Expr) -> Expr {
+        let Some(arguments) = &self.arguments else {
+            return value.clone();
+        };
+        value.rewrite(&mut |expr| match expr {
+            Expr::GetResource(name) if self.names.contains(name) => {
+                Some(Expr::GetResource(self.full(name)))
+            }
+            Expr::GetAttr(name, path) if self.names.contains(name) => {
+                let path = path.iter().map(|key| self.global_expr(key)).collect();
+                Some(Expr::GetAttr(self.full(name), path))
+            }
+            Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
+            Expr::GetParam(name, path) => {
+                let path = path.iter().map(|key| self.global_expr(key)).collect();
+                Some(arguments.get(name)?.clone().pick(path))
+            }
+            _ => None,
+        })
+    }
+
+    /// As Heat names a nested stack: the deployment, then the parents.
+    fn stack_name(&self) -> Expr {
+        let parents = self.prefix.trim_end_matches('/').split('/');
+        let names: Vec<serde_json::Value> =
+            std::iter::once(serde_json::json!({"get_param": "OS::stack_name"}))
+                .chain(parents.map(serde_json::Value::from))
+                .collect();
+        let call = serde_json::json!({"list_join": ["-", names]});
+        Expr::from_json(&call).unwrap_or(Expr::Literal(serde_json::Value::Null))
+    }
+}

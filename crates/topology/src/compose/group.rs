@@ -1,0 +1,236 @@
+//! `OS::Heat::ResourceGroup`: one definition, so many members.
+//!
+//! Members are named by numbers. A number that was removed by name is never given again, so that the
+//! others keep theirs: what was removed stands in the group's own attribute `removed_rsrc_list`, which
+//! is kept with what is deployed. Source: Heat's `resource_group.py`.
+
+use super::{
+    BTreeMap, BTreeSet, Composer, Expr, Frame, GROUP, Parent, Place, RESOURCES_MAX, ResourceSpec,
+    Value, batches, text_of,
+};
+use crate::workflow::Marks;
+
+const REMOVED: &str = "removed_rsrc_list";
+
+/// The word for the member's name: the property `index_var`, else `%index%`.
+pub(crate) fn index_variable(given: Option<&Expr>) -> &str {
+    given
+        .and_then(Expr::as_str)
+        .filter(|word| !word.is_empty())
+        .unwrap_or("%index%")
+}
+
+/// A definition with the member's name in place of the word for it.
+pub(crate) fn put_index(value: &Expr, word: &str, name: &str) -> Expr {
+    value.rewrite(&mut |expr| match expr {
+        Expr::Literal(Value::String(text)) if text.contains(word) => {
+            Some(Expr::text(text.replace(word, name)))
+        }
+        _ => None,
+    })
+}
+
+impl Composer<'_> {
+    pub(super) fn group(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
+        let full = frame.full(name);
+        let inherits = self.waits_for(frame, &spec);
+        let first = self.resources.len();
+        let removed = self.removed(&full, &spec);
+        let members = if self.may_nest(frame, name) {
+            let names = self.names(&full, &spec, &removed);
+            self.members(frame, name, &spec, &names, &inherits);
+            names
+        } else {
+            Vec::new()
+        };
+        let mut properties = BTreeMap::new();
+        if !removed.is_empty() {
+            let removed = removed.into_iter().map(Expr::text).collect();
+            properties.insert(REMOVED.to_owned(), Expr::List(removed));
+        }
+        let parent = ResourceSpec {
+            resource_type: GROUP.to_owned(),
+            properties,
+            ..spec
+        };
+        self.parent(full, parent, inherits, Parent::Group { members }, first);
+    }
+
+    /// Names of the members, in order.
+    fn names(
+        &mut self,
+        full: &str,
+        spec: &ResourceSpec,
+        removed: &BTreeSet<String>,
+    ) -> Vec<String> {
+        let count = match spec.properties.get("count") {
+            None => 1,
+            Some(Expr::Literal(Value::Number(number))) if number.is_u64() => {
+                number.as_u64().unwrap_or_default()
+            }
+            Some(Expr::Literal(Value::String(text))) if text.trim().parse::<u64>().is_ok() => {
+                text.trim().parse().unwrap_or_default()
+            }
+            Some(_) => {
+                let message = format!(
+                    "how many members `{full}` has must be known when the plan is made: `count` is a whole number, 0 or more, \
+                     by itself or from parameters that are not hidden"
+                );
+                self.error(
+                    "group-count",
+                    format!("resources.{full}.properties.count"),
+                    message,
+                );
+                0
+            }
+        };
+        if count > RESOURCES_MAX as u64 {
+            let message = format!(
+                "`{full}` would have {count} members; there may be {RESOURCES_MAX} resources in all"
+            );
+            let path = format!("resources.{full}.properties.count");
+            self.error("too-many-resources", path, message);
+            return Vec::new();
+        }
+        (0..)
+            .map(|number: u64| number.to_string())
+            .filter(|name| !removed.contains(name))
+            .take(count as usize)
+            .collect()
+    }
+
+    /// Names that are not given again: those of old, if they are to be kept, and those that are named now.
+    fn removed(&self, full: &str, spec: &ResourceSpec) -> BTreeSet<String> {
+        let there = &self.around.deployed.resources;
+        let of_old = there.get(full).and_then(|old| old.properties.get(REMOVED));
+        let of_old: BTreeSet<String> = match of_old {
+            Some(Expr::List(names)) => names
+                .iter()
+                .filter_map(Expr::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => BTreeSet::new(),
+        };
+        let update = spec
+            .properties
+            .get("removal_policies_mode")
+            .and_then(Expr::as_str)
+            == Some("update");
+        let policies = match spec.properties.get("removal_policies") {
+            Some(Expr::List(policies)) => policies.as_slice(),
+            _ => &[],
+        };
+        let named = policies
+            .iter()
+            .filter_map(|policy| match policy.get("resource_list")? {
+                Expr::List(names) => Some(names.as_slice()),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|name| match name {
+                Expr::Literal(value) => text_of(value),
+                _ => None,
+            })
+            // A name that no member ever had is no reason to skip it.
+            .filter(|name| of_old.contains(name) || there.contains_key(&format!("{full}/{name}")));
+        let named: BTreeSet<String> = named.collect();
+        if update {
+            named
+        } else {
+            named.union(&of_old).cloned().collect()
+        }
+    }
+
+    fn members(
+        &mut self,
+        frame: &Frame<'_>,
+        name: &str,
+        spec: &ResourceSpec,
+        names: &[String],
+        inherits: &[String],
+    ) {
+        let full = frame.full(name);
+        let path = || format!("resources.{full}.properties.resource_def");
+        let Some(given) = spec.properties.get("resource_def") else {
+            return;
+        };
+        // Written out, `%index%` goes into parameters' names and keys too; else it is known already.
+        let definition = match given {
+            Expr::Map(_) => given.clone(),
+            other => self.simplified(frame, other, &path),
+        };
+        let written = definition
+            .get("type")
+            .map(|written| self.simplified(frame, written, &path));
+        let Some(written) = written.as_ref().and_then(Expr::as_str) else {
+            let message =
+                format!("`{full}` says nothing of its members: `resource_def` needs a `type`");
+            return self.error("group-definition", path(), message);
+        };
+        let word = index_variable(spec.properties.get("index_var"));
+        let batches = batches::of(self, frame, name, names.len());
+        let marks = marks(definition.get("metadata"));
+        let place = self.place_of_definition(frame, name);
+        for (number, member) in names.iter().enumerate() {
+            if self.full {
+                return;
+            }
+            let short = format!("{name}/{member}");
+            let mut properties = BTreeMap::new();
+            if let Some(Expr::Map(entries)) = definition.get("properties") {
+                for (key, value) in entries {
+                    let value = put_index(value, word, member);
+                    let path = || format!("{}.properties.{key}", path());
+                    let value = self.simplified(frame, &value, &path);
+                    if !value.is_null() {
+                        properties.insert(key.clone(), value);
+                    }
+                }
+            }
+            let mut inherits = inherits.to_vec();
+            inherits.extend(
+                batches::before(batches, number, names).map(|other| format!("{full}/{other}")),
+            );
+            let made = ResourceSpec {
+                resource_type: written.to_owned(),
+                properties,
+                marks: marks.clone(),
+                origin: spec.origin.clone(),
+                requires: Vec::new(),
+                deletion_policy: Default::default(),
+                external_id: None,
+            };
+            self.places.insert(frame.full(&short), place.clone());
+            self.resource(&frame.deeper(inherits), &short, made);
+        }
+    }
+
+    /// Where the members of a group are written.
+    fn place_of_definition(&self, frame: &Frame<'_>, name: &str) -> Place {
+        let full = frame.full(name);
+        match self.places.get(&full) {
+            Some(place) => Place {
+                path: format!("{}.properties.resource_def", place.path),
+                ..place.clone()
+            },
+            None => Place {
+                file: frame.file.map(str::to_owned),
+                path: format!("resources.{name}.properties.resource_def"),
+            },
+        }
+    }
+}
+
+/// What `metadata: {stackloom: ...}` of a definition says.
+fn marks(metadata: Option<&Expr>) -> Marks {
+    let said = |mark: &str| {
+        metadata
+            .and_then(|metadata| metadata.get("stackloom"))
+            .and_then(|ours| ours.get(mark))
+            == Some(&Expr::Literal(Value::Bool(true)))
+    };
+    Marks {
+        public: said("public"),
+        bastion: said("bastion"),
+    }
+}

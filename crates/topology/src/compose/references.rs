@@ -1,0 +1,196 @@
+//! What others ask of groups and nested templates, put in place.
+//!
+//! An output of a nested template is the expression that stands behind it; `[group, resource.1, name]`
+//! is `[group/1, name]`, and `[group, name]` a list over the members. What cannot be put in place
+//! (an attribute whose name is itself a value) stays, and is read from the parent when the time comes.
+
+use super::{BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent};
+
+/// Everywhere: in resources, in outputs, and in what parents give.
+pub(super) fn put_in_place(
+    composer: &mut Composer<'_>,
+    outputs: &mut BTreeMap<String, OutputSpec>,
+) {
+    let mut resources = std::mem::take(&mut composer.resources);
+    let mut asking = Asking {
+        parents: &composer.parents,
+        within: Vec::new(),
+        problems: Vec::new(),
+    };
+    for (name, spec) in &mut resources {
+        let mut asked: Vec<String> = Vec::new();
+        for value in spec.properties.values_mut() {
+            let mentioned = value.resources();
+            let of_parents = mentioned
+                .iter()
+                .filter(|name| asking.parents.contains_key(**name));
+            let of_parents: Vec<String> = of_parents.map(|name| (*name).to_owned()).collect();
+            if !of_parents.is_empty() {
+                asked.extend(of_parents);
+                *value = asking.put(value);
+            }
+        }
+        spec.requires.extend(asked);
+        if let Some(parent) = asking.parents.get(name) {
+            let given = match parent {
+                Parent::Nested { outputs } => outputs
+                    .iter()
+                    .map(|(output, value)| (output.clone(), asking.put(value)))
+                    .collect::<Vec<_>>(),
+                Parent::Group { members } => asking.of_group(name, members),
+            };
+            spec.properties.extend(given);
+        }
+        asking.told(&format!("resources.{name}"), &mut composer.diagnostics);
+    }
+    for (name, output) in outputs {
+        output.value = asking.put(&output.value);
+        asking.told(&format!("outputs.{name}.value"), &mut composer.diagnostics);
+    }
+    composer.resources = resources;
+}
+
+struct Asking<'p> {
+    parents: &'p std::collections::HashMap<String, Parent>,
+    /// Parents whose values are being put in place: a circle ends where it began.
+    within: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Asking<'_> {
+    fn told(&mut self, path: &str, diagnostics: &mut Vec<Diagnostic>) {
+        for message in self.problems.drain(..) {
+            diagnostics.push(Diagnostic::error("unknown-attribute", path, message));
+        }
+    }
+
+    fn put(&mut self, value: &Expr) -> Expr {
+        value.rewrite(&mut |expr| match expr {
+            Expr::GetAttr(name, path) => self.attribute(name, path),
+            Expr::GetResource(name) => self.reference(name),
+            _ => None,
+        })
+    }
+
+    /// A nested template with an output `OS::stack_id` is known by what that says.
+    fn reference(&mut self, name: &str) -> Option<Expr> {
+        match self.parents.get(name)? {
+            Parent::Nested { outputs } => {
+                let value = outputs.get("OS::stack_id")?;
+                self.below(name, value)
+            }
+            Parent::Group { .. } => None,
+        }
+    }
+
+    fn attribute(&mut self, name: &str, path: &[Expr]) -> Option<Expr> {
+        let parent = self.parents.get(name)?;
+        let (key, rest) = path.split_first()?;
+        let key = key.as_str()?;
+        let rest: Vec<Expr> = rest.iter().map(|key| self.put(key)).collect();
+        if let Some(member) = key.strip_prefix("resource.") {
+            return self.member(name, parent, member, rest);
+        }
+        match parent {
+            Parent::Nested { outputs } => {
+                let value = self.below(name, outputs.get(key)?)?;
+                Some(value.pick(rest))
+            }
+            Parent::Group { members } => match (key, rest.split_first()) {
+                ("removed_rsrc_list", _) => None,
+                ("refs", _) => Some(self.refs(name, members).pick(rest)),
+                ("refs_map", _) => Some(self.refs_map(name, members).pick(rest)),
+                ("attributes", Some((attribute, more))) => {
+                    let of_all = members.iter().map(|member| {
+                        let value = self.of_member(name, member, attribute.clone(), more);
+                        (member.clone(), value)
+                    });
+                    Some(Expr::Map(of_all.collect()))
+                }
+                ("attributes", None) => None,
+                _ => {
+                    let of_all = members
+                        .iter()
+                        .map(|member| self.of_member(name, member, Expr::text(key), &rest));
+                    Some(Expr::List(of_all.collect()))
+                }
+            },
+        }
+    }
+
+    /// A value of a parent, itself put in place.
+    fn below(&mut self, name: &str, value: &Expr) -> Option<Expr> {
+        if self.within.iter().any(|outer| outer == name) {
+            return None;
+        }
+        self.within.push(name.to_owned());
+        let value = self.put(value);
+        self.within.pop();
+        Some(value)
+    }
+
+    /// `resource.web.first_address`, or `resource.web` and then `first_address`; without an attribute, the
+    /// member's reference.
+    fn member(
+        &mut self,
+        name: &str,
+        parent: &Parent,
+        asked: &str,
+        rest: Vec<Expr>,
+    ) -> Option<Expr> {
+        let (member, attribute) = match asked.split_once('.') {
+            Some((member, attribute)) => (member, Some(attribute)),
+            None => (asked, None),
+        };
+        if let Parent::Group { members } = parent
+            && !members.iter().any(|one| one == member)
+        {
+            let has = match members.len() {
+                0 => "it has none".to_owned(),
+                count => format!("it has {count}, named by numbers from `{}` on", members[0]),
+            };
+            self.problems
+                .push(format!("`{name}` has no member `{member}`: {has}"));
+            return None;
+        }
+        let full = format!("{name}/{member}");
+        let mut path: Vec<Expr> = attribute.map(Expr::text).into_iter().collect();
+        path.extend(rest);
+        let asked = if path.is_empty() {
+            Expr::GetResource(full)
+        } else {
+            Expr::GetAttr(full, path)
+        };
+        Some(self.put(&asked))
+    }
+
+    fn of_member(&mut self, name: &str, member: &str, attribute: Expr, rest: &[Expr]) -> Expr {
+        let path = std::iter::once(attribute)
+            .chain(rest.iter().cloned())
+            .collect();
+        self.put(&Expr::GetAttr(format!("{name}/{member}"), path))
+    }
+
+    fn refs(&mut self, name: &str, members: &[String]) -> Expr {
+        let refs = members
+            .iter()
+            .map(|member| self.put(&Expr::GetResource(format!("{name}/{member}"))));
+        Expr::List(refs.collect())
+    }
+
+    fn refs_map(&mut self, name: &str, members: &[String]) -> Expr {
+        let refs = members.iter().map(|member| {
+            let reference = self.put(&Expr::GetResource(format!("{name}/{member}")));
+            (member.clone(), reference)
+        });
+        Expr::Map(refs.collect())
+    }
+
+    /// What a group gives to those who ask by a name that is not known yet.
+    fn of_group(&mut self, name: &str, members: &[String]) -> Vec<(String, Expr)> {
+        vec![
+            ("refs".to_owned(), self.refs(name, members)),
+            ("refs_map".to_owned(), self.refs_map(name, members)),
+        ]
+    }
+}

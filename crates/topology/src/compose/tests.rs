@@ -1,0 +1,617 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    plan::{Action, Plan, PlanInput, plan},
+    testing::{cloud, resources, told, types},
+};
+
+/// A template with files beside it; those that read like environments are environments.
+#[derive(Default)]
+struct Given<'a> {
+    template: &'a str,
+    files: &'a [(&'a str, &'a str)],
+    parameters: &'a [(&'a str, Value)],
+    deployed: Deployed,
+}
+
+impl Given<'_> {
+    fn plan(&self) -> Plan {
+        let files = self.files.iter();
+        let environments = files
+            .clone()
+            .filter(|(_, text)| crate::bundle::is_environment(text))
+            .map(|(name, _)| (*name).to_owned());
+        let bundle = Bundle::new(
+            files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())),
+            environments,
+        );
+        let parameters = self.parameters.iter();
+        let parameters: BTreeMap<String, Value> = parameters
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        plan(&PlanInput {
+            document: &Document::parse(self.template),
+            bundle: &bundle,
+            parameters: &parameters,
+            deployed: &self.deployed,
+            types: &types(),
+            cloud: &cloud(),
+        })
+    }
+
+    /// The planned resources; there must be no error.
+    fn made(&self) -> BTreeMap<String, ResourceSpec> {
+        let plan = self.plan();
+        match plan.workflow {
+            Some(workflow) => workflow.resources,
+            None => panic!("{}", told(&plan.diagnostics)),
+        }
+    }
+
+    fn errors(&self) -> String {
+        let plan = self.plan();
+        let errors: Vec<_> = plan
+            .diagnostics
+            .into_iter()
+            .filter(Diagnostic::is_error)
+            .collect();
+        let files: Vec<String> = errors
+            .iter()
+            .map(|one| {
+                one.file
+                    .clone()
+                    .map_or(String::new(), |file| format!("{file}:"))
+            })
+            .collect();
+        let lines = told(&errors);
+        let lines: Vec<String> = lines
+            .lines()
+            .zip(files)
+            .map(|(line, file)| format!("{file}{line}"))
+            .collect();
+        lines.join("\n")
+    }
+}
+
+fn property(resources: &BTreeMap<String, ResourceSpec>, name: &str, property: &str) -> Value {
+    let spec = resources.get(name).unwrap_or_else(|| panic!("no `{name}`"));
+    spec.properties
+        .get(property)
+        .map_or(Value::Null, Expr::to_json)
+}
+
+const GROUP_OF_THREE: &str = "\
+heat_template_version: 2021-04-16
+parameters:
+  count: {type: number, default: 3}
+  names: {type: comma_delimited_list, default: 'a,b,c'}
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  group:
+    type: OS::Heat::ResourceGroup
+    depends_on: subnet
+    properties:
+      count: {get_param: count}
+      resource_def:
+        type: OS::Nova::Server
+        properties:
+          name: {list_join: ['-', [web, '%index%', {get_param: [names, '%index%']}]]}
+          image: debian-12
+          flavor: m1.small
+          networks: [{network: {get_resource: net}}]
+outputs:
+  all: {value: {get_attr: [group, refs]}}
+  map: {value: {get_attr: [group, refs_map]}}
+  second: {value: {get_attr: [group, resource.1, networks, private]}}
+  dotted: {value: {get_attr: [group, resource.1.first_address]}}
+  addresses: {value: {get_attr: [group, first_address]}}
+  by_name: {value: {get_attr: [group, attributes, networks, private]}}
+  one: {value: {get_attr: [group, refs, 2]}}
+";
+
+#[test]
+fn a_group_becomes_its_members() {
+    let given = Given {
+        template: GROUP_OF_THREE,
+        ..Given::default()
+    };
+    let made = given.made();
+    assert_eq!(property(&made, "group/0", "name"), "web-0-a");
+    assert_eq!(property(&made, "group/2", "name"), "web-2-c");
+    assert!(made["group/1"].requires.contains(&"subnet".to_owned()));
+    let group = &made["group"];
+    assert_eq!(group.resource_type, GROUP);
+    for member in ["group/0", "group/1", "group/2"] {
+        assert!(group.requires.contains(&member.to_owned()), "{member}");
+    }
+    // Members are servers as any other: each has its port.
+    assert_eq!(
+        property(&made, "group/1", "networks"),
+        json!([{"port": {"get_resource": "group/1_port"}}])
+    );
+    let outputs = given.plan().workflow.unwrap().outputs;
+    let output = |name: &str| outputs[name].value.to_json();
+    let servers = ["group/0", "group/1", "group/2"];
+    assert_eq!(
+        output("all"),
+        json!(servers.map(|name| json!({"get_resource": name})))
+    );
+    assert_eq!(output("map")["2"], json!({"get_resource": "group/2"}));
+    assert_eq!(
+        output("second"),
+        json!({"get_attr": ["group/1", "networks", "private"]})
+    );
+    assert_eq!(
+        output("dotted"),
+        json!({"get_attr": ["group/1", "first_address"]})
+    );
+    assert_eq!(
+        output("addresses"),
+        json!(servers.map(|name| json!({"get_attr": [name, "first_address"]})))
+    );
+    assert_eq!(
+        output("by_name")["0"],
+        json!({"get_attr": ["group/0", "networks", "private"]})
+    );
+    assert_eq!(output("one"), json!({"get_resource": "group/2"}));
+}
+
+#[test]
+fn a_group_of_none_is_there_and_is_not_looked_into() {
+    let template = GROUP_OF_THREE.replace(
+        "image: debian-12",
+        "image: debian-12\n          nonsense: 1",
+    );
+    let given = Given {
+        template: &template
+            .replace("{get_attr: [group, resource.1, networks, private]}", "1")
+            .replace("{get_attr: [group, resource.1.first_address]}", "1"),
+        parameters: &[("count", json!(0))],
+        ..Given::default()
+    };
+    let made = given.made();
+    assert!(made.contains_key("group") && !made.contains_key("group/0"));
+    let given = Given {
+        template: &template,
+        ..Given::default()
+    };
+    assert_eq!(
+        given.errors(),
+        "18:11 Error unknown-property resources.group.properties.resource_def.properties.nonsense: `OS::Nova::Server` has no property `nonsense`"
+    );
+}
+
+const WEB: &str = "\
+heat_template_version: 2021-04-16
+description: A server on a network.
+parameters:
+  net: {type: string}
+  flavor: {type: string, default: m1.small, constraints: [{allowed_values: [m1.small, m1.large]}]}
+  labels: {type: json, default: {tier: front}}
+resources:
+  port: {type: OS::Neutron::Port, properties: {network: {get_param: net}}}
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: {get_param: flavor}
+      name: {get_param: 'OS::stack_name'}
+      metadata: {tier: {get_param: [labels, tier]}}
+      networks: [{port: {get_resource: port}}]
+outputs:
+  port: {value: {get_resource: port}}
+  address: {description: Where it is., value: {get_attr: [server, first_address]}}
+  networks: {value: {get_attr: [server, networks]}}
+";
+
+const NESTED: &str = "\x20 net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  web: {type: web.yaml, depends_on: subnet, properties: {net: {get_resource: net}}}
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_attr: [web, port]}}}
+outputs:
+  address: {value: {get_attr: [web, address]}}
+  private: {value: {get_attr: [web, networks, private]}}
+  inner: {value: {get_attr: [web, resource.server, name]}}
+";
+
+#[test]
+fn a_nested_template_becomes_its_resources() {
+    let given = Given {
+        template: &resources(NESTED),
+        files: &[("web.yaml", WEB)],
+        ..Given::default()
+    };
+    let made = given.made();
+    assert_eq!(
+        property(&made, "web/port", "network"),
+        json!({"get_resource": "net"})
+    );
+    assert_eq!(property(&made, "web/server", "flavor"), "m1.small");
+    assert_eq!(
+        property(&made, "web/server", "metadata"),
+        json!({"tier": "front"})
+    );
+    assert_eq!(
+        property(&made, "web/server", "name"),
+        json!({"list_join": ["-", [{"get_param": "OS::stack_name"}, "web"]]})
+    );
+    assert_eq!(
+        property(&made, "web/server", "networks"),
+        json!([{"port": {"get_resource": "web/port"}}])
+    );
+    assert_eq!(made["web"].resource_type, "web.yaml");
+    assert!(made["web/port"].requires.contains(&"subnet".to_owned()));
+    // What is asked of the parent is what stands behind it, and waits for the whole parent.
+    assert_eq!(
+        property(&made, "address", "port_id"),
+        json!({"get_resource": "web/port"})
+    );
+    assert!(made["address"].requires.contains(&"web".to_owned()));
+    let outputs = given.plan().workflow.unwrap().outputs;
+    assert_eq!(
+        outputs["address"].value.to_json(),
+        json!({"get_attr": ["web/server", "first_address"]})
+    );
+    assert_eq!(
+        outputs["private"].value.to_json(),
+        json!({"get_attr": ["web/server", "networks", "private"]})
+    );
+    assert_eq!(
+        outputs["inner"].value.to_json(),
+        json!({"get_attr": ["web/server", "name"]})
+    );
+}
+
+#[test]
+fn groups_and_nested_templates_stand_in_each_other() {
+    let tier = "\
+heat_template_version: 2021-04-16
+parameters:
+  net: {type: string}
+  size: {type: number}
+resources:
+  all:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: {get_param: size}
+      resource_def: {type: lib/web.yaml, properties: {net: {get_param: net}, labels: {tier: 'n%index%'}}}
+outputs:
+  addresses: {value: {get_attr: [all, address]}}
+";
+    let given = Given {
+        template: &resources(
+            "  net: {type: OS::Neutron::Net}\n  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
+             tier: {type: tier.yaml, properties: {net: {get_resource: net}, size: 2}}\noutputs:\n  all: {value: {get_attr: [tier, addresses]}}\n",
+        ),
+        files: &[("tier.yaml", tier), ("lib/web.yaml", WEB)],
+        ..Given::default()
+    };
+    let made = given.made();
+    assert_eq!(
+        property(&made, "tier/all/1/server", "metadata"),
+        json!({"tier": "n1"})
+    );
+    assert_eq!(
+        property(&made, "tier/all/0/port", "network"),
+        json!({"get_resource": "net"})
+    );
+    let outputs = given.plan().workflow.unwrap().outputs;
+    assert_eq!(
+        outputs["all"].value.to_json(),
+        json!([{"get_attr": ["tier/all/0/server", "first_address"]}, {"get_attr": ["tier/all/1/server", "first_address"]}])
+    );
+    // All of it again changes nothing.
+    let again = Given {
+        deployed: Deployed { resources: made },
+        ..given
+    };
+    let changes = again.plan().changes;
+    assert!(!changes.is_empty());
+    assert!(
+        changes.iter().all(|one| one.action == Action::None),
+        "{changes:?}"
+    );
+}
+
+#[test]
+fn aliases_and_defaults_come_from_environments() {
+    let environment = "\
+parameters: {size: 2}
+parameter_defaults: {flavor: m1.large}
+resource_registry:
+  My::Web: lib/web.yaml
+  OS::Nova::KeyPair: OS::Heat::None
+  OS::Neutron::Net: lib/net.yaml
+";
+    let net = "\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+outputs:
+  OS::stack_id: {value: {get_resource: net}}
+";
+    let template = "\
+heat_template_version: 2021-04-16
+parameters: {size: {type: number}}
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: {get_param: size}
+      resource_def: {type: My::Web, properties: {net: {get_resource: net}}}
+";
+    let given = Given {
+        template,
+        files: &[
+            ("env.yaml", environment),
+            ("lib/web.yaml", WEB),
+            ("lib/net.yaml", net),
+        ],
+        ..Given::default()
+    };
+    // m1.large is in the template's list, and not in the cloud: so the default reached it.
+    let errors = given.errors();
+    assert!(
+        errors.contains("m1.large") && errors.contains("lib/web.yaml"),
+        "{errors}"
+    );
+    let small = environment.replace("m1.large", "m1.small");
+    let given = Given {
+        files: &[
+            ("env.yaml", &small),
+            ("lib/web.yaml", WEB),
+            ("lib/net.yaml", net),
+        ],
+        ..given
+    };
+    let made = given.made();
+    assert_eq!(made["net"].resource_type, "lib/net.yaml");
+    assert_eq!(made["net/net"].resource_type, "OS::Neutron::Net");
+    // A nested template with `OS::stack_id` is known by what that says, and its subnet is found.
+    assert_eq!(
+        property(&made, "subnet", "network"),
+        json!({"get_resource": "net/net"})
+    );
+    assert_eq!(
+        property(&made, "group/1/port", "network"),
+        json!({"get_resource": "net/net"})
+    );
+}
+
+#[test]
+fn a_nested_template_is_checked_as_a_type_and_as_a_file() {
+    let broken = WEB.replace("image: debian-12", "image: debian-12\n      imagee: x");
+    let given = Given {
+        template: &resources("  web: {type: web.yaml, properties: {network: n, flavor: m2}}\n"),
+        files: &[("web.yaml", &broken)],
+        ..Given::default()
+    };
+    assert_eq!(
+        given.errors(),
+        "3:3 Error property-missing resources.web: `web` needs the property `net`: parameter of `web.yaml`\n\
+         3:38 Error unknown-property resources.web.properties.network: `web.yaml` has no property `network`\n\
+         3:50 Error property-constraint resources.web.properties.flavor: `flavor`: `m2` is not one of m1.small, m1.large\n\
+         web.yaml:13:7 Error unknown-property resources.web/server.properties.imagee: `OS::Nova::Server` has no property `imagee`; did you mean `image`?\n\
+         web.yaml:14:7 Error unknown-flavor resources.web/server.properties.flavor: the cloud has no flavor `m2`; there are `m1.small`"
+    );
+}
+
+#[test]
+fn what_cannot_be_flattened_says_why() {
+    let head = "heat_template_version: 2021-04-16\nresources:\n";
+    let one = |template: &str, files: &[(&str, &str)]| {
+        Given {
+            template: &resources(template),
+            files,
+            ..Given::default()
+        }
+        .errors()
+    };
+    assert_eq!(
+        one("  web: {type: web.yaml}\n", &[]),
+        "3:9 Error file-missing resources.web.type: `web` is made from `web.yaml`, which is not given: add the file beside the template"
+    );
+    let a = format!("{head}  b: {{type: b.yaml}}\n");
+    let b = format!("{head}  a: {{type: a.yaml}}\n");
+    assert_eq!(
+        one("  a: {type: a.yaml}\n", &[("a.yaml", &a), ("b.yaml", &b)]),
+        "b.yaml:3:7 Error nested-recursion resources.a/b/a.type: `a.yaml` uses itself: `a.yaml` → `b.yaml` → `a.yaml`"
+    );
+    let mut definition = "{type: OS::Neutron::Net}".to_owned();
+    for _ in 0..6 {
+        definition = format!(
+            "{{type: OS::Heat::ResourceGroup, properties: {{resource_def: {definition}}}}}"
+        );
+    }
+    let deep = one(&format!("  g: {definition}\n"), &[]);
+    assert!(
+        deep.contains("nested-too-deep") && deep.contains("5 levels"),
+        "{deep}"
+    );
+    let count = |count: &str| {
+        one(
+            &format!(
+                "  n: {{type: OS::Neutron::Net}}\n  g: {{type: OS::Heat::ResourceGroup, properties: {{count: {count}, resource_def: {{type: OS::Neutron::Net}}}}}}\n"
+            ),
+            &[],
+        )
+    };
+    assert!(count("{get_attr: [n, mtu]}").contains("group-count"));
+    assert!(count("10001").contains("too-many-resources"));
+    let many = one(
+        "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 200\n      resource_def:\n        type: OS::Heat::ResourceGroup\n        \
+         properties: {count: 200, resource_def: {type: OS::Neutron::Net}}\n",
+        &[],
+    );
+    assert!(many.contains("too-many-resources"), "{many}");
+    assert!(
+        one(
+            "  g: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: OS::Neutron::Net}}}\noutputs:\n  x: {value: {get_attr: [g, resource.4, name]}}\n",
+            &[]
+        )
+        .contains("`g` has no member `4`: it has 1, named by numbers from `0` on")
+    );
+}
+
+#[test]
+fn a_removed_member_keeps_its_number() {
+    let template = |removed: &str| {
+        resources(&format!(
+            "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 2\n      removal_policies: [{{resource_list: [{removed}]}}]\n      \
+             resource_def: {{type: OS::Neutron::Net, properties: {{name: 'n%index%'}}}}\n"
+        ))
+    };
+    let first = Given {
+        template: &template("'0'"),
+        ..Given::default()
+    }
+    .made();
+    // Nothing is there yet that could be removed.
+    assert!(first.contains_key("g/0") && first.contains_key("g/1"));
+    let deployed = |resources: BTreeMap<String, ResourceSpec>| Deployed { resources };
+    let second = Given {
+        template: &template("0"),
+        deployed: deployed(first),
+        ..Given::default()
+    };
+    let changes = second.plan().changes;
+    let action = |name: &str| {
+        changes
+            .iter()
+            .find(|one| one.resource == name)
+            .unwrap()
+            .action
+    };
+    assert_eq!(action("g/0"), Action::Delete);
+    assert_eq!(action("g/1"), Action::None);
+    assert_eq!(action("g/2"), Action::Create);
+    // And it is remembered when nobody says so any more.
+    let mut there = second.deployed.resources;
+    there.remove("g/0");
+    let removed = Expr::List(vec![Expr::text("0")]);
+    let group = there.get_mut("g").unwrap();
+    group
+        .properties
+        .insert("removed_rsrc_list".to_owned(), removed);
+    let third = Given {
+        template: &template(""),
+        deployed: deployed(there),
+        ..Given::default()
+    };
+    let changes = third.plan().changes;
+    let names: Vec<_> = changes.iter().map(|one| one.resource.as_str()).collect();
+    assert_eq!(names, ["g/1", "g/2", "g"]);
+}
+
+#[test]
+fn batches_follow_each_other() {
+    let given = Given {
+        template: &resources(
+            "  g:\n    type: OS::Heat::ResourceGroup\n    update_policy: {batch_create: {max_batch_size: 2, pause_time: 5}}\n    properties:\n      count: 5\n      \
+             resource_def: {type: OS::Neutron::Net}\n",
+        ),
+        ..Given::default()
+    };
+    let made = given.made();
+    assert_eq!(made["g/1"].requires, [""; 0]);
+    assert_eq!(made["g/3"].requires, ["g/0", "g/1"]);
+    assert_eq!(made["g/4"].requires, ["g/2", "g/3"]);
+    let plan = given.plan();
+    let told = told(&plan.diagnostics);
+    assert!(
+        told.contains("update-policy-partly resources.g.update_policy.batch_create.pause_time"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_chain_goes_one_after_the_other() {
+    let chain = |concurrent: bool| {
+        resources(&format!(
+            "  c:\n    type: OS::Heat::ResourceChain\n    properties:\n      concurrent: {concurrent}\n      resources: [OS::Neutron::Net, OS::Neutron::Router]\n      \
+             resource_properties: {{name: same}}\noutputs:\n  all: {{value: {{get_attr: [c, refs]}}}}\n"
+        ))
+    };
+    let made = Given {
+        template: &chain(false),
+        ..Given::default()
+    }
+    .made();
+    assert_eq!(made["c/1"].resource_type, "OS::Neutron::Router");
+    assert_eq!(property(&made, "c/1", "name"), "same");
+    assert_eq!(made["c/1"].requires, ["c/0"]);
+    let made = Given {
+        template: &chain(true),
+        ..Given::default()
+    }
+    .made();
+    assert_eq!(made["c/1"].requires, [""; 0]);
+}
+
+#[test]
+fn members_of_a_group_can_be_public_and_carry_software() {
+    let made = Given {
+        template: &resources(
+            "  net: {type: OS::Neutron::Net}\n  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
+             web: {type: site.yaml, properties: {net: {get_resource: net}}}\n  \
+             nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_attr: [web, server]}}}\n",
+        ),
+        files: &[(
+            "site.yaml",
+            "heat_template_version: 2021-04-16\nparameters: {net: {type: string}}\nresources:\n  server:\n    type: OS::Nova::Server\n    \
+             metadata: {stackloom: {public: true}}\n    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_param: net}}]}\n\
+             outputs: {server: {value: {get_resource: server}}}\n",
+        )],
+        ..Given::default()
+    }
+    .made();
+    assert!(
+        made["web/server"].marks.bastion,
+        "it is the only public server"
+    );
+    assert_eq!(
+        property(&made, "nginx", "host"),
+        json!({"get_resource": "web/server"})
+    );
+    assert!(
+        made.values()
+            .any(|spec| spec.resource_type == "OS::Neutron::FloatingIP")
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever stands in whatever: names are unique, what is required is there, and the same again is
+    /// no change.
+    #[test]
+    fn flat_is_whole(counts in proptest::collection::vec(0_u8..4, 1..4), nested in any::<bool>(), ask in any::<bool>()) {
+        let mut definition = if nested { "{type: leaf.yaml, properties: {label: 'l%index%'}}".to_owned() } else { "{type: OS::Neutron::Net, properties: {name: 'n%index%'}}".to_owned() };
+        for count in &counts {
+            definition = format!("{{type: OS::Heat::ResourceGroup, properties: {{count: {count}, resource_def: {definition}}}}}");
+        }
+        let outputs = if ask { "outputs: {r: {value: {get_attr: [g, refs]}}}\n" } else { "" };
+        let text = resources(&format!("  g: {definition}\n  after: {{type: OS::Neutron::Net, depends_on: g}}\n{outputs}"));
+        let leaf = "heat_template_version: 2021-04-16\nparameters: {label: {type: string}}\nresources:\n  net: {type: OS::Neutron::Net, properties: {name: {get_param: label}}}\n\
+                    outputs: {OS::stack_id: {value: {get_resource: net}}}\n";
+        let files = [("leaf.yaml", leaf)];
+        let given = Given { template: &text, files: &files, ..Given::default() };
+        let made = given.made();
+        let outermost = usize::from(*counts.last().unwrap());
+        prop_assert_eq!(made.keys().filter(|name| name.starts_with("g/") && !name[2..].contains('/')).count(), outermost);
+        for (name, spec) in &made {
+            prop_assert!(spec.requires.iter().all(|required| made.contains_key(required)), "{} requires {:?}", name, spec.requires);
+            prop_assert!(spec.properties.values().flat_map(Expr::resources).all(|asked| made.contains_key(asked)));
+        }
+        prop_assert!(made["after"].requires.contains(&"g".to_owned()));
+        let again = Given { deployed: Deployed { resources: made }, ..given };
+        prop_assert!(again.plan().changes.iter().all(|one| one.action == Action::None));
+    }
+}
