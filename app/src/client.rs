@@ -292,6 +292,20 @@ fn offline() -> Problem {
     }
 }
 
+/// A page whose code did not come (see `lazy`).
+pub fn page_missing() -> Problem {
+    Problem {
+        kind: String::from("about:blank"),
+        title: String::from("The page could not be loaded"),
+        code: String::from("page-missing"),
+        detail: String::from("A part of the program did not come from the server."),
+        hint: Some(String::from(
+            "Check that you are online. After an update of the server the page must be loaded anew.",
+        )),
+        ..Problem::default()
+    }
+}
+
 fn unreadable(path: &str, why: &str) -> Problem {
     Problem {
         kind: String::from("about:blank"),

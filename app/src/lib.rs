@@ -15,6 +15,7 @@ pub mod client;
 pub mod designer;
 pub mod frame;
 pub mod graph;
+pub mod lazy;
 pub mod load;
 pub mod markdown;
 pub mod pages;
@@ -27,19 +28,14 @@ pub mod ui;
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};
 use leptos_router::{
+    Lazy,
     components::{ParentRoute, Redirect, Route, Router, Routes},
     path,
 };
 
 use crate::{
-    designer::DesignPage,
     frame::Shell,
-    pages::{
-        catalog::CatalogPage, catalog_item::CatalogItemPage, deployment::DeploymentPage,
-        deployments::DeploymentsPage, designs::DesignsPage, login::LoginPage,
-        not_found::NotFoundPage, plan::PlanPage,
-    },
-    run::RunPage,
+    pages::{designs::DesignsPage, login::LoginPage, not_found::NotFoundPage},
 };
 
 /// Everything below `<body>`.
@@ -60,13 +56,13 @@ pub fn App() -> impl IntoView {
                 <ParentRoute path=path!("") view=Shell>
                     <Route path=path!("/") view=|| view! { <Redirect path="/designs" /> } />
                     <Route path=path!("/designs") view=DesignsPage />
-                    <Route path=path!("/designs/:id") view=DesignPage />
-                    <Route path=path!("/designs/:id/plan") view=PlanPage />
-                    <Route path=path!("/deployments") view=DeploymentsPage />
-                    <Route path=path!("/deployments/:id") view=DeploymentPage />
-                    <Route path=path!("/runs/:id") view=RunPage />
-                    <Route path=path!("/catalog") view=CatalogPage />
-                    <Route path=path!("/catalog/:item") view=CatalogItemPage />
+                    <Route path=path!("/designs/:id") view={Lazy::<lazy::Design>::new()} />
+                    <Route path=path!("/designs/:id/plan") view={Lazy::<lazy::Plan>::new()} />
+                    <Route path=path!("/deployments") view={Lazy::<lazy::Deployments>::new()} />
+                    <Route path=path!("/deployments/:id") view={Lazy::<lazy::Deployment>::new()} />
+                    <Route path=path!("/runs/:id") view={Lazy::<lazy::Run>::new()} />
+                    <Route path=path!("/catalog") view={Lazy::<lazy::Catalog>::new()} />
+                    <Route path=path!("/catalog/:item") view={Lazy::<lazy::CatalogItem>::new()} />
                 </ParentRoute>
             </Routes>
         </Router>

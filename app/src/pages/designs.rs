@@ -34,6 +34,7 @@ struct Page {
 #[component]
 pub fn DesignsPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Designs")]);
+    crate::lazy::warm_up();
     let toasts = use_toasts();
     let navigate = StoredValue::new_local(use_navigate());
     let open = Callback::new(move |id: String| {

@@ -8,6 +8,7 @@ mod compiler;
 mod css;
 mod host;
 mod packed;
+mod split;
 mod wasm;
 
 pub use compiler::{DEBIAN_PACKAGES, has_rustup_target};

@@ -1,7 +1,8 @@
-//! The `frontend` crate as `stackloom_bg.wasm`, with the script that loads it.
+//! The `frontend` crate as `stackloom_bg.wasm` and the pieces beside it, with the scripts that load them.
 //!
-//! cargo makes the module, wasm-bindgen (as a library, of the very version that the crates use) makes the bindings,
-//! `wasm-opt` makes it small. The last two run only when the first gave something new.
+//! cargo makes one module, the splitter takes the pages off it that are loaded when they are opened, wasm-bindgen makes the
+//! bindings of what remains, `wasm-opt` makes all of them small. Splitter and wasm-bindgen are libraries, of the very versions that
+//! the crates use. What follows cargo runs only when cargo gave something new.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use super::compiler::{Compiler, TARGET};
 use super::packed::write_if_changed;
+use super::split;
 use crate::paths;
 use crate::shell::{self, cargo, cmd};
 
@@ -46,16 +48,17 @@ pub fn build(speed: Speed) -> Result<()> {
         return Ok(());
     }
     let dir = paths::web().join("bindgen");
-    bind(&module, &dir, speed)?;
-    let bound = dir.join("stackloom_bg.wasm");
-    if speed == Speed::Release && shell::has("wasm-opt") {
-        optimise(&bound)?;
+    if dir.is_dir() {
+        std::fs::remove_dir_all(&dir).with_context(|| format!("cannot empty {}", dir.display()))?;
     }
-    // Both keep the names that wasm-bindgen gives: Leptos asks for them wherever cargo-leptos did not build it.
-    let script = std::fs::read_to_string(dir.join("stackloom.js"))?;
-    write_if_changed(&paths::pkg().join("stackloom.js"), script.as_bytes())?;
-    write_if_changed(&target, &std::fs::read(&bound)?)?;
-    copy_snippets(&dir.join("snippets"), &paths::pkg().join("snippets"))?;
+    let core = split::split(&wasm, &dir)?;
+    bind(&core, &dir, speed)?;
+    if speed == Speed::Release && shell::has("wasm-opt") {
+        for module in files_of(&dir, &["wasm"])? {
+            optimise(&module)?;
+        }
+    }
+    publish(&dir)?;
     std::fs::write(&stamp_file, stamp)
         .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
@@ -94,6 +97,9 @@ fn bind(module: &Path, dir: &Path, speed: Speed) -> Result<()> {
         .input_path(module)
         .out_name("stackloom")
         .typescript(false)
+        // The pieces import these by the names that the splitter gave them.
+        .keep_lld_exports(true)
+        .demangle(false)
         .remove_name_section(speed == Speed::Release);
     bindgen
         .web(true)?
@@ -111,7 +117,7 @@ fn optimise(module: &Path) -> Result<()> {
     )?;
     let mut read = walrus::Module::from_file(module)
         .with_context(|| format!("wasm-opt made no module of {}", module.display()))?;
-    if point_export_at_externrefs(&mut read) {
+    if point_exports_at_their_tables(&mut read) {
         read.emit_wasm_file(module)
             .with_context(|| format!("cannot write {}", module.display()))?;
     }
@@ -119,23 +125,55 @@ fn optimise(module: &Path) -> Result<()> {
 }
 
 /// `wasm-opt` of Debian 12 (108) exports table 0 whatever table was meant; the script's objects then end up in the
-/// table of functions. Returns whether there was something to put right.
-fn point_export_at_externrefs(module: &mut walrus::Module) -> bool {
-    let wanted = module
-        .tables
-        .iter()
-        .find(|table| table.element_ty == walrus::RefType::EXTERNREF)
-        .map(|it| it.id());
-    let export = module
-        .exports
-        .iter_mut()
-        .find(|export| export.name == "__wbindgen_externrefs");
-    let (Some(wanted), Some(export)) = (wanted, export) else {
-        return false;
+/// table of functions, or the pieces' functions in that of objects. Returns whether there was something to put right.
+fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
+    let table_of = |kind| {
+        let mut tables = module.tables.iter();
+        tables.find(|table| table.element_ty == kind).map(|it| it.id())
     };
-    let is_right = matches!(export.item, walrus::ExportItem::Table(table) if table == wanted);
-    export.item = walrus::ExportItem::Table(wanted);
-    !is_right
+    let wanted = [
+        ("__wbindgen_externrefs", table_of(walrus::RefType::EXTERNREF)),
+        ("__indirect_function_table", table_of(walrus::RefType::FUNCREF)),
+    ];
+    let mut has_changed = false;
+    for export in module.exports.iter_mut() {
+        let named = wanted.iter().find(|(name, _)| *name == export.name);
+        if let Some((_, Some(table))) = named {
+            has_changed |= !matches!(export.item, walrus::ExportItem::Table(now) if now == *table);
+            export.item = walrus::ExportItem::Table(*table);
+        }
+    }
+    has_changed
+}
+
+/// Puts what the browser asks for in its place, and takes away what a build before left there. All keep the names that
+/// wasm-bindgen and the splitter give: Leptos asks for them wherever cargo-leptos did not build it.
+fn publish(from: &Path) -> Result<()> {
+    let kinds = ["wasm", "js", "json"];
+    let made = files_of(from, &kinds)?;
+    for old in files_of(&paths::pkg(), &kinds)? {
+        if !made.iter().any(|new| new.file_name() == old.file_name()) {
+            std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+        }
+    }
+    for file in made {
+        let name = file.file_name().unwrap_or_default();
+        write_if_changed(&paths::pkg().join(name), &std::fs::read(&file)?)?;
+    }
+    copy_snippets(&from.join("snippets"), &paths::pkg().join("snippets"))
+}
+
+fn files_of(dir: &Path, kinds: &[&str]) -> Result<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
+    let is_wanted = |path: &PathBuf| {
+        let kind = path.extension().and_then(|kind| kind.to_str());
+        kind.is_some_and(|kind| kinds.contains(&kind))
+    };
+    Ok(entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(is_wanted)
+        .collect())
 }
 
 /// Scripts that crates bring along inline; wasm-bindgen writes them beside its own.
@@ -151,6 +189,7 @@ fn stamp(wasm: &[u8], speed: Speed) -> String {
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
     include_str!("wasm.rs").hash(&mut hasher);
+    include_str!("split.rs").hash(&mut hasher);
     format!(
         "{:016x} {speed:?} {}",
         hasher.finish(),

@@ -1,0 +1,120 @@
+//! Pages that the browser loads when they are opened.
+//!
+//! The login page and the list of designs are what everybody sees first: they are in the core. All others are in two pieces that the
+//! build splits off: `designer` (palette, gestures, forms, undo, validation, passes) and `pages` (plan, runs, deployments, catalogue).
+//! What both need, such as the parser and the drawing, is a third that comes along with either.
+//!
+//! The server renders every page whole, and names the page's piece in the document's head, so that it is under way while the core
+//! starts. On the list of designs the pieces are fetched when the browser has nothing else to do ([`warm_up`]), so opening a
+//! design does not wait.
+
+use leptos::{prelude::*, wasm_split::SplitLoaderError};
+use leptos_router::LazyRoute;
+
+use crate::{
+    browser, client, designer,
+    pages::{catalog, catalog_item, deployment, deployments, plan},
+    run,
+    ui::ProblemCard,
+};
+
+/// Milliseconds after mount until [`warm_up`] fetches: the page's own data and first paint go before.
+const WARM_UP_AFTER_MS: i32 = 1_500;
+
+/// A piece that did not come.
+struct Missing;
+
+impl From<SplitLoaderError> for Missing {
+    fn from(_: SplitLoaderError) -> Self {
+        Missing
+    }
+}
+
+/// Which page of the piece `pages`.
+#[derive(Clone, Copy)]
+enum Page {
+    Plan,
+    Deployments,
+    Deployment,
+    Run,
+    Catalog,
+    CatalogItem,
+}
+
+#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, preload(fetch_designer), fallible)]
+fn designer_piece() -> Result<AnyView, Missing> {
+    Ok(view! { <designer::DesignPage /> }.into_any())
+}
+
+#[leptos::wasm_split::wasm_split(pages, wasm_split_path = ::leptos::wasm_split, preload(fetch_pages), fallible)]
+fn pages_piece(page: Page) -> Result<AnyView, Missing> {
+    Ok(match page {
+        Page::Plan => view! { <plan::PlanPage /> }.into_any(),
+        Page::Deployments => view! { <deployments::DeploymentsPage /> }.into_any(),
+        Page::Deployment => view! { <deployment::DeploymentPage /> }.into_any(),
+        Page::Run => view! { <run::RunPage /> }.into_any(),
+        Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
+        Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
+    })
+}
+
+/// The page, or why it is not there: without a connection, or when the server has been renewed since this tab was opened.
+fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
+    piece.unwrap_or_else(|Missing| {
+        let problem = client::page_missing();
+        let retry = Callback::new(|()| browser::go(&browser::here()));
+        view! { <ProblemCard problem retry /> }.into_any()
+    })
+}
+
+/// Fetches the pieces that a person on the list of designs will want next, once the browser is idle.
+pub fn warm_up() {
+    Effect::new(|_| {
+        browser::after_ms(WARM_UP_AFTER_MS, || {
+            leptos::task::spawn_local(async {
+                // One that does not come now is fetched again when its page is opened.
+                let _ = fetch_designer().await;
+                let _ = fetch_pages().await;
+            });
+        });
+    });
+}
+
+macro_rules! routes {
+    ($($(#[$doc:meta])* $name:ident: $piece:literal, $fetch:ident, $view:expr;)*) => {$(
+        $(#[$doc])*
+        pub struct $name;
+
+        impl LazyRoute for $name {
+            fn data() -> Self {
+                Self
+            }
+
+            async fn view(_: Self) -> AnyView {
+                leptos::prefetch_lazy_fn_on_server($piece);
+                or_why_not($view.await)
+            }
+
+            async fn preload() {
+                let _ = $fetch().await;
+            }
+        }
+    )*};
+}
+
+routes! {
+    /// `/designs/:id`
+    Design: "designer", fetch_designer, designer_piece();
+    /// `/designs/:id/plan`
+    Plan: "pages", fetch_pages, pages_piece(Page::Plan);
+    /// `/deployments`
+    Deployments: "pages", fetch_pages, pages_piece(Page::Deployments);
+    /// `/deployments/:id`
+    Deployment: "pages", fetch_pages, pages_piece(Page::Deployment);
+    /// `/runs/:id`
+    Run: "pages", fetch_pages, pages_piece(Page::Run);
+    /// `/catalog`
+    Catalog: "pages", fetch_pages, pages_piece(Page::Catalog);
+    /// `/catalog/:item`
+    CatalogItem: "pages", fetch_pages, pages_piece(Page::CatalogItem);
+}

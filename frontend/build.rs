@@ -1,0 +1,8 @@
+//! Relocations stay in the wasm that the linker writes: the build splits the module along them (see `xtask build`).
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
+        println!("cargo::rustc-link-arg-cdylib=--emit-relocs");
+    }
+}
