@@ -5,7 +5,7 @@
 //! mount. A read that finds the session ended goes to the login page and comes back; a write does not, for
 //! that would lose what the person was about to save: its problem says so instead.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
     CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary,
@@ -14,7 +14,10 @@ use api::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use topology::{catalog::CatalogItem, types::ResourceType};
+use topology::{
+    catalog::CatalogItem,
+    types::{Registry, ResourceType},
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};
@@ -189,9 +192,20 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogItem> {
     get(&format!("/catalog/{}", browser::encode(name))).await
 }
 
-/// `GET /resource-types`.
-pub async fn resource_types() -> Answer<Vec<ResourceType>> {
-    get("/resource-types").await
+/// `GET /resource-types`, those of the catalogue included. The browser keeps them and asks whether they are still good.
+pub async fn resource_types() -> Answer<Types> {
+    let types: Vec<ResourceType> = get("/resource-types").await?;
+    Ok(Types(Arc::new(Registry::of(types))))
+}
+
+/// The descriptions of the resource types, as one answer brought them.
+#[derive(Clone, Debug, Default)]
+pub struct Types(pub Arc<Registry>);
+
+impl PartialEq for Types {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Parameter values of a request.

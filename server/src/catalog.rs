@@ -6,12 +6,19 @@
 
 use std::{io, path::Path};
 
+use axum::{
+    body::Bytes,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest, Sha256};
 use topology::{catalog::CatalogItem, types::Registry};
 
 /// Items and, made from them and the OpenStack types, all resource types.
 pub struct Catalog {
     items: Vec<CatalogItem>,
     types: Registry,
+    described: Described,
 }
 
 impl Catalog {
@@ -47,7 +54,12 @@ impl Catalog {
             }
         }
         let types = Registry::openstack().with_catalog(items.iter().cloned());
-        Ok(Catalog { items, types })
+        let described = Described::new(&types).map_err(io::Error::other)?;
+        Ok(Catalog {
+            items,
+            types,
+            described,
+        })
     }
 
     /// All items, by name.
@@ -63,6 +75,61 @@ impl Catalog {
     /// All resource types, those of the items included.
     pub fn types(&self) -> &Registry {
         &self.types
+    }
+
+    /// All resource types as an answer.
+    pub fn described(&self) -> &Described {
+        &self.described
+    }
+}
+
+/// All resource types in JSON. They stay the same while the server runs, and a browser asks for them at every design
+/// that is opened: so they are written once, and sent only to who has not got them yet.
+pub struct Described {
+    json: Bytes,
+    tag: HeaderValue,
+}
+
+impl Described {
+    fn new(types: &Registry) -> serde_json::Result<Described> {
+        let json = serde_json::to_vec(&types.iter().collect::<Vec<_>>())?;
+        let hash = Sha256::digest(&json);
+        let words: String = hash[..12]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        // Weak, for the answer may be compressed on its way.
+        let tag = HeaderValue::from_str(&format!("W/\"{words}\"")).expect("hex digits in quotes");
+        Ok(Described {
+            json: json.into(),
+            tag,
+        })
+    }
+
+    /// The descriptions, or "not modified" where the request names the very ones that we have.
+    pub fn answer(&self, request: &HeaderMap) -> Response {
+        let headers = [
+            (header::ETAG, self.tag.clone()),
+            (
+                header::CACHE_CONTROL,
+                HeaderValue::from_static("private, no-cache"),
+            ),
+        ];
+        let known = request
+            .get(header::IF_NONE_MATCH)
+            .and_then(|tags| tags.to_str().ok())
+            .unwrap_or_default();
+        let is_known = known
+            .split(',')
+            .any(|tag| tag.trim().as_bytes() == self.tag.as_bytes());
+        if is_known {
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        let kind = [(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        )];
+        (headers, kind, self.json.clone()).into_response()
     }
 }
 
@@ -138,6 +205,17 @@ mod tests {
                     .is_some()
             );
         }
+    }
+
+    #[test]
+    fn descriptions_are_sent_once() {
+        let catalog = Catalog::load(Path::new("nowhere")).unwrap();
+        let first = catalog.described().answer(&HeaderMap::new());
+        assert_eq!(first.status(), StatusCode::OK);
+        let again =
+            HeaderMap::from_iter([(header::IF_NONE_MATCH, first.headers()[header::ETAG].clone())]);
+        let second = catalog.described().answer(&again);
+        assert_eq!(second.status(), StatusCode::NOT_MODIFIED);
     }
 
     #[test]

@@ -82,6 +82,7 @@ pub fn Board(
     selected: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let types = RwSignal::new(Arc::new(Registry::default()));
+    let described = RwSignal::new(false);
     let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
     let scene = Scene::new();
     let bounds = RwSignal::new(None::<Rect>);
@@ -103,14 +104,14 @@ pub fn Board(
             view.try_set(Viewport::fitting(bounds, screen));
         }
     };
-    // Types come after mount: those of OpenStack are built in, the catalogue's are asked for. What the cloud
-    // has decides what the passes add, which is shown too.
+    // The types come after mount; without them all are plain cards. What the cloud has decides what the passes add,
+    // which is shown too.
     Effect::new(move |_| {
-        types.set(Arc::new(Registry::openstack()));
         leptos::task::spawn_local(async move {
-            if let Ok(items) = client::catalog().await {
-                types.try_set(Arc::new(Registry::openstack().with_catalog(items)));
+            if let Ok(known) = client::resource_types().await {
+                types.try_set(known.0);
             }
+            described.try_set(true);
         });
         leptos::task::spawn_local(async move {
             if let Ok(facts) = client::cloud_facts().await {
@@ -119,6 +120,9 @@ pub fn Board(
         });
     });
     Effect::new(move |_| {
+        if !described.get() {
+            return;
+        }
         let drawing = types
             .with(|types| cloud.with(|cloud| draw(&template.get(), &layout.get(), types, cloud)));
         scene.show(&drawing);

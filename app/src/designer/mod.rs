@@ -26,14 +26,13 @@ use std::sync::Arc;
 use leptos::{ev, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
-use topology::types::Registry;
 
 use self::{
     drawer::DrawerPanel, header::HeaderActions, inspector::Inspector, palette::Palette,
     store::Workspace, view::Canvas,
 };
 use crate::{
-    client,
+    client::{self, Types},
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
     ui::ProblemCard,
@@ -48,6 +47,7 @@ pub fn DesignPage() -> impl IntoView {
         let id = id.get();
         async move { client::design(&id).await }
     });
+    let types = Load::new(client::resource_types);
     let name = RwSignal::new(None::<String>);
     use_frame().crumbs(move || {
         vec![
@@ -57,15 +57,16 @@ pub fn DesignPage() -> impl IntoView {
     });
     view! {
         <Title text=move || name.get().unwrap_or_else(|| "Design".to_owned()) />
-        {move || match design.state() {
-            Loaded::Loading => view! { <Skeleton /> }.into_any(),
-            Loaded::Ready(design) => view! { <Designer design name /> }.into_any(),
-            Loaded::Failed(problem) => view! { <ProblemCard problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
+        {move || match (design.state(), types.state()) {
+            (Loaded::Ready(design), Loaded::Ready(types)) => view! { <Designer design types name /> }.into_any(),
+            (Loaded::Failed(problem), _) => view! { <ProblemCard problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
+            (_, Loaded::Failed(problem)) => view! { <ProblemCard problem retry=Callback::new(move |()| types.reload()) /> }.into_any(),
+            _ => view! { <Skeleton /> }.into_any(),
         }}
     }
 }
 
-/// The page's outline while the design comes.
+/// The page's outline while the design and the descriptions of the types come.
 #[component]
 fn Skeleton() -> impl IntoView {
     view! {
@@ -78,15 +79,15 @@ fn Skeleton() -> impl IntoView {
 }
 
 #[component]
-fn Designer(design: api::Design, name: RwSignal<Option<String>>) -> impl IntoView {
-    let workspace = Workspace::open(&design);
+fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -> impl IntoView {
+    let workspace = Workspace::open(&design, types);
     actions::provide(workspace);
     use_frame().actions(move || view! { <HeaderActions workspace /> });
     Effect::new(move |_| {
         name.try_set(Some(workspace.saving.name.get()));
     });
     workspace.saving.restore_draft(workspace);
-    load_surroundings(workspace);
+    load_cloud(workspace);
     keep_on_leaving(workspace);
     view! {
         <div class="designer">
@@ -101,16 +102,8 @@ fn Designer(design: api::Design, name: RwSignal<Option<String>>) -> impl IntoVie
     }
 }
 
-/// Catalogue and cloud, each when it comes; the editor works without them.
-fn load_surroundings(workspace: Workspace) {
-    leptos::task::spawn_local(async move {
-        if let Ok(items) = client::catalog().await {
-            workspace
-                .types
-                .try_set(Arc::new(Registry::openstack().with_catalog(items)));
-            workspace.refresh();
-        }
-    });
+/// What the cloud has, when it comes; the editor works without it.
+fn load_cloud(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         if let Ok(facts) = client::cloud_facts().await {
             workspace.cloud.try_set(Arc::new(facts));

@@ -31,6 +31,7 @@ use super::{
     stage::{Aim, Stage, Tally},
     surface,
 };
+use crate::client::Types;
 use crate::ui::{Question, use_confirm, use_toasts};
 
 /// Ghosts are derived on every edit up to this many resources.
@@ -96,14 +97,14 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A design that was fetched.
-    pub fn open(design: &api::Design) -> Self {
+    /// A design that was fetched, and what its resources can be.
+    pub fn open(design: &api::Design, types: Types) -> Self {
         let editor = Editor::open(
             design.template.clone(),
             super::board::places_of(&design.layout),
         );
         let editor = RwSignal::new(editor);
-        let types = RwSignal::new(Arc::new(Registry::openstack()));
+        let types = RwSignal::new(types.0);
         let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
         let plan = RwSignal::new(None::<Arc<Plan>>);
         let document = Memo::new_with_compare(

@@ -115,7 +115,7 @@ impl Editor {
                         places.insert(to.clone(), place);
                     }
                 }
-                Edit::RemoveResource { name } => {
+                Edit::RemoveResource { name, .. } => {
                     places.remove(name);
                 }
                 _ => {}

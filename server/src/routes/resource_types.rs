@@ -1,6 +1,10 @@
 //! The resource types that a template may use.
 
-use axum::extract::{Path, State};
+use axum::{
+    extract::{Path, State},
+    http::HeaderMap,
+    response::Response,
+};
 use topology::types::ResourceType;
 
 use crate::{
@@ -11,10 +15,13 @@ use crate::{
     services::Services,
 };
 
-/// All, by name: properties, attributes, how they are drawn.
-#[utoipa::path(get, path = "/api/v1/resource-types", tag = "templates", responses((status = 200, body = Vec<Object>)))]
-pub async fn list(State(services): State<Services>, _: Caller) -> Json<Vec<ResourceType>> {
-    Json(services.catalog.types().iter().cloned().collect())
+/// All, by name: properties, attributes, how they are drawn. With an `ETag`: ask again with `If-None-Match`.
+#[utoipa::path(
+    get, path = "/api/v1/resource-types", tag = "templates",
+    responses((status = 200, body = Vec<Object>), (status = 304, description = "As in the answer with that `ETag`"))
+)]
+pub async fn list(State(services): State<Services>, _: Caller, headers: HeaderMap) -> Response {
+    services.catalog.described().answer(&headers)
 }
 
 /// One.

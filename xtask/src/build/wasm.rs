@@ -129,11 +129,19 @@ fn optimise(module: &Path) -> Result<()> {
 fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     let table_of = |kind| {
         let mut tables = module.tables.iter();
-        tables.find(|table| table.element_ty == kind).map(|it| it.id())
+        tables
+            .find(|table| table.element_ty == kind)
+            .map(|it| it.id())
     };
     let wanted = [
-        ("__wbindgen_externrefs", table_of(walrus::RefType::EXTERNREF)),
-        ("__indirect_function_table", table_of(walrus::RefType::FUNCREF)),
+        (
+            "__wbindgen_externrefs",
+            table_of(walrus::RefType::EXTERNREF),
+        ),
+        (
+            "__indirect_function_table",
+            table_of(walrus::RefType::FUNCREF),
+        ),
     ];
     let mut has_changed = false;
     for export in module.exports.iter_mut() {
@@ -153,7 +161,8 @@ fn publish(from: &Path) -> Result<()> {
     let made = files_of(from, &kinds)?;
     for old in files_of(&paths::pkg(), &kinds)? {
         if !made.iter().any(|new| new.file_name() == old.file_name()) {
-            std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+            std::fs::remove_file(&old)
+                .with_context(|| format!("cannot remove {}", old.display()))?;
         }
     }
     for file in made {

@@ -93,7 +93,11 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
     }
     // What hangs on others goes before them.
     let order = along.iter().rev().map(|one| &one.name).chain(&asked);
-    edits.extend(order.map(|name| Edit::RemoveResource { name: name.clone() }));
+    let keep = required(desk);
+    edits.extend(order.map(|name| Edit::RemoveResource {
+        name: name.clone(),
+        keep: keep.clone(),
+    }));
     Some(Deletion {
         proposal: Proposal {
             label,
@@ -103,6 +107,19 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
         along,
         detached,
     })
+}
+
+/// Every property that its resource cannot be without.
+fn required(desk: &Desk<'_>) -> Vec<(String, String)> {
+    let resources = desk.template.resources.iter();
+    resources
+        .flat_map(|resource| {
+            let described = desk.types.get(&resource.resource_type);
+            let properties = described.map_or(&[][..], |described| &described.properties);
+            let required = properties.iter().filter(|property| property.required);
+            required.map(|property| (resource.name.clone(), property.name.clone()))
+        })
+        .collect()
 }
 
 /// The removed resource without which this one means nothing.

@@ -32,12 +32,12 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
                 &Value::Object(resource),
             )
         }
-        Edit::RemoveResource { name } => {
+        Edit::RemoveResource { name, keep } => {
             must_exist(document, name)?;
             let root = document
                 .root()
                 .ok_or_else(|| EditError::NotFound(name.clone()))?;
-            let mut paths = references::removable(root, name);
+            let mut paths = references::removable(root, name, keep);
             paths.push(vec!["resources".to_owned(), name.clone()]);
             take(document, &paths)
         }

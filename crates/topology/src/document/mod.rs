@@ -54,11 +54,12 @@ pub enum Edit {
         /// A JSON object of properties.
         properties: Value,
     },
-    /// Remove a resource; references to it are removed too where they can be (list items, optional
-    /// properties, `depends_on`).
+    /// Remove a resource; references to it are removed too (list items, properties, `depends_on`), those in `keep` aside.
     RemoveResource {
         /// Its name.
         name: String,
+        /// Resource and property that stay as they are, for their type requires them and a person must mend them.
+        keep: Vec<(String, String)>,
     },
     /// Rename it; references follow.
     RenameResource {

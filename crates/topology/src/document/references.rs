@@ -1,10 +1,9 @@
 //! Where a template mentions a resource: `get_resource`, `get_attr`, `depends_on`.
 
-use std::{ops::Range, sync::OnceLock};
+use std::ops::Range;
 
 use crate::{
     expr,
-    types::Registry,
     yaml::{Entry, Kind, Node},
 };
 
@@ -75,8 +74,12 @@ fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
 }
 
 /// Paths to remove so that nothing mentions the resource any more: the list item that does, else the
-/// optional property, else the output. Required properties keep the mention, and a diagnostic says so.
-pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
+/// property, else the output. Properties in `keep` (resource, property) keep the mention, and a diagnostic says so.
+pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> Vec<Vec<String>> {
+    let is_kept = |resource: &str, property: &str| {
+        let kept = |(of, one): &(String, String)| of == resource && one == property;
+        keep.iter().any(kept)
+    };
     let mut paths = Vec::new();
     for resource in entries_of(root, "resources")
         .iter()
@@ -89,14 +92,6 @@ pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
                 .map(|segment| (*segment).to_owned())
                 .collect()
         };
-        let kind = resource
-            .value
-            .entry("type")
-            .and_then(|entry| entry.value.scalar());
-        let kind = kind
-            .as_ref()
-            .and_then(|kind| kind.as_str())
-            .unwrap_or_default();
         for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
             match key.as_str() {
                 "depends_on" if is(value, name) => paths.push(of(&["depends_on"])),
@@ -111,7 +106,7 @@ pub(super) fn removable(root: &Node, name: &str) -> Vec<Vec<String>> {
                     for property in value.entries().unwrap_or_default() {
                         let path = of(&["properties", &property.key]);
                         if units(&property.value, &path, name, &mut paths)
-                            && !is_required(kind, &property.key)
+                            && !is_kept(&resource.key, &property.key)
                         {
                             paths.push(path);
                         }
@@ -168,16 +163,5 @@ fn units(node: &Node, path: &[String], name: &str, paths: &mut Vec<Vec<String>>)
             false
         }
         _ => false,
-    }
-}
-
-fn is_required(resource_type: &str, property: &str) -> bool {
-    static TYPES: OnceLock<Registry> = OnceLock::new();
-    match TYPES.get_or_init(Registry::openstack).get(resource_type) {
-        Some(described) => described
-            .property(property)
-            .is_some_and(|property| property.required),
-        // Catalogue items are not known here; each requires its host and nothing else that is a reference.
-        None => property == "host",
     }
 }

@@ -213,13 +213,18 @@ fn a_first_resource_finds_its_section() {
     );
 }
 
+fn remove_resource(name: &str) -> Edit {
+    Edit::RemoveResource {
+        name: name.into(),
+        keep: Vec::new(),
+    }
+}
+
 #[test]
 fn references_go_with_a_resource() {
     check_edit(
         WEB,
-        &Edit::RemoveResource {
-            name: "front".into(),
-        },
+        &remove_resource("front"),
         &WEB.replace("  front:\n    type: OS::Neutron::Net\n\n", "")
             .replace("[front, other]", "[other]")
             .replace("{network: {get_resource: front}}, ", ""),
@@ -227,7 +232,7 @@ fn references_go_with_a_resource() {
     let gone = WEB.split("\n  web:").next().unwrap().to_owned();
     check_edit(
         WEB,
-        &Edit::RemoveResource { name: "web".into() },
+        &remove_resource("web"),
         &format!("{}\n", gone.trim_end()),
     );
 }
@@ -236,12 +241,12 @@ fn references_go_with_a_resource() {
 fn the_last_resource_leaves_its_section() {
     check_edit(
         "resources:\n  a:\n    type: x\n",
-        &Edit::RemoveResource { name: "a".into() },
+        &remove_resource("a"),
         "resources:\n",
     );
     check_edit(
         "resources: {a: {type: x}}\n",
-        &Edit::RemoveResource { name: "a".into() },
+        &remove_resource("a"),
         "resources: {}\n",
     );
 }
@@ -251,7 +256,10 @@ fn a_required_reference_is_kept_for_the_person_to_mend() {
     let text = "resources:\n  a: {type: OS::Neutron::Net}\n  b:\n    type: OS::Neutron::Subnet\n    properties: {network: {get_resource: a}, cidr: 10.0.0.0/24}\n";
     check_edit(
         text,
-        &Edit::RemoveResource { name: "a".into() },
+        &Edit::RemoveResource {
+            name: "a".into(),
+            keep: vec![("b".into(), "network".into())],
+        },
         &text.replace("  a: {type: OS::Neutron::Net}\n", ""),
     );
 }
@@ -318,7 +326,7 @@ fn impossible_edits_are_refused() {
     let refused = |edit: Edit| document.edit(&edit).unwrap_err().to_string();
     insta::assert_snapshot!(refused(add("web", "x", json!({}))), @"`web` exists already; choose another name");
     insta::assert_snapshot!(refused(add("<b>", "x", json!({}))), @"`<b>` cannot be a name: use letters, digits, `_`, `-` and `.`");
-    insta::assert_snapshot!(refused(Edit::RemoveResource { name: "db".into() }), @"there is no `db` in the template");
+    insta::assert_snapshot!(refused(remove_resource("db")), @"there is no `db` in the template");
     insta::assert_snapshot!(refused(remove("resources.web.properties.x")), @"there is no `resources.web.properties.x` in the template");
     let broken = Document::parse("a: 1\nb: [1\n")
         .edit(&remove("a"))

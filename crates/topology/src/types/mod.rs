@@ -250,7 +250,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The OpenStack types that we describe.
+    /// The OpenStack types that we describe. Not for the browser, which asks the server instead: the descriptions would
+    /// be a large part of what it loads.
     pub fn openstack() -> Registry {
         let described = [
             server::resource_type(),
@@ -266,8 +267,13 @@ impl Registry {
             security_group_rule::resource_type(),
             ssh_key::resource_type(),
         ];
+        Registry::of(described)
+    }
+
+    /// These and no others: what `GET /resource-types` answered, in a browser.
+    pub fn of(types: impl IntoIterator<Item = ResourceType>) -> Registry {
         Registry {
-            types: described
+            types: types
                 .into_iter()
                 .map(|one| (one.name.clone(), one))
                 .collect(),
