@@ -16,6 +16,8 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         after: after.iter().map(|id| (*id).into()).collect(),
         always_run: kind == StepKind::CloseBastion,
         timeout_seconds: 600,
+        replaces: None,
+        if_changed: false,
     }
 }
 

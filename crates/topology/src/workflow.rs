@@ -25,6 +25,10 @@ pub struct Workflow {
     /// By output name; resolved when they are read.
     #[serde(default)]
     pub outputs: BTreeMap<String, OutputSpec>,
+    /// Resources that go back to an older copy, with that copy's name: the two change names before
+    /// the first step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub restores: BTreeMap<String, String>,
 }
 
 /// One unit of work.
@@ -43,6 +47,12 @@ pub struct Step {
     pub always_run: bool,
     /// From start to timeout, all attempts together.
     pub timeout_seconds: u32,
+    /// The name under which what is there now is kept, where this step makes a successor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// Done only if a value that is known by then differs from what the resource was made from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub if_changed: bool,
 }
 
 /// What a step does.

@@ -256,9 +256,7 @@ impl Engine {
         self.check_idle(&row).await?;
 
         let there = self.core.journal.resources(deployment).await?;
-        let all = Deployed {
-            resources: there.into_iter().map(|row| (row.name, row.spec)).collect(),
-        };
+        let all = Deployed::of(there.into_iter().map(|row| (row.name, row.spec)).collect());
         let workflow = accepted(topology::plan::plan_undeploy(&all, &self.core.registry))?;
         let doing = "storing an undeploy";
         let mut transaction = self
@@ -428,13 +426,12 @@ fn accepted(plan: Plan) -> Result<Workflow> {
 
 /// What a plan compares with.
 fn deployed(rows: &[ResourceRow], wanted: impl Fn(&ResourceRow) -> bool) -> Deployed {
-    Deployed {
-        resources: rows
-            .iter()
+    Deployed::of(
+        rows.iter()
             .filter(|row| wanted(row))
             .map(|row| (row.name.clone(), row.spec.clone()))
             .collect(),
-    }
+    )
 }
 
 /// What was given last counts where nothing is given now.

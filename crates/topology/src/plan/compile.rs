@@ -5,60 +5,59 @@
 //! ```
 //! A resource is done by its `create` step, a component by its `configure` step; steps wait for the
 //! done steps of what their resource requires. Servers with software are waited for over SSH once the
-//! bastion is open. What vanishes goes last, in the reverse order. Each list is built by one walk in
-//! dependency order, so the steps come out ordered.
+//! bastion is open. A resource that is replaced has a `create` step like a new one, and a `delete-old`
+//! step on its older copy; when things go is said in [`remove`](super::remove). Each list is built by
+//! one walk in dependency order, so the steps come out ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::*;
+use super::{diff::Diff, remove::Removals, *};
 use crate::{
     expr::Expr,
     types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER},
-    workflow::{Step, StepKind},
+    workflow::{Origin, Step, StepKind},
 };
 
-const CREATE_SECONDS: u32 = 600;
+pub(super) const CREATE_SECONDS: u32 = 600;
 const SERVER_SECONDS: u32 = 1200;
 const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
 const BASTION_SECONDS: u32 = 120;
 
-/// The workflow of `changes`. The error is a circle.
+/// The workflow that leads from what is deployed to the model. The error is a circle.
 pub(super) fn workflow(
     model: Model,
-    deployed: &Deployed,
-    changes: &[Change],
+    diff: &Diff<'_>,
     types: &Registry,
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Result<Workflow, Vec<String>> {
-    let actions: HashMap<&str, Action> = changes
-        .iter()
-        .map(|change| (change.resource.as_str(), change.action))
-        .collect();
     let mut steps = Vec::new();
     let in_order = order(model.iter())?;
-    Compiler::new(&model, &actions, types).steps(&in_order, &mut steps);
-    let vanishing: Vec<(&str, &ResourceSpec)> = deployed
-        .resources
-        .iter()
-        .filter(|(name, _)| model.get(name).is_none())
-        .map(|(name, spec)| (name.as_str(), spec))
-        .collect();
-    delete(&vanishing, types, &mut steps)?;
-    let gone: Vec<(String, ResourceSpec)> = vanishing
-        .into_iter()
-        .map(|(name, spec)| (name.to_owned(), spec.clone()))
-        .collect();
+    let removals = Removals::of(&model, &diff.deployed, &diff.changes, types)?;
+    removals.steps(true, &diff.deployed, &|_| None, &mut steps);
+    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals);
+    compiler.steps(&in_order, &mut steps);
+    let done = std::mem::take(&mut compiler.done);
+    removals.steps(
+        false,
+        &diff.deployed,
+        &|name| done.get(name).cloned(),
+        &mut steps,
+    );
+    drop(done);
+    let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();
     resources.extend(gone);
     Ok(Workflow {
         steps,
         resources,
         outputs,
+        restores: diff.restores.clone(),
     })
 }
 
-fn order<'a>(
+/// Names in an order in which each comes after all that it requires. The error is a circle.
+pub(super) fn order<'a>(
     resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
 ) -> Result<Vec<&'a str>, Vec<String>> {
     let (names, requires): (Vec<&str>, Vec<Vec<&str>>) = resources
@@ -70,7 +69,7 @@ fn order<'a>(
     }
 }
 
-fn step(
+pub(super) fn step(
     id: String,
     kind: StepKind,
     resource: Option<&str>,
@@ -84,13 +83,16 @@ fn step(
         after,
         always_run: false,
         timeout_seconds,
+        replaces: None,
+        if_changed: false,
     }
 }
 
 struct Compiler<'a> {
     model: &'a Model,
-    actions: &'a HashMap<&'a str, Action>,
+    changes: HashMap<&'a str, &'a Change>,
     types: &'a Registry,
+    removals: &'a Removals<'a>,
     /// Resource to the step that makes it usable.
     done: HashMap<&'a str, String>,
     /// Server to its ssh step.
@@ -104,8 +106,9 @@ struct Compiler<'a> {
 impl<'a> Compiler<'a> {
     fn new(
         model: &'a Model,
-        actions: &'a HashMap<&'a str, Action>,
+        changes: &'a [Change],
         types: &'a Registry,
+        removals: &'a Removals<'a>,
     ) -> Compiler<'a> {
         let bastion = model
             .of_type(SERVER)
@@ -113,8 +116,12 @@ impl<'a> Compiler<'a> {
             .map(|(name, _)| name);
         Compiler {
             model,
-            actions,
+            changes: changes
+                .iter()
+                .map(|change| (change.resource.as_str(), change))
+                .collect(),
             types,
+            removals,
             done: HashMap::new(),
             ssh: HashMap::new(),
             reach: HashMap::new(),
@@ -129,14 +136,17 @@ impl<'a> Compiler<'a> {
             .is_some_and(|described| described.is_component())
     }
 
-    fn is_new(&self, name: &str) -> bool {
-        matches!(
-            self.actions.get(name),
-            Some(Action::Create | Action::Update | Action::Replace)
-        )
+    fn action(&self, name: &str) -> Option<Action> {
+        self.changes.get(name).map(|change| change.action)
     }
 
-    fn steps(mut self, order: &[&'a str], steps: &mut Vec<Step>) {
+    fn is_touched(&self, name: &str) -> bool {
+        self.action(name).is_some_and(|action| {
+            matches!(action, Action::Create | Action::Update | Action::Replace)
+        })
+    }
+
+    fn steps(&mut self, order: &[&'a str], steps: &mut Vec<Step>) {
         // First all that the cloud makes; software comes after the bastion is open.
         let late = self.after_software(order);
         let (software, things): (Vec<&'a str>, Vec<&'a str>) =
@@ -147,7 +157,7 @@ impl<'a> Compiler<'a> {
         let fresh: Vec<&'a str> = software
             .iter()
             .copied()
-            .filter(|name| self.is_new(name))
+            .filter(|name| self.is_touched(name))
             .collect();
         let components = fresh.iter().copied().filter(|name| {
             self.model
@@ -164,7 +174,7 @@ impl<'a> Compiler<'a> {
         }
         // A server may itself wait for software on another one.
         for server in &servers {
-            if self.done.contains_key(server) || !self.is_new(server) {
+            if self.done.contains_key(server) || !self.is_touched(server) {
                 self.wait_for_ssh(server, steps);
             }
         }
@@ -235,7 +245,7 @@ impl<'a> Compiler<'a> {
         let Some(spec) = self.model.get(name) else {
             return;
         };
-        if !self.is_new(name) {
+        if !self.is_touched(name) {
             return;
         }
         let timeout = if spec.resource_type == SERVER {
@@ -243,15 +253,19 @@ impl<'a> Compiler<'a> {
         } else {
             CREATE_SECONDS
         };
-        let after = self.done_steps(spec.requires.iter().map(String::as_str));
-        let id = format!("{name}:create");
-        steps.push(step(
-            id.clone(),
-            StepKind::Create,
-            Some(name),
-            after,
-            timeout,
-        ));
+        let mut after = self.done_steps(spec.requires.iter().map(String::as_str));
+        after.extend(self.removals.before(name).map(str::to_owned));
+        let (kind, verb) = match self.action(name) {
+            Some(Action::Update) => (StepKind::Update, "update"),
+            _ => (StepKind::Create, "create"),
+        };
+        let id = format!("{name}:{verb}");
+        steps.push(Step {
+            replaces: self.removals.copies.get(name).cloned(),
+            if_changed: self.changes.get(name).is_some_and(|change| change.may)
+                && self.removals.before(name).is_none(),
+            ..step(id.clone(), kind, Some(name), after, timeout)
+        });
         self.done.insert(name, id);
     }
 
@@ -381,7 +395,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn configure(&mut self, name: &'a str, spec: &'a ResourceSpec, steps: &mut Vec<Step>) {
-        if !self.is_new(name) {
+        if !self.is_touched(name) {
             return;
         }
         let host = spec.properties.get("host").and_then(graph::target);
@@ -406,55 +420,4 @@ impl<'a> Compiler<'a> {
         ));
         self.done.insert(name, id);
     }
-}
-
-/// Steps that remove what vanishes, what requires others first. Components go with their host, or are
-/// only forgotten: either way the cloud has nothing of them.
-fn delete(
-    vanishing: &[(&str, &ResourceSpec)],
-    types: &Registry,
-    steps: &mut Vec<Step>,
-) -> Result<(), Vec<String>> {
-    let made: Vec<Step> = steps
-        .iter()
-        .filter(|step| matches!(step.kind, StepKind::Create | StepKind::Configure))
-        .cloned()
-        .collect();
-    let in_order = order(vanishing.iter().copied())?;
-    let specs: HashMap<&str, &ResourceSpec> = vanishing.iter().copied().collect();
-    let is_component = |name: &str| {
-        specs
-            .get(name)
-            .and_then(|spec| types.get(&spec.resource_type))
-            .is_some_and(|described| described.is_component())
-    };
-    let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
-    for (name, spec) in vanishing {
-        for required in &spec.requires {
-            dependents.entry(required).or_default().push(name);
-        }
-    }
-    for name in in_order.into_iter().rev() {
-        if is_component(name) {
-            continue;
-        }
-        let others = dependents
-            .get(name)
-            .into_iter()
-            .flatten()
-            .filter(|other| !is_component(other) && **other != name);
-        let mut after: Vec<String> = others.map(|other| format!("{other}:delete")).collect();
-        // Beside new things, old ones go last.
-        if after.is_empty() {
-            after = made.iter().map(|step| step.id.clone()).collect();
-        }
-        steps.push(step(
-            format!("{name}:delete"),
-            StepKind::Delete,
-            Some(name),
-            after,
-            CREATE_SECONDS,
-        ));
-    }
-    Ok(())
 }

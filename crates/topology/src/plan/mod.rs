@@ -20,12 +20,21 @@ use crate::{
     passes::{self, Model, PassContext},
     types::Registry,
     validate::{Known, validate_with},
-    workflow::{Origin, OutputSpec, ResourceSpec, Workflow},
+    workflow::{OutputSpec, ResourceSpec, Workflow},
 };
 
+mod alone;
+mod change;
+mod compare;
 mod compile;
+mod deployed;
 mod diff;
+mod nested;
 pub(crate) mod parameters;
+mod remove;
+
+pub use change::{Action, Change, PropertyChange};
+pub use deployed::{Actual, Deployed};
 
 /// What [`plan`] reads.
 pub struct PlanInput<'a> {
@@ -43,13 +52,6 @@ pub struct PlanInput<'a> {
     pub cloud: &'a CloudFacts,
 }
 
-/// What a deployment consists of now, by resource name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Deployed {
-    /// As they were made.
-    pub resources: BTreeMap<String, ResourceSpec>,
-}
-
 /// The answer of [`plan`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -59,55 +61,6 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What a run would do.
     pub workflow: Option<Workflow>,
-}
-
-/// What happens to one resource.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// What happens.
-    pub action: Action,
-    /// Name in the template, or the name that a pass gave.
-    pub resource: String,
-    /// Such as `OS::Nova::Server`.
-    #[serde(rename = "type")]
-    pub resource_type: String,
-    /// Drawn or derived.
-    pub origin: Origin,
-    /// One sentence: the property that causes it, or what it serves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// The properties that differ.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub properties: Vec<PropertyChange>,
-}
-
-/// What a plan does to a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Action {
-    /// It is made.
-    Create,
-    /// It is changed and keeps its id.
-    Update,
-    /// A new one is made, the old one removed.
-    Replace,
-    /// It is removed.
-    Delete,
-    /// It stays as it is.
-    None,
-}
-
-/// One property that differs. Secrets are masked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PropertyChange {
-    /// Its name.
-    pub name: String,
-    /// As deployed, in HOT form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old: Option<Value>,
-    /// As drawn, in HOT form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub new: Option<Value>,
 }
 
 /// Compare, pass, compile. See the module's doc.
@@ -161,8 +114,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
-    let changes = diff::changes(&model, deployed, types);
-    found.extend(diff::problems(&changes, &model, deployed, types));
+    let diff = diff::changes(&model, deployed, types);
+    found.extend(diff::problems(&diff.changes, &model, deployed, types));
     for mut one in found {
         flat.locate(&mut one);
         if !diagnostics.contains(&one) {
@@ -180,7 +133,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     });
     diagnostic::sort(&mut diagnostics);
     let workflow = (!diagnostics.iter().any(Diagnostic::is_error))
-        .then(|| compile::workflow(model, deployed, &changes, types, flat.outputs));
+        .then(|| compile::workflow(model, &diff, types, flat.outputs));
+    let changes = diff.changes;
     match workflow {
         Some(Err(circle)) => {
             let message = format!(
@@ -225,8 +179,10 @@ pub fn dependencies(
 
 /// The workflow that removes all of it, in the reverse order.
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
-    let changes = diff::changes(&Model::default(), deployed, types);
-    match compile::workflow(Model::default(), deployed, &changes, types, BTreeMap::new()) {
+    let diff = diff::changes(&Model::default(), deployed, types);
+    let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new());
+    let changes = diff.changes;
+    match workflow {
         Ok(workflow) => Plan {
             diagnostics: Vec::new(),
             changes,

@@ -7,6 +7,9 @@ use crate::{
     workflow::Workflow,
 };
 
+mod simulate;
+mod update;
+
 fn steps(workflow: &Workflow) -> String {
     let lines = workflow.steps.iter().map(|step| {
         let always = if step.always_run { " (always)" } else { "" };
@@ -16,9 +19,7 @@ fn steps(workflow: &Workflow) -> String {
 }
 
 fn deployed(plan: &Plan) -> Deployed {
-    Deployed {
-        resources: plan.workflow.clone().unwrap().resources,
-    }
+    Deployed::of(plan.workflow.clone().unwrap().resources)
 }
 
 #[test]
@@ -109,65 +110,6 @@ fn undeploy_goes_backwards() {
             .steps,
         []
     );
-}
-
-#[test]
-fn software_is_added_to_what_is_there() {
-    let before = DEMO.split("  proxy:").next().unwrap();
-    let with_proxy = format!(
-        "{before}  nginx: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}}}}}\n"
-    );
-    let first = plan_of(&with_proxy);
-    let more = format!(
-        "{with_proxy}  second: {{type: Stackloom::Catalog::nginx, properties: {{host: {{get_resource: gate}}, listen_port: 81}}}}\n"
-    );
-    let plan = plan_with(&more, &[], &deployed(&first));
-    insta::assert_snapshot!(told(&plan.diagnostics), @r"
-    7:3 Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose
-    - Error update-not-supported resources.gate_access: `gate_access` is deployed already and cannot be changed yet (`rules` changes); undeploy and deploy again
-    ");
-    let changed: Vec<_> = plan
-        .changes
-        .iter()
-        .filter(|change| change.action != Action::None)
-        .map(|change| (change.resource.as_str(), change.action))
-        .collect();
-    assert_eq!(
-        changed,
-        [("second", Action::Create), ("gate_access", Action::Update)]
-    );
-}
-
-#[test]
-fn changes_name_the_property_that_causes_them() {
-    let first = plan_of(DEMO);
-    let text = DEMO.replace("      image: debian-12\n      flavor: m1.small\n      networks: [{network: {get_resource: front}}]\n  proxy", "      image: debian-12-id\n      flavor: m1.small\n      networks: [{network: {get_resource: front}}]\n  proxy");
-    let plan = plan_with(&text, &[], &deployed(&first));
-    let change = plan
-        .changes
-        .iter()
-        .find(|change| change.resource == "inner")
-        .unwrap();
-    assert_eq!(
-        (change.action, change.because.as_deref()),
-        (
-            Action::Replace,
-            Some("`image` changes: it will be replaced")
-        )
-    );
-    assert_eq!(
-        change.properties[0],
-        PropertyChange {
-            name: "image".into(),
-            old: Some(json!("debian-12")),
-            new: Some(json!("debian-12-id"))
-        }
-    );
-    insta::assert_snapshot!(told(&plan.diagnostics), @r"
-    7:3 Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose
-    14:3 Error update-not-supported resources.inner: `inner` is deployed already and cannot be changed yet (`image` changes: it will be replaced); undeploy and deploy again
-    ");
-    assert_eq!(plan.workflow, None);
 }
 
 #[test]
@@ -288,14 +230,9 @@ fn large_templates_are_planned_in_order() {
     check_order(&workflow);
     assert!(workflow.steps.len() > 1000);
     check_order(
-        &plan_undeploy(
-            &Deployed {
-                resources: workflow.resources,
-            },
-            &types(),
-        )
-        .workflow
-        .unwrap(),
+        &plan_undeploy(&Deployed::of(workflow.resources), &types())
+            .workflow
+            .unwrap(),
     );
 }
 
@@ -320,7 +257,7 @@ proptest! {
         let plan = plan_of(&text);
         if let Some(workflow) = &plan.workflow {
             check_order(workflow);
-            let again = plan_with(&text, &[], &Deployed { resources: workflow.resources.clone() });
+            let again = plan_with(&text, &[], &Deployed::of(workflow.resources.clone()));
             prop_assert!(again.changes.iter().all(|change| change.action == Action::None), "{:?}", again.changes);
         } else {
             prop_assert!(plan.diagnostics.iter().any(Diagnostic::is_error));

@@ -1,0 +1,252 @@
+//! Steps that take things away, and when.
+//!
+//! ```text
+//! early removals -> what is made, changed, moved over -> late removals
+//! ```
+//! Late is the rule: nothing is taken away before all that is new is there and what used the old has
+//! moved over, so that a failure on the way leaves what worked. Early goes what stands in the way of
+//! its own successor ([`alone`](super::alone)), with what hangs on it and vanishes too. Within each of
+//! the two, what requires others goes first, by what was deployed. Arrows lead from left to right only, and
+//! each of the three parts is ordered by one graph without circles: so the whole has none.
+//!
+//! Software goes with its server, or is only forgotten: either way the cloud has nothing of it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    alone,
+    compile::{self, CREATE_SECONDS, step},
+    *,
+};
+use crate::workflow::{Step, StepKind, copy_of};
+
+/// One thing that goes.
+pub(super) struct Removal<'a> {
+    /// The name that it has by then.
+    pub name: String,
+    /// The resource that it is, or was a copy of.
+    resource: &'a str,
+    pub spec: &'a ResourceSpec,
+    /// Id of the step.
+    id: String,
+    early: bool,
+}
+
+/// All that goes.
+pub(super) struct Removals<'a> {
+    all: Vec<Removal<'a>>,
+    /// Resource to its older copy, for those that are replaced.
+    pub copies: HashMap<&'a str, String>,
+    /// Resource to the step that removes its older copy, where that goes first.
+    before: HashMap<&'a str, String>,
+}
+
+impl<'a> Removals<'a> {
+    /// What goes by these changes, ordered.
+    ///
+    /// # Errors
+    /// A circle among what is deployed.
+    pub fn of(
+        model: &'a Model,
+        deployed: &'a Deployed,
+        changes: &[Change],
+        types: &Registry,
+    ) -> Result<Removals<'a>, Vec<String>> {
+        let actions: HashMap<&str, Action> = changes
+            .iter()
+            .map(|change| (change.resource.as_str(), change.action))
+            .collect();
+        let is_component = |spec: &ResourceSpec| {
+            types
+                .get(&spec.resource_type)
+                .is_some_and(|described| described.is_component())
+        };
+        let is_replaced = |name: &str| actions.get(name) == Some(&Action::Replace);
+        let (mut copies, mut before) = (HashMap::new(), HashMap::new());
+        let mut all = Vec::new();
+        let old = deployed
+            .resources
+            .iter()
+            .map(|(name, spec)| (name.as_str(), spec));
+        for name in compile::order(old)?.into_iter().rev() {
+            let spec = &deployed.resources[name];
+            let new = model.get(name);
+            match (new, actions.get(name)) {
+                (None, _) if is_component(spec) => {
+                    // With its server, unless that stays.
+                    let host = spec.properties.get("host").and_then(graph::target);
+                    if host.is_some_and(|host| model.get(host).is_some()) {
+                        all.push(Removal {
+                            name: name.to_owned(),
+                            resource: name,
+                            spec,
+                            id: format!("{name}:delete"),
+                            early: false,
+                        });
+                    }
+                }
+                (None, _) => all.push(Removal {
+                    name: name.to_owned(),
+                    resource: copy_of(name).unwrap_or(name),
+                    spec,
+                    id: format!("{name}:delete"),
+                    early: false,
+                }),
+                (Some(_), _) if is_component(spec) => {}
+                // What was not made yet may be there all the same, as it was described then.
+                (Some(new), Some(Action::Replace)) | (Some(new), Some(Action::Create))
+                    if is_replaced(name) || new.properties != spec.properties =>
+                {
+                    let copy = deployed.next_copy(name);
+                    let early = alone::reason(spec, new, is_replaced).is_some();
+                    copies.insert(name, copy.clone());
+                    if early {
+                        before.insert(name, format!("{name}:delete-old"));
+                    }
+                    all.push(Removal {
+                        name: copy,
+                        resource: name,
+                        spec,
+                        id: format!("{name}:delete-old"),
+                        early,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let mut removals = Removals {
+            all,
+            copies,
+            before,
+        };
+        removals.spread_early(&is_replaced);
+        Ok(removals)
+    }
+
+    /// What vanishes and hangs on something that goes early goes early too.
+    fn spread_early(&mut self, is_replaced: &dyn Fn(&str) -> bool) {
+        let mut early: HashSet<&str> = self
+            .all
+            .iter()
+            .filter(|removal| removal.early)
+            .map(|removal| removal.resource)
+            .collect();
+        if early.is_empty() {
+            return;
+        }
+        // What requires others stands before them, so one walk from the end reaches all.
+        for removal in self.all.iter_mut().rev() {
+            let hangs = removal
+                .spec
+                .requires
+                .iter()
+                .any(|name| early.contains(name.as_str()));
+            if hangs && !is_replaced(removal.resource) {
+                removal.early = true;
+                early.insert(removal.resource);
+            }
+        }
+    }
+
+    /// Id of the step that goes before the resource is made anew.
+    pub fn before(&self, resource: &str) -> Option<&str> {
+        self.before.get(resource).map(String::as_str)
+    }
+
+    /// The steps of one side. `done` tells what step a resource is done by; `steps` has all that is made.
+    pub fn steps(
+        &self,
+        early: bool,
+        deployed: &Deployed,
+        done: &dyn Fn(&str) -> Option<String>,
+        steps: &mut Vec<Step>,
+    ) {
+        let ends = match early {
+            true => Vec::new(),
+            false => ends(steps),
+        };
+        let late: HashSet<&str> = self
+            .all
+            .iter()
+            .filter(|removal| !removal.early)
+            .map(|removal| removal.id.as_str())
+            .collect();
+        // Resource to the removals of what requires it.
+        let mut dependents: HashMap<&str, Vec<&Removal<'_>>> = HashMap::new();
+        for removal in &self.all {
+            for required in &removal.spec.requires {
+                dependents.entry(required).or_default().push(removal);
+            }
+        }
+        // Resource to those that required it, and stay.
+        let mut moved: HashMap<&str, Vec<&str>> = HashMap::new();
+        if !early {
+            for (name, spec) in &deployed.resources {
+                for required in &spec.requires {
+                    moved.entry(required).or_default().push(name);
+                }
+            }
+        }
+        for removal in self.all.iter().filter(|removal| removal.early == early) {
+            let first = dependents
+                .get(removal.resource)
+                .into_iter()
+                .flatten()
+                .filter(|other| other.resource != removal.resource && (!early || other.early));
+            let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
+            let waits = after.iter().any(|id| late.contains(id.as_str()));
+            if !early {
+                let names = moved.get(removal.resource).into_iter().flatten();
+                after.extend(names.filter_map(|name| done(name)));
+                after.extend(done(removal.resource));
+                if !waits {
+                    after.extend(ends.iter().cloned());
+                }
+            }
+            let id = removal.id.clone();
+            let after = after.into_iter().collect();
+            steps.push(Step {
+                // It goes before its successor comes, so it is this step that takes its name.
+                replaces: (removal.early && removal.name != removal.resource)
+                    .then(|| removal.name.clone())
+                    .filter(|_| self.copies.get(removal.resource) == Some(&removal.name)),
+                ..step(
+                    id,
+                    StepKind::Delete,
+                    Some(&removal.name),
+                    after,
+                    CREATE_SECONDS,
+                )
+            });
+        }
+    }
+
+    /// Descriptions of what goes, by the name that it has by then.
+    pub fn into_resources(self) -> impl Iterator<Item = (String, ResourceSpec)> {
+        self.all
+            .into_iter()
+            .map(|removal| (removal.name, removal.spec.clone()))
+    }
+}
+
+/// Steps that make, which no other one waits for.
+fn ends(steps: &[Step]) -> Vec<String> {
+    let made = |step: &&Step| {
+        matches!(
+            step.kind,
+            StepKind::Create | StepKind::Update | StepKind::Configure
+        )
+    };
+    let waited_for: HashSet<&str> = steps
+        .iter()
+        .filter(made)
+        .flat_map(|step| &step.after)
+        .map(String::as_str)
+        .collect();
+    steps
+        .iter()
+        .filter(made)
+        .filter(|step| !waited_for.contains(step.id.as_str()))
+        .map(|step| step.id.clone())
+        .collect()
+}
