@@ -34,16 +34,11 @@ pub(super) fn workflow(
     let mut steps = Vec::new();
     let in_order = order(model.iter())?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types)?;
-    removals.steps(true, &diff.deployed, &|_| None, &mut steps);
+    removals.steps(true, &|_| None, &mut steps);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals);
     compiler.steps(&in_order, &mut steps);
     let done = std::mem::take(&mut compiler.done);
-    removals.steps(
-        false,
-        &diff.deployed,
-        &|name| done.get(name).cloned(),
-        &mut steps,
-    );
+    removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();

@@ -87,6 +87,21 @@ impl Deployed {
             .is_none_or(|actual| actual.in_order && actual.exists)
     }
 
+    /// Whether a value that one was made from is the id of another.
+    pub(super) fn is_made_from(&self, name: &str, other: &str) -> bool {
+        let reference = self
+            .actual
+            .get(other)
+            .and_then(|actual| actual.reference.as_ref());
+        let (Some(reference), Some(actual)) = (reference, self.actual.get(name)) else {
+            return false;
+        };
+        actual
+            .made_from
+            .values()
+            .any(|value| holds(value, reference))
+    }
+
     /// Whether it is in the cloud.
     pub(super) fn exists(&self, name: &str) -> bool {
         self.actual.get(name).is_none_or(|actual| actual.exists)
@@ -97,4 +112,13 @@ fn swap<T>(map: &mut BTreeMap<String, T>, one: &str, other: &str) {
     let (first, second) = (map.remove(one), map.remove(other));
     map.extend(first.map(|value| (other.to_owned(), value)));
     map.extend(second.map(|value| (one.to_owned(), value)));
+}
+
+fn holds(value: &Value, wanted: &Value) -> bool {
+    value == wanted
+        || match value {
+            Value::Array(items) => items.iter().any(|item| holds(item, wanted)),
+            Value::Object(map) => map.values().any(|item| holds(item, wanted)),
+            _ => false,
+        }
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     alone,
-    compile::{self, CREATE_SECONDS, step},
+    compile::{CREATE_SECONDS, step},
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
@@ -26,6 +26,8 @@ pub(super) struct Removal<'a> {
     pub name: String,
     /// The resource that it is, or was a copy of.
     resource: &'a str,
+    /// The name that it has now.
+    row: &'a str,
     pub spec: &'a ResourceSpec,
     /// Id of the step.
     id: String,
@@ -39,6 +41,8 @@ pub(super) struct Removals<'a> {
     pub copies: HashMap<&'a str, String>,
     /// Resource to the step that removes its older copy, where that goes first.
     before: HashMap<&'a str, String>,
+    /// Everything deployed to what it hangs on, both by the names that they have now.
+    required: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Removals<'a> {
@@ -64,11 +68,12 @@ impl<'a> Removals<'a> {
         let is_replaced = |name: &str| actions.get(name) == Some(&Action::Replace);
         let (mut copies, mut before) = (HashMap::new(), HashMap::new());
         let mut all = Vec::new();
-        let old = deployed
+        let required: HashMap<&str, Vec<&str>> = deployed
             .resources
             .iter()
-            .map(|(name, spec)| (name.as_str(), spec));
-        for name in compile::order(old)?.into_iter().rev() {
+            .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
+            .collect();
+        for name in in_order(deployed, &required)?.into_iter().rev() {
             let spec = &deployed.resources[name];
             let new = model.get(name);
             match (new, actions.get(name)) {
@@ -79,6 +84,7 @@ impl<'a> Removals<'a> {
                         all.push(Removal {
                             name: name.to_owned(),
                             resource: name,
+                            row: name,
                             spec,
                             id: format!("{name}:delete"),
                             early: false,
@@ -88,6 +94,7 @@ impl<'a> Removals<'a> {
                 (None, _) => all.push(Removal {
                     name: name.to_owned(),
                     resource: copy_of(name).unwrap_or(name),
+                    row: name,
                     spec,
                     id: format!("{name}:delete"),
                     early: false,
@@ -106,6 +113,7 @@ impl<'a> Removals<'a> {
                     all.push(Removal {
                         name: copy,
                         resource: name,
+                        row: name,
                         spec,
                         id: format!("{name}:delete-old"),
                         early,
@@ -118,6 +126,7 @@ impl<'a> Removals<'a> {
             all,
             copies,
             before,
+            required,
         };
         removals.spread_early(&is_replaced);
         Ok(removals)
@@ -129,21 +138,19 @@ impl<'a> Removals<'a> {
             .all
             .iter()
             .filter(|removal| removal.early)
-            .map(|removal| removal.resource)
+            .map(|removal| removal.row)
             .collect();
         if early.is_empty() {
             return;
         }
         // What requires others stands before them, so one walk from the end reaches all.
         for removal in self.all.iter_mut().rev() {
-            let hangs = removal
-                .spec
-                .requires
+            let hangs = self.required[removal.row]
                 .iter()
-                .any(|name| early.contains(name.as_str()));
-            if hangs && !is_replaced(removal.resource) {
+                .any(|row| early.contains(row));
+            if hangs && !is_replaced(removal.row) {
                 removal.early = true;
-                early.insert(removal.resource);
+                early.insert(removal.row);
             }
         }
     }
@@ -154,13 +161,7 @@ impl<'a> Removals<'a> {
     }
 
     /// The steps of one side. `done` tells what step a resource is done by; `steps` has all that is made.
-    pub fn steps(
-        &self,
-        early: bool,
-        deployed: &Deployed,
-        done: &dyn Fn(&str) -> Option<String>,
-        steps: &mut Vec<Step>,
-    ) {
+    pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
         let ends = match early {
             true => Vec::new(),
             false => ends(steps),
@@ -171,33 +172,26 @@ impl<'a> Removals<'a> {
             .filter(|removal| !removal.early)
             .map(|removal| removal.id.as_str())
             .collect();
-        // Resource to the removals of what requires it.
-        let mut dependents: HashMap<&str, Vec<&Removal<'_>>> = HashMap::new();
-        for removal in &self.all {
-            for required in &removal.spec.requires {
-                dependents.entry(required).or_default().push(removal);
-            }
-        }
-        // Resource to those that required it, and stay.
-        let mut moved: HashMap<&str, Vec<&str>> = HashMap::new();
-        if !early {
-            for (name, spec) in &deployed.resources {
-                for required in &spec.requires {
-                    moved.entry(required).or_default().push(name);
-                }
+        let removed: HashMap<&str, &Removal<'_>> = self
+            .all
+            .iter()
+            .map(|removal| (removal.row, removal))
+            .collect();
+        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (row, required) in &self.required {
+            for required in required {
+                dependents.entry(required).or_default().push(row);
             }
         }
         for removal in self.all.iter().filter(|removal| removal.early == early) {
-            let first = dependents
-                .get(removal.resource)
-                .into_iter()
-                .flatten()
-                .filter(|other| other.resource != removal.resource && (!early || other.early));
+            let on_it = || dependents.get(removal.row).into_iter().flatten();
+            let first = on_it()
+                .filter_map(|row| removed.get(row))
+                .filter(|other| !early || other.early);
             let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
             let waits = after.iter().any(|id| late.contains(id.as_str()));
             if !early {
-                let names = moved.get(removal.resource).into_iter().flatten();
-                after.extend(names.filter_map(|name| done(name)));
+                after.extend(on_it().filter_map(|row| done(copy_of(row).unwrap_or(row))));
                 after.extend(done(removal.resource));
                 if !waits {
                     after.extend(ends.iter().cloned());
@@ -226,6 +220,44 @@ impl<'a> Removals<'a> {
         self.all
             .into_iter()
             .map(|removal| (removal.name, removal.spec.clone()))
+    }
+}
+
+/// What a thing hangs on: by its description, among those of its time; and by the ids that it was made
+/// from, whoever has them.
+fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    let own = copy_of(name).unwrap_or(name);
+    for wanted in spec
+        .requires
+        .iter()
+        .map(String::as_str)
+        .filter(|wanted| *wanted != own)
+    {
+        let mut copies = deployed.copies(wanted).peekable();
+        let there = deployed.resources.get_key_value(wanted);
+        let there = there.map(|(name, _)| name.as_str());
+        if copies.peek().is_none() || copy_of(name).is_none() {
+            found.extend(there);
+        }
+        for copy in copies {
+            if copy_of(name).is_some() || deployed.is_made_from(name, copy) {
+                found.push(copy);
+            }
+        }
+    }
+    found
+}
+
+fn in_order<'a>(
+    deployed: &'a Deployed,
+    required: &HashMap<&'a str, Vec<&'a str>>,
+) -> Result<Vec<&'a str>, Vec<String>> {
+    let names: Vec<&str> = deployed.resources.keys().map(String::as_str).collect();
+    let requires: Vec<Vec<&str>> = names.iter().map(|name| required[name].clone()).collect();
+    match graph::order(&names, &requires) {
+        Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
+        Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
     }
 }
 
