@@ -307,7 +307,7 @@ outputs:
     );
     // All of it again changes nothing.
     let again = Given {
-        deployed: Deployed { resources: made },
+        deployed: Deployed::of(made),
         ..given
     };
     let changes = again.plan().changes;
@@ -475,7 +475,7 @@ fn a_removed_member_keeps_its_number() {
     .made();
     // Nothing is there yet that could be removed.
     assert!(first.contains_key("g/0") && first.contains_key("g/1"));
-    let deployed = |resources: BTreeMap<String, ResourceSpec>| Deployed { resources };
+    let deployed = Deployed::of;
     let second = Given {
         template: &template("0"),
         deployed: deployed(first),
@@ -611,7 +611,7 @@ proptest! {
             prop_assert!(spec.properties.values().flat_map(Expr::resources).all(|asked| made.contains_key(asked)));
         }
         prop_assert!(made["after"].requires.contains(&"g".to_owned()));
-        let again = Given { deployed: Deployed { resources: made }, ..given };
+        let again = Given { deployed: Deployed::of(made), ..given };
         prop_assert!(again.plan().changes.iter().all(|one| one.action == Action::None));
     }
 }
