@@ -12,6 +12,7 @@ mod bench;
 mod build;
 mod children;
 mod clouds;
+mod contract;
 mod docker;
 mod doctor;
 mod http;
@@ -47,6 +48,8 @@ enum Command {
     Corpus(trials::Corpus),
     /// Try templates that are broken on purpose.
     Fuzz(trials::Fuzz),
+    /// Ask a cloud for all that we take for granted: the lab, or a real one.
+    Contract(contract::Options),
     /// Build what the browser gets: wasm, style sheet, fonts and icons.
     Build(build::Options),
     /// Tell what is there and what is missing; change nothing.
@@ -63,6 +66,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(options) => bench::run(&options),
         Command::Corpus(options) => trials::corpus(&options),
         Command::Fuzz(options) => trials::fuzz(&options),
+        Command::Contract(options) => contract::run(&options),
         Command::Build(options) => build::run(&options),
         Command::Doctor => doctor::run(),
         Command::Lab(options) => lab::run(&options),

@@ -75,6 +75,17 @@ impl Service {
     }
 }
 
+impl Service {
+    /// How the service is called in the header that asks for a microversion.
+    pub(crate) fn microversion_name(self) -> &'static str {
+        match self {
+            // Cinder never took to the name that the authority gave it.
+            Service::BlockStorage => "volume",
+            other => other.as_str(),
+        }
+    }
+}
+
 impl fmt::Display for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

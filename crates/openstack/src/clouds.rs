@@ -1,10 +1,12 @@
 //! Where the configured clouds come from: `clouds.yaml` and its companions.
 //!
 //! Files and order are those of openstacksdk, so that what works for the `openstack` command works
-//! here. `clouds.yaml` is the first found of `$OS_CLIENT_CONFIG_FILE`, `./`, `~/.config/openstack/`
-//! and `/etc/openstack/`; `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it; a cloud's
-//! `profile` is taken from `clouds-public.yaml` and lies below it; the `OS_*` variables make one more
-//! cloud named `envvars`. `$STACKLOOM_CLOUDS` names one file that stands in for all of that: then
+//! here. `clouds.yaml` is the first found of `$OS_CLIENT_CONFIG_FILE`, `./`,
+//! `$XDG_CONFIG_HOME/openstack/`, `~/.config/openstack/`, `/etc/xdg/openstack/` and `/etc/openstack/`
+//! (in each `.yaml`, `.yml`, `.json`); `secure.yaml` (`$OS_CLIENT_SECURE_FILE`) is merged over it; a
+//! cloud's `profile` is taken from `clouds-public.yaml` (`$OS_CLIENT_VENDOR_FILE`) and lies below it; the
+//! `OS_*` variables make one more cloud named `envvars` (`$OS_CLOUD_NAME`). `$OS_CLOUD` says which one is
+//! meant where nobody says; else it is the variables' cloud, else the only one. `$STACKLOOM_CLOUDS` names one file that stands in for all of that: then
 //! only `secure.yaml` and `clouds-public.yaml` beside it are read too, and no variable.
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use crate::{CloudConfig, ConfigError};
 #[derive(Clone, Debug, Default)]
 pub struct Clouds {
     clouds: BTreeMap<String, CloudConfig>,
+    preferred: Option<String>,
 }
 
 impl Clouds {
@@ -64,6 +67,15 @@ impl Clouds {
         self.clouds.get(name)
     }
 
+    /// The cloud that is meant where nobody says which: `$OS_CLOUD`, that of the variables, or the only one.
+    pub fn preferred(&self) -> Option<&CloudConfig> {
+        match (&self.preferred, self.clouds.len()) {
+            (Some(name), _) => self.clouds.get(name),
+            (None, 1) => self.clouds.values().next(),
+            (None, _) => None,
+        }
+    }
+
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &CloudConfig> {
         self.clouds.values()
@@ -91,25 +103,39 @@ impl Clouds {
                 });
             }
         };
+        let given = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+        let mut preferred = given("OS_CLOUD").cloned();
         if let Some(entry) = cloud_of_variables(environment) {
-            entries.insert("envvars".into(), entry);
+            let name = given("OS_CLOUD_NAME").map_or("envvars", String::as_str);
+            if entries.contains_key(name) {
+                let why = "the OS_* variables describe a cloud of this name too; set OS_CLOUD_NAME to another name";
+                return Err(ConfigError::Cloud {
+                    cloud: name.into(),
+                    why: why.into(),
+                });
+            }
+            entries.insert(name.into(), entry);
+            preferred.get_or_insert_with(|| name.into());
         }
         let mut all = BTreeMap::new();
         for (name, entry) in entries {
             let entry = with_profile(entry, &public);
             all.insert(name.clone(), CloudConfig::read(&name, &entry)?);
         }
-        Ok(Clouds { clouds: all })
+        Ok(Clouds {
+            clouds: all,
+            preferred,
+        })
     }
 }
 
 fn search_folders() -> Vec<PathBuf> {
-    let user = std::env::var_os("XDG_CONFIG_HOME")
-        .filter(|folder| !folder.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".config")));
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let mut folders = vec![PathBuf::from(".")];
-    folders.extend(user.map(|folder| folder.join("openstack")));
+    folders.extend(set("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("openstack")));
+    folders.extend(set("HOME").map(|home| Path::new(&home).join(".config/openstack")));
+    let shared = set("XDG_CONFIG_DIRS").unwrap_or_else(|| "/etc/xdg".into());
+    folders.extend(std::env::split_paths(&shared).map(|folder| folder.join("openstack")));
     folders.push("/etc/openstack".into());
     folders
 }
@@ -162,7 +188,7 @@ fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
 }
 
 /// Lays `upper` over `lower`, maps key by key.
-fn merge(lower: &mut Value, upper: Value) {
+pub(crate) fn merge(lower: &mut Value, upper: Value) {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => {
             for (key, value) in upper {
@@ -297,6 +323,64 @@ clouds:
         let cloud = clouds.get("envvars").unwrap();
         assert_eq!(cloud.region.as_deref(), Some("r"));
         assert_eq!(cloud.login_methods()[0], LoginMethod::ApplicationCredential);
+    }
+
+    #[test]
+    fn which_cloud_is_meant() {
+        let variables = |extra: &[(&str, &str)]| {
+            let all = [("OS_AUTH_URL", "http://k/v3")].iter().chain(extra);
+            all.map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let file = || parse("clouds: {a: {auth: {auth_url: 'http://a/v3'}}}", "x").unwrap();
+        let preferred = |environment: &BTreeMap<String, String>| {
+            let clouds = Clouds::assemble(file(), Value::Null, Value::Null, environment).unwrap();
+            clouds.preferred().map(|cloud| cloud.name.clone())
+        };
+        assert_eq!(preferred(&BTreeMap::new()).as_deref(), Some("a"));
+        assert_eq!(preferred(&variables(&[])).as_deref(), Some("envvars"));
+        assert_eq!(
+            preferred(&variables(&[("OS_CLOUD", "a")])).as_deref(),
+            Some("a")
+        );
+        let taken = variables(&[("OS_CLOUD_NAME", "a")]);
+        let error = Clouds::assemble(file(), Value::Null, Value::Null, &taken).unwrap_err();
+        assert!(error.to_string().contains("OS_CLOUD_NAME"), "{error}");
+    }
+
+    #[test]
+    fn services_and_regions_may_differ_from_the_rest() {
+        let clouds = Clouds::from_yaml(
+            "
+clouds:
+  wide:
+    auth: {auth_url: 'http://k/v3'}
+    interface: publicURL
+    volume_interface: internal
+    image_region_name: far
+    key_manager_endpoint_override: http://keys/
+    regions:
+      - one
+      - name: two
+        values: {interface: internal, compute_endpoint_override: 'http://two/nova'}
+",
+        )
+        .unwrap();
+        let wide = clouds.get("wide").unwrap();
+        assert_eq!(wide.regions, ["one", "two"]);
+        assert_eq!(wide.region.as_deref(), Some("one"));
+        assert_eq!(wide.interfaces_of(Service::Compute), ["public"]);
+        assert_eq!(wide.interfaces_of(Service::BlockStorage), ["internal"]);
+        assert_eq!(wide.region_of(Service::Image), Some("far"));
+        assert_eq!(
+            wide.endpoint_overrides[&Service::KeyManager],
+            "http://keys/"
+        );
+        let two = wide.with_region("two");
+        assert_eq!(two.region_of(Service::Network), Some("two"));
+        assert_eq!(two.interfaces_of(Service::Network), ["internal"]);
+        assert_eq!(two.region_of(Service::Image), Some("far"));
+        assert_eq!(two.endpoint_overrides[&Service::Compute], "http://two/nova");
     }
 
     #[test]

@@ -99,6 +99,37 @@ pub struct KeyPair {
     pub fingerprint: String,
 }
 
+/// Servers that shall be near to or far from each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerGroup {
+    /// The cloud's id.
+    pub id: String,
+    /// For people; not unique.
+    pub name: String,
+    /// `affinity`, `anti-affinity`, `soft-affinity`, `soft-anti-affinity`; one.
+    pub policies: Vec<String>,
+    /// Ids of its servers.
+    pub members: Vec<String>,
+    /// All else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// A volume that a server has, as Nova sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Attachment {
+    /// Of the volume, for historical reasons.
+    pub id: String,
+    /// Which server.
+    pub server_id: String,
+    /// Which volume.
+    pub volume_id: String,
+    /// `/dev/vdb`, as the hypervisor says.
+    pub device: Option<String>,
+}
+
 /// Where servers can be put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
@@ -231,8 +262,17 @@ impl Compute<'_> {
         .await
     }
 
-    /// By id or name. Flavor ids are any text, so the list is asked rather than guessed.
+    /// By id or name; kept for half a minute. Flavor ids are any text, so the list is asked rather
+    /// than guessed.
     pub async fn flavor_find(&self, name_or_id: &str) -> Result<Flavor, Error> {
+        let lookups = self.0.lookups();
+        let fetch = || self.flavor_fetch(name_or_id);
+        lookups
+            .find("flavor", name_or_id, |_| crate::lookups::LONG, fetch)
+            .await
+    }
+
+    async fn flavor_fetch(&self, name_or_id: &str) -> Result<Flavor, Error> {
         let mut flavors = self.flavor_list().await?;
         if let Some(at) = flavors.iter().position(|flavor| flavor.id == name_or_id) {
             return Ok(flavors.swap_remove(at));
@@ -282,6 +322,86 @@ impl Compute<'_> {
             .send()
             .await
             .map(drop)
+    }
+
+    /// Groups of servers that shall be near to or far from each other.
+    pub async fn server_group_list(&self) -> Result<Vec<ServerGroup>, Error> {
+        let path = ["os-server-groups"];
+        let versioned = Some(SPOKEN);
+        pages::list(
+            self.0,
+            Service::Compute,
+            &path,
+            "server_groups",
+            &[],
+            versioned,
+        )
+        .await
+    }
+
+    /// One server group.
+    pub async fn server_group_get(&self, id: &str) -> Result<ServerGroup, Error> {
+        self.call(Method::GET, &["os-server-groups", id])
+            .fetch("server_group")
+            .await
+    }
+
+    /// Make a server group. Rules want a cloud of microversion 2.64 or later.
+    pub async fn server_group_create(
+        &self,
+        name: &str,
+        policy: &str,
+        rules: Option<&Value>,
+    ) -> Result<ServerGroup, Error> {
+        let call = self.call(Method::POST, &["os-server-groups"]);
+        let (call, fields) = match rules {
+            Some(rules) => (
+                call.microversion(Microversion(2, 64)),
+                json!({"name": name, "policy": policy, "rules": rules}),
+            ),
+            None => (call, json!({"name": name, "policies": [policy]})),
+        };
+        call.json(&json!({"server_group": fields}))
+            .fetch("server_group")
+            .await
+    }
+
+    /// Remove a server group; its servers stay. Not there is an error of status 404.
+    pub async fn server_group_delete(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &["os-server-groups", id])
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Volumes that a server has.
+    pub async fn attachment_list(&self, server: &str) -> Result<Vec<Attachment>, Error> {
+        self.call(Method::GET, &["servers", server, "os-volume_attachments"])
+            .fetch("volumeAttachments")
+            .await
+    }
+
+    /// Give a volume to a server, by a device name if one is asked for.
+    pub async fn attachment_create(
+        &self,
+        server: &str,
+        volume: &str,
+        device: Option<&str>,
+    ) -> Result<Attachment, Error> {
+        let mut fields = json!({"volumeId": volume});
+        if let Some(device) = device {
+            fields["device"] = device.into();
+        }
+        let call = self.call(Method::POST, &["servers", server, "os-volume_attachments"]);
+        call.json(&json!({"volumeAttachment": fields}))
+            .fetch("volumeAttachment")
+            .await
+    }
+
+    /// Take a volume from a server. Not there is an error of status 404.
+    pub async fn attachment_delete(&self, server: &str, volume: &str) -> Result<(), Error> {
+        let path = ["servers", server, "os-volume_attachments", volume];
+        self.call(Method::DELETE, &path).send().await.map(drop)
     }
 
     /// Where servers can be put.

@@ -77,6 +77,10 @@ pub struct CloudConfig {
     pub project_domain: Domain,
     /// Addresses that stand in for those of the catalogue.
     pub endpoint_overrides: BTreeMap<Service, String>,
+    /// Interfaces of single services that are not those of the others (`compute_interface`).
+    pub service_interfaces: BTreeMap<Service, Vec<String>>,
+    /// Regions of single services that are not that of the others (`image_region_name`).
+    pub service_regions: BTreeMap<Service, String>,
     /// Certificates and time limits.
     pub tls: Tls,
     /// How long one call may take.
@@ -84,6 +88,8 @@ pub struct CloudConfig {
     /// How many calls may be under way at once, over all sessions.
     pub parallel_calls: usize,
     login_first: LoginMethod,
+    /// Regions that have settings of their own.
+    own_settings: BTreeMap<String, Arc<CloudConfig>>,
     transport: Arc<OnceLock<Arc<Transport>>>,
 }
 
@@ -114,6 +120,8 @@ impl CloudConfig {
             user_domain: Domain::default(),
             project_domain: Domain::default(),
             endpoint_overrides: BTreeMap::new(),
+            service_interfaces: BTreeMap::new(),
+            service_regions: BTreeMap::new(),
             tls: Tls {
                 verify: true,
                 ca_file: None,
@@ -123,6 +131,7 @@ impl CloudConfig {
             timeout: Duration::from_secs(60),
             parallel_calls: 32,
             login_first: LoginMethod::Password,
+            own_settings: BTreeMap::new(),
             transport: Arc::default(),
         }
     }
@@ -140,10 +149,25 @@ impl CloudConfig {
 
     /// The same cloud, another of its regions.
     pub fn with_region(&self, region: &str) -> CloudConfig {
+        if let Some(own) = self.own_settings.get(region) {
+            return CloudConfig::clone(own);
+        }
         CloudConfig {
             region: Some(region.into()),
             ..self.clone()
         }
+    }
+
+    /// The region in which a service is looked for.
+    pub fn region_of(&self, service: Service) -> Option<&str> {
+        let own = self.service_regions.get(&service);
+        own.or(self.region.as_ref()).map(String::as_str)
+    }
+
+    /// The interfaces on which a service is looked for, best first.
+    pub fn interfaces_of(&self, service: Service) -> &[String] {
+        let own = self.service_interfaces.get(&service);
+        own.unwrap_or(&self.interfaces)
     }
 
     pub(crate) fn transport(&self) -> Result<Arc<Transport>, Error> {
@@ -154,8 +178,31 @@ impl CloudConfig {
         Ok(self.transport.get_or_init(|| transport).clone())
     }
 
-    /// From its entry of a `clouds.yaml`.
+    /// From its entry of a `clouds.yaml`. A region may have `values` that are laid over the rest.
     pub(crate) fn read(name: &str, entry: &Value) -> Result<CloudConfig, ConfigError> {
+        let mut config = CloudConfig::read_plain(name, entry)?;
+        let listed = entry.get("regions").and_then(Value::as_array);
+        for region in listed.into_iter().flatten() {
+            let region_name = region.as_object().and_then(|map| text(map, "name"));
+            if let (Some(region_name), Some(values)) = (region_name, region.get("values")) {
+                let mut merged = entry.clone();
+                crate::clouds::merge(&mut merged, values.clone());
+                merged["region_name"] = region_name.as_str().into();
+                let own = CloudConfig::read_plain(name, &merged)?;
+                config.own_settings.insert(region_name, Arc::new(own));
+            }
+        }
+        // The region that is meant without asking has its settings too.
+        let own = config.region.as_ref();
+        if let Some(own) = own.and_then(|region| config.own_settings.get(region)) {
+            let own_settings = config.own_settings.clone();
+            config = CloudConfig::clone(own);
+            config.own_settings = own_settings;
+        }
+        Ok(config)
+    }
+
+    fn read_plain(name: &str, entry: &Value) -> Result<CloudConfig, ConfigError> {
         let wrong = |why: &str| ConfigError::Cloud {
             cloud: name.into(),
             why: why.into(),
@@ -184,19 +231,9 @@ impl CloudConfig {
             })
             .collect();
         config.region = text(entry, "region_name").or_else(|| config.regions.first().cloned());
-        if let Some(interfaces) = entry
-            .get("interface")
-            .or_else(|| entry.get("endpoint_type"))
-        {
-            let interfaces = match interfaces {
-                Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
-                other => other.as_str().into_iter().collect::<Vec<_>>(),
-            };
-            // Older files write `publicURL`.
-            config.interfaces = interfaces
-                .iter()
-                .map(|interface| interface.trim_end_matches("URL").to_string())
-                .collect();
+        let named = interfaces(entry, "interface").or_else(|| interfaces(entry, "endpoint_type"));
+        if let Some(interfaces) = named {
+            config.interfaces = interfaces;
         }
         config.tls = Tls {
             verify: switch(entry, "verify").unwrap_or(true)
@@ -214,9 +251,16 @@ impl CloudConfig {
         }
         for service in OVERRIDABLE {
             for service_type in service.types() {
-                let key = format!("{}_endpoint_override", service_type.replace('-', "_"));
-                if let Some(url) = text(entry, &key) {
+                let key = |setting: &str| format!("{}_{setting}", service_type.replace('-', "_"));
+                let url = text(entry, &key("endpoint_override"));
+                if let Some(url) = url.or_else(|| text(entry, &key("endpoint"))) {
                     config.endpoint_overrides.entry(service).or_insert(url);
+                }
+                if let Some(all) = interfaces(entry, &key("interface")) {
+                    config.service_interfaces.entry(service).or_insert(all);
+                }
+                if let Some(region) = text(entry, &key("region_name")) {
+                    config.service_regions.entry(service).or_insert(region);
                 }
             }
         }
@@ -320,6 +364,17 @@ fn scope(field: &dyn Fn(&str) -> Option<String>, project_domain: &Domain) -> Opt
     domain
         .or_else(|| field("domain_name").map(Domain::Name))
         .map(Scope::Domain)
+}
+
+/// One interface or several, best first. Older files write `publicURL`.
+fn interfaces(map: &Map<String, Value>, key: &str) -> Option<Vec<String>> {
+    let all = match map.get(key)? {
+        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+        other => other.as_str().into_iter().collect::<Vec<_>>(),
+    };
+    let plain = |interface: &str| interface.trim_end_matches("URL").to_string();
+    let all: Vec<String> = all.into_iter().map(plain).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// Text or number of a map, as text; empty counts as absent.

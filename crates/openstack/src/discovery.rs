@@ -20,9 +20,9 @@ pub(crate) struct Endpoint {
     pub microversions: Option<(Microversion, Microversion)>,
 }
 
-/// `2.52`.
+/// A small step of an API: `2.52`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Microversion(pub u32, pub u32);
+pub struct Microversion(pub u32, pub u32);
 
 impl Microversion {
     pub(crate) fn parse(text: &str) -> Option<Microversion> {
@@ -52,7 +52,7 @@ pub(crate) async fn discover(
         });
     };
     let (root, version, rest) = split(address, project_id);
-    let wants_microversions = service == Service::Compute;
+    let wants_microversions = matches!(service, Service::Compute | Service::BlockStorage);
     // A versioned address says it all, unless we need the range of microversions.
     if let Some(version) = &version
         && version_of(version).is_some_and(|(found, _)| found == major)

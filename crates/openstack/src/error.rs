@@ -79,7 +79,7 @@ pub enum Error {
     #[error(transparent)]
     Api(Box<ApiError>),
     /// The call did not get through.
-    #[error("{method} {path} to the {service} service failed: {why}")]
+    #[error("{method} {path} to the {service} service failed: {why} (request {request_id})")]
     Connection {
         /// Which service.
         service: Service,
@@ -91,10 +91,12 @@ pub enum Error {
         wire: Wire,
         /// What the network said.
         why: String,
+        /// To find the call in the cloud's logs, if it got there.
+        request_id: String,
     },
     /// The answer is not what the API promises.
     #[error(
-        "the {service} service answered {method} {path} with something that we cannot read: {why}"
+        "the {service} service answered {method} {path} with something that we cannot read: {why} (request {request_id})"
     )]
     Malformed {
         /// Which service.
@@ -105,6 +107,8 @@ pub enum Error {
         path: String,
         /// What was odd.
         why: String,
+        /// To find the call in the cloud's logs.
+        request_id: String,
     },
     /// Nothing in the cloud has this name or id.
     #[error(
@@ -239,6 +243,9 @@ impl Error {
         match self {
             Error::Api(error) => error.request_id.as_deref(),
             Error::WrongCredentials { request_id, .. } => request_id.as_deref(),
+            Error::Connection { request_id, .. } | Error::Malformed { request_id, .. } => {
+                Some(request_id)
+            }
             _ => None,
         }
     }
@@ -503,6 +510,7 @@ mod tests {
             path: "/".into(),
             wire: Wire::Refused,
             why: String::new(),
+            request_id: "req-1".into(),
         };
         assert!(refused.is_transient());
     }

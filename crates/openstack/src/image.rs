@@ -40,8 +40,16 @@ impl ImageService<'_> {
         call.send().await?.json()
     }
 
-    /// By id, or by a name that only one image has.
+    /// By id, or by a name that only one image has; kept for half a minute.
     pub async fn image_find(&self, name_or_id: &str) -> Result<Image, Error> {
+        let lookups = self.0.lookups();
+        let fetch = || self.image_fetch(name_or_id);
+        lookups
+            .find("image", name_or_id, |_| crate::lookups::LONG, fetch)
+            .await
+    }
+
+    async fn image_fetch(&self, name_or_id: &str) -> Result<Image, Error> {
         if crate::network::looks_like_id(name_or_id) {
             match self.image_get(name_or_id).await {
                 Err(error) if error.is_not_found() => {}

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Error, Secret, Service, Session, pages};
 
@@ -19,6 +19,29 @@ struct Listed {
 }
 
 impl KeyManager<'_> {
+    /// Keep what `fields` say, in Barbican's words. Returns the secret's id.
+    pub async fn secret_store(&self, fields: &Value) -> Result<String, Error> {
+        let call = self
+            .0
+            .call(Service::KeyManager, Method::POST, &["secrets"])
+            .json(fields);
+        let reference: String = call.fetch("secret_ref").await?;
+        Ok(id_of(&reference).to_string())
+    }
+
+    /// All about the secret with this id but the secret itself.
+    pub async fn secret_about(&self, id: &str) -> Result<Value, Error> {
+        let call = self
+            .0
+            .call(Service::KeyManager, Method::GET, &["secrets", id]);
+        call.send().await?.json()
+    }
+
+    /// Ids of the secrets of that name, newest first.
+    pub async fn secret_named(&self, name: &str) -> Result<Vec<String>, Error> {
+        self.secret_ids(name).await
+    }
+
     /// Keep `secret` under `name`. An older one of that name stays beside it; see
     /// [`KeyManager::secret_put`]. Returns its id.
     pub async fn secret_create(&self, name: &str, secret: &Secret) -> Result<String, Error> {
@@ -28,12 +51,7 @@ impl KeyManager<'_> {
             "payload_content_type": "text/plain",
             "secret_type": "opaque",
         });
-        let call = self
-            .0
-            .call(Service::KeyManager, Method::POST, &["secrets"])
-            .json(&body);
-        let reference: String = call.fetch("secret_ref").await?;
-        Ok(id_of(&reference).to_string())
+        self.secret_store(&body).await
     }
 
     /// Keep `secret` under `name`, in place of whatever was there. Returns its id.

@@ -2,20 +2,24 @@
 //!
 //! [`Clouds`] says which clouds may be reached. [`Session::login`] turns [`Credentials`] into a
 //! token with its service catalogue; a session is cheap to clone and knows one user in one project.
-//! From it hangs one module a service ([`compute`], [`network`], [`image`], [`key_manager`],
-//! [`identity`]), typed where our code reads an answer and JSON where a driver writes a body.
+//! From it hangs one module a service ([`compute`], [`network`], [`image`], [`block_storage`],
+//! [`key_manager`], [`load_balancer`], [`identity`]), typed where our code reads an answer and JSON where a driver writes a body.
 //!
 //! Why not the maintained SDK: it brings a crate per service and minutes of compile time for the
 //! forty calls that we make, and it hides what the engine's rules live on: the status, the service's
 //! own words, the request id and `Retry-After` of every refusal (see [`Error`]).
 //!
-//! What this crate does *not* do: retry, wait, or poll. It says whether a failure is worth another
-//! try ([`Error::is_transient`]); the engine decides. It never follows a redirect and sends a token
-//! only to the cloud's own catalogue. No token, password or body appears in a log or an error.
+//! What this crate does *not* do: wait until something is so, or repeat what changes something. Look-ups
+//! that meet a busy service are tried again shortly (`transport`), and many who wait share a call
+//! ([`watch`]); for all else it says whether a failure is
+//! worth another try ([`Error::is_transient`]), and the engine decides. It never follows a redirect and
+//! sends a token only to the cloud's own catalogue. No token, password or body appears in a log or an
+//! error.
 //!
 //! Read in this order: [`clouds`] → [`config`] → [`credentials`] → `login` → [`session`] →
 //! [`catalog`] → `discovery` → `transport` → the services.
 
+pub mod block_storage;
 pub mod catalog;
 pub mod clouds;
 pub mod compute;
@@ -26,17 +30,23 @@ pub mod error;
 pub mod identity;
 pub mod image;
 pub mod key_manager;
+pub mod load_balancer;
 mod login;
+mod lookups;
 pub mod network;
 mod pages;
 mod secret;
 pub mod session;
 mod transport;
+pub mod watch;
 
 pub use catalog::{Catalog, Service};
 pub use clouds::Clouds;
 pub use config::{CloudConfig, ConfigError, LoginMethod};
 pub use credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
+pub use discovery::Microversion;
 pub use error::{ApiError, Error, Wire};
+pub use reqwest::Method;
 pub use secret::Secret;
-pub use session::{Project, Role, Session, User};
+pub use session::{Call, Project, Role, Session, User};
+pub use transport::Answer;

@@ -161,7 +161,7 @@ impl Door {
             .map_err(|error| at_the_door(&self.cloud, &url, error))?;
         match answer.check() {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(self.refused(error, token.is_some())),
+            Err(error) => Err(self.refused(error)),
         }
     }
 
@@ -180,14 +180,15 @@ impl Door {
     }
 
     /// A refusal at login: whose fault is it?
-    fn refused(&self, error: Error, with_token: bool) -> Error {
+    fn refused(&self, error: Error) -> Error {
         let Some(api) = error.api() else {
             return error;
         };
         match api.status {
-            // A token that Keystone does not know is 404 when asked about, 401 when used.
+            // A token that Keystone does not know is 404 when asked about and 401 when used; an application
+            // credential that is gone is 404, too.
             401 => {}
-            404 if with_token && api.kind.is_some() => {}
+            404 if api.kind.is_some() => {}
             // Keystone always says what is wrong in JSON; somebody else's page has no such words.
             300..=399 | 404 | 405 => {
                 return self.nonsense(format!("status {}: {}", api.status, api.message));

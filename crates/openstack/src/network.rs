@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::lookups::{LONG, SHORT};
+use crate::session::Call;
 use crate::{Error, Service, Session, pages};
 
 /// Calls to Neutron.
@@ -34,6 +36,8 @@ pub trait Entity: DeserializeOwned + Serialize + Send {
     fn description(&self) -> Option<&str>;
     /// Whose it is.
     fn project_id(&self) -> Option<&str>;
+    /// Whether it is the cloud's rather than a project's: such things stay.
+    fn is_the_clouds(&self) -> bool;
 }
 
 macro_rules! entity {
@@ -77,6 +81,9 @@ macro_rules! entity {
             fn project_id(&self) -> Option<&str> {
                 self.project_id.as_deref()
             }
+            fn is_the_clouds(&self) -> bool {
+                self.other.get("router:external") == Some(&Value::Bool(true))
+            }
         }
     };
 }
@@ -88,9 +95,6 @@ entity! {
         status: String,
         /// Ids of its subnets.
         subnets: Vec<String>,
-        /// Whether floating IPs come from it.
-        #[serde(rename = "router:external")]
-        external: Option<bool>,
         /// Whether other projects may use it.
         shared: Option<bool>,
     }
@@ -184,6 +188,56 @@ entity! {
     }
 }
 
+entity! {
+    /// A port that carries several networks, told apart by their tags.
+    Trunk, "trunks", "trunk", "trunks", "trunk", {
+        /// `ACTIVE`, `BUILD`, `DOWN`, `DEGRADED`, `ERROR`.
+        status: String,
+        /// The port that a server is plugged into.
+        port_id: String,
+        /// The ports in it.
+        sub_ports: Vec<Value>,
+    }
+}
+
+entity! {
+    /// What a port or network promises of its bandwidth.
+    QosPolicy, "qos/policies", "policy", "policies", "QoS policy", {
+        /// Its rules.
+        rules: Vec<Value>,
+    }
+}
+
+entity! {
+    /// Addresses that subnets are cut from.
+    SubnetPool, "subnetpools", "subnetpool", "subnetpools", "subnet pool", {
+        /// Such as `10.0.0.0/8`.
+        prefixes: Vec<String>,
+    }
+}
+
+entity! {
+    /// Addresses that security group rules refer to by one name.
+    AddressGroup, "address-groups", "address_group", "address_groups", "address group", {
+        /// Such as `10.0.0.0/24`.
+        addresses: Vec<String>,
+    }
+}
+
+entity! {
+    /// What lets another project use a thing of this one.
+    RbacPolicy, "rbac-policies", "rbac_policy", "rbac_policies", "RBAC policy", {
+        /// Which thing.
+        object_id: String,
+        /// `network`, `qos_policy`, `security_group` ...
+        object_type: String,
+        /// Which project.
+        target_tenant: String,
+        /// `access_as_shared`, `access_as_external`.
+        action: String,
+    }
+}
+
 /// An address of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -205,42 +259,53 @@ pub struct Quota {
 }
 
 impl NetworkService<'_> {
+    /// A call on the collection, or on what `rest` names in it.
+    fn of<E: Entity>(&self, method: Method, rest: &[&str]) -> Call<'_> {
+        let path: Vec<&str> = E::PATH.split('/').chain(rest.iter().copied()).collect();
+        self.0.call(Service::Network, method, &path)
+    }
+
     /// All that match; filters as Neutron names them.
     pub async fn list<E: Entity>(&self, query: &[(&str, &str)]) -> Result<Vec<E>, Error> {
-        pages::list(self.0, Service::Network, &[E::PATH], E::MANY, query, None).await
+        let path: Vec<&str> = E::PATH.split('/').collect();
+        pages::list(self.0, Service::Network, &path, E::MANY, query, None).await
     }
 
     /// One.
     pub async fn get<E: Entity>(&self, id: &str) -> Result<E, Error> {
-        self.0
-            .call(Service::Network, Method::GET, &[E::PATH, id])
-            .fetch(E::ONE)
-            .await
+        self.of::<E>(Method::GET, &[id]).fetch(E::ONE).await
     }
 
     /// Make one; `fields` without the word around them.
     pub async fn create<E: Entity>(&self, fields: &Value) -> Result<E, Error> {
-        let call = self.0.call(Service::Network, Method::POST, &[E::PATH]);
+        let call = self.of::<E>(Method::POST, &[]);
         call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
     }
 
     /// Change one; `fields` without the word around them.
     pub async fn update<E: Entity>(&self, id: &str, fields: &Value) -> Result<E, Error> {
-        let call = self.0.call(Service::Network, Method::PUT, &[E::PATH, id]);
+        let call = self.of::<E>(Method::PUT, &[id]);
         call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
     }
 
     /// Remove one. Not there is an error of status 404.
     pub async fn delete<E: Entity>(&self, id: &str) -> Result<(), Error> {
-        let call = self
-            .0
-            .call(Service::Network, Method::DELETE, &[E::PATH, id]);
-        call.send().await.map(drop)
+        self.of::<E>(Method::DELETE, &[id]).send().await.map(drop)
     }
 
     /// By id, or by a name that only one has. Of several, the one of the session's own project is
-    /// meant: administrators see everybody's.
+    /// meant: administrators see everybody's. Networks outside are kept for half a minute.
     pub async fn find<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
+        let lookups = self.0.lookups();
+        let fetch = || self.find_now(name_or_id);
+        let keep = |found: &E| match found.is_the_clouds() {
+            true => LONG,
+            false => SHORT,
+        };
+        lookups.find(E::PATH, name_or_id, keep, fetch).await
+    }
+
+    async fn find_now<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
         if looks_like_id(name_or_id) {
             match self.get(name_or_id).await {
                 Err(error) if error.is_not_found() => {}
@@ -259,10 +324,19 @@ impl NetworkService<'_> {
 
     /// Set all tags of one, in place of those that it has.
     pub async fn set_tags<E: Entity>(&self, id: &str, tags: &[String]) -> Result<(), Error> {
-        let call = self
-            .0
-            .call(Service::Network, Method::PUT, &[E::PATH, id, "tags"]);
+        let call = self.of::<E>(Method::PUT, &[id, "tags"]);
         call.json(&json!({"tags": tags})).send().await.map(drop)
+    }
+
+    /// Do what the service offers on one thing: `add_extraroutes`, `add_subports` ... Returns the whole answer.
+    pub async fn act<E: Entity>(
+        &self,
+        id: &str,
+        action: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
+        let call = self.of::<E>(Method::PUT, &[id, action]);
+        call.json(body).send().await?.json()
     }
 
     /// Networks that floating IPs can come from.

@@ -28,6 +28,7 @@ pub(crate) async fn list<T: DeserializeOwned>(
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
+    let mut request_id = String::new();
     for _ in 0..PAGES_MAX {
         let mut call = session.call(service, Method::GET, path).query(
             query
@@ -38,6 +39,7 @@ pub(crate) async fn list<T: DeserializeOwned>(
             call = call.microversion(microversion);
         }
         let answer = call.send().await?;
+        request_id = answer.request_id();
         let mut body: Value = answer.json()?;
         let next = next_query(&body, key);
         let items = body
@@ -58,6 +60,7 @@ pub(crate) async fn list<T: DeserializeOwned>(
         method: "GET".into(),
         path: format!("/{}", path.join("/")),
         why: format!("the list does not end after {PAGES_MAX} pages"),
+        request_id,
     })
 }
 

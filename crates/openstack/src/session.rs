@@ -12,7 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::discovery::{Endpoint, Microversion, discover};
+use crate::lookups::Lookups;
 use crate::transport::{Answer, Outgoing, Transport};
+use crate::watch::Watch;
 use crate::{Catalog, CloudConfig, ConfigError, Credentials, Error, Scope, Secret, Service};
 
 /// A login. Clones share it.
@@ -26,6 +28,10 @@ struct Inner {
     identity: Url,
     token: Secret,
     facts: TokenFacts,
+    /// When the session began, by the cloud's clock.
+    begun: Timestamp,
+    watch: Watch,
+    lookups: Lookups,
 }
 
 /// What Keystone says about a token.
@@ -92,6 +98,9 @@ impl Session {
         facts: TokenFacts,
     ) -> Session {
         Session(Arc::new(Inner {
+            begun: transport.cloud_time(),
+            watch: Watch::default(),
+            lookups: Lookups::default(),
             cloud,
             transport,
             identity,
@@ -201,7 +210,41 @@ impl Session {
         crate::key_manager::KeyManager(self)
     }
 
-    pub(crate) fn call(&self, service: Service, method: Method, path: &[&str]) -> Call<'_> {
+    /// Cinder.
+    pub fn block_storage(&self) -> crate::block_storage::BlockStorage<'_> {
+        crate::block_storage::BlockStorage(self)
+    }
+
+    /// Octavia.
+    pub fn load_balancer(&self) -> crate::load_balancer::LoadBalancing<'_> {
+        crate::load_balancer::LoadBalancing(self)
+    }
+
+    /// How things are that change, at the price of one call for many.
+    pub fn watcher(&self) -> crate::watch::Watcher<'_> {
+        crate::watch::Watcher(self)
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.0.watch
+    }
+
+    pub(crate) fn lookups(&self) -> &Lookups {
+        &self.0.lookups
+    }
+
+    /// When the session began, by the cloud's clock.
+    pub(crate) fn begun(&self) -> Timestamp {
+        self.0.begun
+    }
+
+    /// Now, by the cloud's clock.
+    pub(crate) fn cloud_time(&self) -> Timestamp {
+        self.0.transport.cloud_time()
+    }
+
+    /// Any call: for what the services' modules lack. Segments of the path are encoded.
+    pub fn call(&self, service: Service, method: Method, path: &[&str]) -> Call<'_> {
         Call {
             session: self,
             service,
@@ -220,7 +263,7 @@ impl Session {
         let missing = || Error::NoService {
             cloud: cloud.name.clone(),
             service,
-            region: cloud.region.clone(),
+            region: cloud.region_of(service).map(str::to_string),
         };
         if let Some(url) = cloud.endpoint_overrides.get(&service) {
             return url.parse().map_err(|_| {
@@ -235,7 +278,11 @@ impl Session {
             return Ok(self.0.identity.clone());
         }
         self.catalog()
-            .endpoint(service, cloud.region.as_deref(), &cloud.interfaces)
+            .endpoint(
+                service,
+                cloud.region_of(service),
+                cloud.interfaces_of(service),
+            )
             .and_then(|url| url.parse().ok())
             .ok_or_else(missing)
     }
@@ -270,7 +317,7 @@ fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// One call to a service, built up and then sent.
-pub(crate) struct Call<'a> {
+pub struct Call<'a> {
     session: &'a Session,
     service: Service,
     method: Method,
@@ -282,7 +329,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    pub(crate) fn query<'q>(mut self, pairs: impl IntoIterator<Item = (&'q str, &'q str)>) -> Self {
+    /// Adds to the query.
+    pub fn query<'q>(mut self, pairs: impl IntoIterator<Item = (&'q str, &'q str)>) -> Self {
         let pairs = pairs
             .into_iter()
             .map(|(key, value)| (key.to_string(), value.to_string()));
@@ -290,24 +338,32 @@ impl Call<'_> {
         self
     }
 
-    pub(crate) fn json(mut self, body: &Value) -> Self {
+    /// A body of JSON.
+    pub fn json(mut self, body: &Value) -> Self {
         self.body = Some(body.clone());
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
+    /// One more header field; the name in lower case.
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_string()));
         self
     }
 
     /// The least microversion that has what the call needs. Older clouds get their own newest, and
     /// refuse what they do not know.
-    pub(crate) fn microversion(mut self, wanted: Microversion) -> Self {
+    pub fn microversion(mut self, wanted: Microversion) -> Self {
         self.microversion = Some(wanted);
         self
     }
 
-    pub(crate) async fn send(self) -> Result<Answer, Error> {
+    /// Sends it. A refusal is an error.
+    pub async fn send(self) -> Result<Answer, Error> {
+        self.answer().await?.check()
+    }
+
+    /// Sends it. Any status is an answer.
+    pub async fn answer(self) -> Result<Answer, Error> {
         let endpoint = self.session.endpoint(self.service).await?;
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let mut url = segments(&endpoint.base, &path);
@@ -319,29 +375,25 @@ impl Call<'_> {
             let spoken = endpoint
                 .microversions
                 .map_or(wanted, |(_, newest)| wanted.min(newest));
-            headers.push((
-                "openstack-api-version",
-                format!("{} {spoken}", self.service.as_str()),
-            ));
-            headers.push(("x-openstack-nova-api-version", spoken.to_string()));
+            let service = self.service.microversion_name();
+            headers.push(("openstack-api-version", format!("{service} {spoken}")));
+            if self.service == Service::Compute {
+                headers.push(("x-openstack-nova-api-version", spoken.to_string()));
+            }
         }
-        self.session
-            .0
-            .transport
-            .exchange(Outgoing {
-                service: self.service,
-                method: self.method,
-                url,
-                token: Some(&self.session.0.token),
-                headers,
-                body: self.body,
-            })
-            .await?
-            .check()
+        let out = Outgoing {
+            service: self.service,
+            method: self.method,
+            url,
+            token: Some(&self.session.0.token),
+            headers,
+            body: self.body,
+        };
+        self.session.0.transport.exchange(out).await
     }
 
     /// Sends it and reads what stands under a key of the answer.
-    pub(crate) async fn fetch<T: DeserializeOwned>(self, key: &str) -> Result<T, Error> {
+    pub async fn fetch<T: DeserializeOwned>(self, key: &str) -> Result<T, Error> {
         self.send().await?.json_at(key)
     }
 }

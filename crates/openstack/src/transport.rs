@@ -3,13 +3,22 @@
 //! One transport a cloud: its connections are reused by all sessions, and at most
 //! `parallel_calls` exchanges are under way at once; the others wait in line. A wait costs nothing,
 //! an overrun API server costs everybody.
+//!
+//! What only looks (GET, HEAD) is sent again by itself, a few times and after short pauses, when the
+//! service is busy or the connection breaks: nobody above learns anything from such a hiccup. What
+//! changes something is sent once, since only its caller can tell whether it has happened.
+//!
+//! Every call carries a request id of ours; services write it to their logs beside their own. So even
+//! a call without any answer can be found there.
 
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
@@ -24,17 +33,25 @@ use crate::{CloudConfig, ConfigError, Secret, Service};
 /// An answer may not be larger than this.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Before what only looks is sent again. A little more each time, and by chance: clients that were
+/// refused together shall not come back together.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];
+/// A service that asks for a longer pause than this is refusing; the caller shall know.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// The way to one cloud.
 #[derive(Debug)]
 pub(crate) struct Transport {
     client: reqwest::Client,
     permits: Semaphore,
+    /// How many seconds the cloud's clock is ahead of ours.
+    ahead: AtomicI64,
     /// What version discovery found, by the address that the catalogue gave.
     pub(crate) endpoints: Mutex<HashMap<(Service, String), Endpoint>>,
 }
 
 /// What goes out.
+#[derive(Clone)]
 pub(crate) struct Outgoing<'a> {
     pub service: Service,
     pub method: Method,
@@ -45,13 +62,20 @@ pub(crate) struct Outgoing<'a> {
 }
 
 /// What came back, whatever its status.
-pub(crate) struct Answer {
+#[derive(Debug)]
+pub struct Answer {
+    /// From which service.
     pub service: Service,
-    pub method: Method,
-    pub path: String,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// HTTP status.
     pub status: u16,
+    /// All header fields.
     pub headers: HeaderMap,
+    /// As it came.
     pub body: Vec<u8>,
+    /// The id that we gave the request.
+    pub(crate) sent_id: String,
 }
 
 impl Transport {
@@ -117,12 +141,41 @@ impl Transport {
         Ok(Transport {
             client,
             permits: Semaphore::new(config.parallel_calls.max(1)),
+            ahead: AtomicI64::new(0),
             endpoints: Mutex::default(),
         })
     }
 
-    /// One exchange. Any status is an answer; an error is only what kept us from getting one.
+    /// Now, by the cloud's clock as its last answer told.
+    pub(crate) fn cloud_time(&self) -> Timestamp {
+        Timestamp::now() + SignedDuration::from_secs(self.ahead.load(Ordering::Relaxed))
+    }
+
+    /// One exchange, repeated where that is safe. Any status is an answer; an error is only what kept
+    /// us from getting one.
     pub(crate) async fn exchange(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
+        if !matches!(out.method, Method::GET | Method::HEAD) {
+            return self.exchange_once(out).await;
+        }
+        for pause in PAUSES {
+            let result = self.exchange_once(out.clone()).await;
+            let asked = match &result {
+                Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => {
+                    answer.retry_after()
+                }
+                Err(error) if error.is_transient() => None,
+                _ => return result,
+            };
+            let pause = asked.unwrap_or_else(|| pause.mul_f32(rand::random_range(0.5..1.5)));
+            if pause > PAUSE_MAX {
+                return result;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.exchange_once(out).await
+    }
+
+    async fn exchange_once(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
         let span = tracing::debug_span!(
             "openstack",
             service = out.service.as_str(),
@@ -167,6 +220,7 @@ impl Transport {
             body,
         } = out;
         let path = url.path().to_string();
+        let sent_id = new_request_id();
         let failed = |error: reqwest::Error| {
             let (wire, why) = diagnose(&error);
             Error::Connection {
@@ -175,9 +229,11 @@ impl Transport {
                 path: path.clone(),
                 wire,
                 why,
+                request_id: sent_id.clone(),
             }
         };
         let mut request = self.client.request(method.clone(), url);
+        request = request.header("X-Openstack-Request-Id", &sent_id);
         if !headers.iter().any(|(name, _)| *name == "accept") {
             request = request.header("Accept", "application/json");
         }
@@ -191,6 +247,10 @@ impl Transport {
             request = request.json(&body);
         }
         let mut response = request.send().await.map_err(failed)?;
+        let date = response.headers().get(reqwest::header::DATE);
+        if let Some(ahead) = date.and_then(|date| seconds_until(date.to_str().ok()?)) {
+            self.ahead.store(ahead, Ordering::Relaxed);
+        }
         let mut content = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if content.len() + chunk.len() > ANSWER_BYTES_MAX {
@@ -199,6 +259,7 @@ impl Transport {
                     method: method.to_string(),
                     path,
                     why: format!("it is larger than {} MiB", ANSWER_BYTES_MAX >> 20),
+                    request_id: sent_id,
                 });
             }
             content.extend_from_slice(&chunk);
@@ -210,13 +271,14 @@ impl Transport {
             headers: std::mem::take(response.headers_mut()),
             body: content,
             method,
+            sent_id,
         })
     }
 }
 
 impl Answer {
     /// Itself, unless it is a refusal. A redirect is one.
-    pub(crate) fn check(self) -> Result<Answer, Error> {
+    pub fn check(self) -> Result<Answer, Error> {
         if (200..300).contains(&self.status) {
             return Ok(self);
         }
@@ -224,7 +286,7 @@ impl Answer {
     }
 
     /// As an error, whatever the status.
-    pub(crate) fn refusal(&self) -> Error {
+    pub fn refusal(&self) -> Error {
         let (message, kind) = words(&self.body, self.status);
         Error::Api(Box::new(ApiError {
             service: self.service,
@@ -233,18 +295,18 @@ impl Answer {
             status: self.status,
             message,
             kind,
-            request_id: self.request_id(),
+            request_id: Some(self.request_id()),
             retry_after: self.retry_after(),
         }))
     }
 
     /// The body as what it should be.
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| self.malformed(error.to_string()))
     }
 
     /// What stands under a key of the body.
-    pub(crate) fn json_at<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
+    pub fn json_at<T: DeserializeOwned>(&self, key: &str) -> Result<T, Error> {
         let mut body: Value = self.json()?;
         let inner = body
             .get_mut(key)
@@ -259,14 +321,17 @@ impl Answer {
             method: self.method.to_string(),
             path: self.path.clone(),
             why,
+            request_id: self.request_id(),
         }
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    /// A header field, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(crate) fn request_id(&self) -> Option<String> {
+    /// To find the call in the cloud's logs: the service's own id, else ours.
+    pub fn request_id(&self) -> String {
         [
             "x-openstack-request-id",
             "x-compute-request-id",
@@ -274,7 +339,8 @@ impl Answer {
         ]
         .iter()
         .find_map(|name| self.header(name))
-        .map(str::to_string)
+        .unwrap_or(&self.sent_id)
+        .to_string()
     }
 
     /// Seconds, or a date.
@@ -283,9 +349,20 @@ impl Answer {
         if let Ok(seconds) = value.parse() {
             return Some(Duration::from_secs(seconds));
         }
-        let then = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-        Some(Duration::try_from(then.duration_since(jiff::Timestamp::now())).unwrap_or_default())
+        let seconds = seconds_until(value)?;
+        Some(Duration::from_secs(seconds.try_into().unwrap_or_default()))
     }
+}
+
+/// From now until a date as HTTP writes it; negative if it has passed.
+fn seconds_until(date: &str) -> Option<i64> {
+    let then = jiff::fmt::rfc2822::parse(date).ok()?.timestamp();
+    Some(then.duration_since(Timestamp::now()).as_secs())
+}
+
+/// In the form that services expect; others they ignore.
+fn new_request_id() -> String {
+    format!("req-{}", uuid::Uuid::new_v4())
 }
 
 /// Marked as sensitive, so that no layer below prints it.

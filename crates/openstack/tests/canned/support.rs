@@ -214,7 +214,8 @@ fn token_body(url: &str, scoped: bool) -> Value {
         token["catalog"] = json!([
             service("compute", "/compute/v2.1/p1"),
             service("image", "/image"),
-            service("network", "/network/")
+            service("network", "/network/"),
+            service("volumev3", "/volume/v3/p1")
         ]);
     }
     json!({"token": token})

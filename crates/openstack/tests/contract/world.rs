@@ -1,0 +1,446 @@
+//! The cloud under test, the calls, the checks, and the broom.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use lab::Lab;
+use openstack::{Answer, Clouds, Credentials, Method, Microversion, Scope, Service, Session};
+use serde_json::{Value, json};
+
+/// Names of checks that the lab is known to fail. They are printed, and fail nothing; a real cloud has
+/// no such list.
+type Known = [&'static str];
+const KNOWN: &Known = &[
+    "a range that is none, name of the error",
+    "there is a next page of flavors",
+    "POST of a server group",
+    "a server group, missing fields",
+    "its group's policy",
+    "a policy that is none",
+    "DELETE of a server group",
+    "GET auth/tokens without a subject",
+    "POST images",
+    "an image without data",
+    "the first page of images",
+    "there is a next page of images",
+    "all pages of images",
+    "changed since tomorrow",
+    "changed since nonsense",
+    "what is gone shows among the changes",
+    "allowed pairs get the port's hardware address",
+    "a rule, missing fields",
+    "two remotes at once, name of the error",
+];
+
+/// Longer than anything takes on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(180);
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// One case's view of the cloud.
+pub struct World {
+    pub session: Session,
+    /// What everything of this case is named after.
+    pub name: String,
+    made: Mutex<Vec<(Service, String)>>,
+    wrong: Mutex<Vec<String>>,
+    _lab: Option<Lab>,
+}
+
+/// What was answered.
+pub struct Told {
+    pub status: u16,
+    pub body: Value,
+    pub answer: Answer,
+}
+
+impl Told {
+    /// What stands at `/server/id`.
+    pub fn at(&self, pointer: &str) -> Value {
+        self.body.pointer(pointer).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Text that stands at `/server/id`; empty if it is not there.
+    pub fn text(&self, pointer: &str) -> String {
+        self.at(pointer).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The list under a key.
+    pub fn list(&self, key: &str) -> Vec<Value> {
+        self.body[key].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The name of the error.
+    pub fn kind(&self) -> String {
+        let error = self.answer.refusal();
+        error
+            .api()
+            .and_then(|api| api.kind.clone())
+            .unwrap_or_default()
+    }
+}
+
+/// Runs a case, sweeps up after it, and fails with everything that was not as it should be.
+pub async fn case(name: &str, services: &[Service], body: impl AsyncFnOnce(&World)) {
+    run(name, services, None, body).await;
+}
+
+/// The same, in a project that may have one network, one server and 2 GiB of volumes.
+pub async fn small_case(name: &str, body: impl AsyncFnOnce(&World)) {
+    match crate::quota::small_project(name).await {
+        Some(place) => run(name, &[], Some(place), body).await,
+        None => eprintln!("{name}: skipped, it takes an administrator"),
+    }
+}
+
+/// Where a case is to run, and what to undo there afterwards.
+pub struct Place {
+    pub session: Session,
+    pub lab: Option<Lab>,
+    pub after: Option<crate::quota::Undo>,
+}
+
+async fn run(
+    name: &str,
+    services: &[Service],
+    place: Option<Place>,
+    body: impl AsyncFnOnce(&World),
+) {
+    let (session, lab, after) = match place {
+        Some(place) => (place.session, place.lab, place.after),
+        None => {
+            let (session, lab) = cloud().await;
+            (session, lab, None)
+        }
+    };
+    let is_lab = lab.is_some();
+    for service in services {
+        if !session.has_service(*service) {
+            eprintln!("{name}: skipped, the cloud offers no {service} service");
+            return;
+        }
+    }
+    let world = World {
+        name: unique(name),
+        session,
+        made: Mutex::default(),
+        wrong: Mutex::default(),
+        _lab: lab,
+    };
+    let outcome = caught(body(&world)).await;
+    world.sweep().await;
+    if let Some(after) = after {
+        after.undo().await;
+    }
+    let wrong = world.wrong.into_inner().unwrap();
+    let (known, wrong): (Vec<_>, Vec<_>) = wrong.into_iter().partition(|line| {
+        is_lab
+            && KNOWN
+                .iter()
+                .any(|known| line.starts_with(&format!("{known}:")))
+    });
+    for line in known {
+        eprintln!("known to differ in the lab: {line}");
+    }
+    if let Err(panic) = outcome {
+        eprintln!("{}", wrong.join("\n"));
+        std::panic::resume_unwind(panic);
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+/// The body's panic, if it has one: what was made must go all the same.
+async fn caught<F: Future<Output = ()>>(body: F) -> std::thread::Result<()> {
+    let mut body = std::pin::pin!(body);
+    std::future::poll_fn(|context| {
+        let poll = std::panic::AssertUnwindSafe(|| body.as_mut().poll(context));
+        match std::panic::catch_unwind(poll) {
+            Ok(std::task::Poll::Pending) => std::task::Poll::Pending,
+            Ok(std::task::Poll::Ready(())) => std::task::Poll::Ready(Ok(())),
+            Err(panic) => std::task::Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}
+
+/// A name that nothing else has.
+pub fn unique(name: &str) -> String {
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    format!("contract-{name}-{:x}", now.as_micros() & 0xffff_ffff)
+}
+
+/// A real cloud, by its entries in a clouds file.
+pub struct Real {
+    pub clouds: Clouds,
+    /// Whose project the cases work in.
+    pub cloud: String,
+    /// Who may make projects.
+    pub admin: Option<String>,
+}
+
+/// The file is `$STACKLOOM_CONTRACT_CLOUDS`; without it the lab is meant. Of its entries,
+/// `$STACKLOOM_CONTRACT_CLOUD` is used, else the first that is not an administrator's; the administrator's
+/// is the one whose name says so.
+pub fn real_clouds() -> Option<Real> {
+    let file = std::env::var("STACKLOOM_CONTRACT_CLOUDS").ok()?;
+    let clouds = Clouds::from_file(file.as_ref()).expect("the clouds file is good");
+    let names: Vec<String> = clouds.iter().map(|cloud| cloud.name.clone()).collect();
+    let (admins, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| name.contains("admin"));
+    let cloud = std::env::var("STACKLOOM_CONTRACT_CLOUD").ok();
+    Some(Real {
+        cloud: cloud
+            .or_else(|| others.into_iter().next())
+            .expect("the clouds file has a cloud"),
+        admin: admins.into_iter().next(),
+        clouds,
+    })
+}
+
+/// A session with what stands in the clouds file.
+pub async fn configured(clouds: &Clouds, name: &str) -> Session {
+    let cloud = clouds.get(name).expect("the cloud is in the file");
+    let credentials = cloud.credentials.as_ref().expect("it has credentials");
+    Session::login(cloud, credentials, cloud.scope.as_ref())
+        .await
+        .unwrap()
+}
+
+async fn cloud() -> (Session, Option<Lab>) {
+    if let Some(real) = real_clouds() {
+        return (configured(&real.clouds, &real.cloud).await, None);
+    }
+    let lab = Lab::memory().await.unwrap();
+    let session = lab_session(&lab, "demo").await;
+    (session, Some(lab))
+}
+
+pub async fn lab_session(lab: &Lab, user: &str) -> Session {
+    let config = openstack::CloudConfig::new("lab", &lab.auth_url());
+    let credentials = Credentials::password(user, "Default", user);
+    let scope = Scope::project(user, "Default");
+    Session::login(&config, &credentials, Some(&scope))
+        .await
+        .unwrap()
+}
+
+impl World {
+    // ---- calls ----
+
+    /// A call: `servers/detail?name=x`. A microversion where one is meant.
+    pub async fn ask(
+        &self,
+        service: Service,
+        method: Method,
+        address: &str,
+        body: Option<Value>,
+        version: Option<Microversion>,
+    ) -> Told {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let path: Vec<&str> = path.split('/').collect();
+        let query: Vec<(&str, &str)> = query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='))
+            .collect();
+        let mut call = self.session.call(service, method, &path).query(query);
+        if let Some(body) = &body {
+            call = call.json(body);
+        }
+        if let Some(version) = version {
+            call = call.microversion(version);
+        }
+        let answer = call.answer().await.unwrap();
+        Told {
+            status: answer.status,
+            body: answer.json().unwrap_or(Value::Null),
+            answer,
+        }
+    }
+
+    /// Look.
+    pub async fn get(&self, service: Service, address: &str) -> Told {
+        self.ask(service, Method::GET, address, None, None).await
+    }
+
+    /// Make or do.
+    pub async fn post(&self, service: Service, address: &str, body: Value) -> Told {
+        self.ask(service, Method::POST, address, Some(body), None)
+            .await
+    }
+
+    /// Change.
+    pub async fn put(&self, service: Service, address: &str, body: Value) -> Told {
+        self.ask(service, Method::PUT, address, Some(body), None)
+            .await
+    }
+
+    /// Remove.
+    pub async fn delete(&self, service: Service, address: &str) -> Told {
+        self.ask(service, Method::DELETE, address, None, None).await
+    }
+
+    /// Make something that the broom takes away: `networks`, `{"network": {...}}`. Returns what the
+    /// cloud says of it, under the body's own key.
+    pub async fn make(&self, service: Service, collection: &str, body: Value) -> Value {
+        let one = body.as_object().unwrap().keys().next().unwrap().clone();
+        let told = self.post(service, collection, body).await;
+        assert!(
+            (200..300).contains(&told.status),
+            "POST {collection}: {} {}",
+            told.status,
+            told.body
+        );
+        let made = told.at(&format!("/{one}"));
+        let id = made["id"].as_str().or(made["name"].as_str());
+        self.remember(service, &format!("{collection}/{}", id.unwrap()));
+        made
+    }
+
+    /// The broom shall take this away, too.
+    pub fn remember(&self, service: Service, address: &str) {
+        self.made
+            .lock()
+            .unwrap()
+            .push((service, address.to_owned()));
+    }
+
+    /// Asks until the answer is as wanted.
+    pub async fn until(
+        &self,
+        service: Service,
+        address: &str,
+        wanted: impl Fn(&Told) -> bool,
+    ) -> Told {
+        let started = std::time::Instant::now();
+        loop {
+            let told = self.get(service, address).await;
+            if wanted(&told) {
+                return told;
+            }
+            assert!(
+                started.elapsed() < PATIENCE,
+                "GET {address} never became what it should: {} {}",
+                told.status,
+                told.body
+            );
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Deletes, and waits until it is gone.
+    pub async fn remove(&self, service: Service, address: &str) {
+        let told = self.delete(service, address).await;
+        assert!(
+            (200..300).contains(&told.status),
+            "DELETE {address}: {} {}",
+            told.status,
+            told.body
+        );
+        self.until(service, address, |told| told.status == 404)
+            .await;
+    }
+
+    // ---- checks ----
+
+    /// Notes it unless the two are the same. `what` is a sentence, and the check's name.
+    pub fn is(&self, what: &str, got: impl Into<Value>, wanted: impl Into<Value>) {
+        let (got, wanted) = (got.into(), wanted.into());
+        if got != wanted {
+            self.note(what, format!("{got}, and should be {wanted}"));
+        }
+    }
+
+    /// Notes it unless the status is this one.
+    pub fn status(&self, what: &str, told: &Told, wanted: u16) {
+        if told.status != wanted {
+            let body = told.body.to_string();
+            let body: String = body.chars().take(300).collect();
+            self.note(
+                what,
+                format!("status {}, and should be {wanted}: {body}", told.status),
+            );
+        }
+    }
+
+    /// Notes it unless it is a refusal of this status and name, in words, with a request id.
+    pub fn refused(&self, what: &str, told: &Told, status: u16, kind: &str) {
+        self.status(what, told, status);
+        if told.status == status {
+            self.is(&format!("{what}, name of the error"), told.kind(), kind);
+            let error = told.answer.refusal();
+            let message = error.message().unwrap_or_default();
+            self.is(&format!("{what}, there are words"), message.len() > 3, true);
+            let id = told.answer.request_id();
+            self.is(
+                &format!("{what}, there is a request id"),
+                id.starts_with("req-"),
+                true,
+            );
+        }
+    }
+
+    /// Notes all fields that are not there.
+    pub fn has(&self, what: &str, value: &Value, fields: &[&str]) {
+        let missing: Vec<&str> = fields
+            .iter()
+            .copied()
+            .filter(|field| value.get(field).is_none())
+            .collect();
+        self.is(
+            &format!("{what}, missing fields"),
+            json!(missing),
+            json!([]),
+        );
+    }
+
+    fn note(&self, what: &str, how: String) {
+        self.wrong.lock().unwrap().push(format!("{what}: {how}"));
+    }
+
+    // ---- the end ----
+
+    /// Takes away what was made, the last first; what is still in use for a moment is tried again.
+    async fn sweep(&self) {
+        let made: Vec<(Service, String)> = self.made.lock().unwrap().drain(..).rev().collect();
+        for (service, address) in made {
+            let started = std::time::Instant::now();
+            loop {
+                let told = match address.split_once(" <- ") {
+                    // `routers/x/remove_router_interface <- {...}`
+                    Some((path, body)) => {
+                        let body = serde_json::from_str(body).unwrap();
+                        self.put(service, path, body).await
+                    }
+                    None => self.delete(service, &address).await,
+                };
+                let again = matches!(told.status, 409 | 400 | 500 | 503);
+                if !again || started.elapsed() > PATIENCE {
+                    if !matches!(told.status, 200..300 | 404) {
+                        let why = format!("{} {}", told.status, told.body);
+                        self.note(&format!("sweeping up {address}"), why);
+                    }
+                    break;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            // What goes slowly keeps what is below it in use.
+            let slow = ["servers/", "volumes/", "snapshots/", "lbaas/"];
+            if slow.iter().any(|begin| address.starts_with(begin)) {
+                let gone =
+                    |told: &Told| told.status == 404 || told.at("/server/status") == "DELETED";
+                self.until(service, &address, gone).await;
+            }
+        }
+    }
+}
+
+/// Ids in a list, sorted.
+pub fn ids(list: &[Value]) -> Vec<String> {
+    let mut ids: Vec<String> = list
+        .iter()
+        .filter_map(|one| one["id"].as_str().map(str::to_owned))
+        .collect();
+    ids.sort();
+    ids
+}
