@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Attribute, Category, Property, ResourceType, SERVER, Shape, list, string};
+use crate::types::{
+    Attribute, Category, Executable, Property, ResourceType, SERVER, Shape, list, string,
+};
 
 mod read;
 
@@ -150,7 +152,9 @@ impl CatalogItem {
                     summary: format!("Such as {}.", output.value),
                 })
                 .collect(),
+            executable: Executable::Local,
             component: Some(self.clone()),
+            ..ResourceType::default()
         }
     }
 }

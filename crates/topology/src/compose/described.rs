@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use super::{Bundle, CHAIN, Expr, GROUP, Merged, Registry, Target};
 use crate::{
     template::{Parameter, Resource, Template},
-    types::{Attribute, Category, OnChange, Property, PropertyKind, ResourceType, Shape},
+    types::{
+        self, Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType, Shape,
+    },
 };
 
 /// The types, and those that a template uses which stand for files or other types. `from` is its own
@@ -87,7 +89,8 @@ fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> 
                 summary: output.description.clone().unwrap_or_default(),
             })
             .collect(),
-        component: None,
+        executable: Executable::Local,
+        ..ResourceType::default()
     }
 }
 
@@ -112,18 +115,14 @@ fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
     };
     let summary = parameter.description.as_ref().or(parameter.label.as_ref());
     Property {
-        name: parameter.name.clone(),
-        kind,
         required: default.is_none(),
         default: default.cloned(),
         constraints: parameter.constraints.clone(),
         on_change: OnChange::UpdateInPlace,
-        reference: None,
-        choices: None,
         secret: parameter.hidden,
-        multiline: false,
         summary: summary
             .cloned()
             .unwrap_or_else(|| format!("Parameter of `{path}`")),
+        ..types::of_kind(&parameter.name, kind)
     }
 }

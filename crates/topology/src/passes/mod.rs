@@ -60,7 +60,7 @@ pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
             diagnostics.push(one);
         }
     }
-    model.fill_requires();
+    model.fill_requires(graph::Rules::Plan);
     diagnostics
 }
 
@@ -198,11 +198,11 @@ impl Model {
     }
 
     /// What each resource needs before it, by references and by Heat's unwritten rules.
-    pub(crate) fn fill_requires(&mut self) {
+    pub(crate) fn fill_requires(&mut self, rules: graph::Rules) {
         let required: Vec<Vec<String>> = {
             let nodes: Vec<graph::Node<'_>> =
                 self.iter().map(|(name, spec)| node(name, spec)).collect();
-            graph::requirements(&nodes)
+            graph::requirements(&nodes, rules)
                 .into_iter()
                 .map(|names| names.into_iter().map(str::to_owned).collect())
                 .collect()
@@ -224,6 +224,7 @@ pub(crate) fn node<'a>(name: &'a str, spec: &'a ResourceSpec) -> graph::Node<'a>
             .map(|(name, value)| (name.as_str(), value))
             .collect(),
         depends_on: spec.requires.iter().map(String::as_str).collect(),
+        derived: matches!(spec.origin, Origin::Derived { .. }),
     }
 }
 

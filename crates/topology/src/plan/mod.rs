@@ -18,7 +18,7 @@ use crate::{
     environment::Merged,
     graph,
     passes::{self, Model, PassContext},
-    types::Registry,
+    types::{self, Registry},
     validate::{Known, validate_with},
     workflow::{OutputSpec, ResourceSpec, Workflow},
 };
@@ -170,7 +170,7 @@ pub fn dependencies(
     let template = document.template();
     let scope = Known::of(template, parameters);
     let (mut model, _) = Model::of(template, &scope);
-    model.fill_requires();
+    model.fill_requires(graph::Rules::Heat);
     model
         .iter()
         .map(|(name, spec)| (name.to_owned(), spec.requires.clone()))
@@ -206,11 +206,17 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
 fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
     model
         .iter()
-        .filter(|(_, spec)| types.get(&spec.resource_type).is_none() && !spec.resource_type.is_empty())
-        .filter(|(_, spec)| !spec.resource_type.starts_with("Stackloom::") && !compose::is_parent(&spec.resource_type))
-        .map(|(name, spec)| {
-            let message = format!("`{name}` cannot be deployed yet: Stackloom has no driver for `{}`; remove it, or deploy it with Heat", crate::text::shown(&spec.resource_type));
-            Diagnostic::error("resource-type-not-deployable", format!("resources.{name}.type"), message)
+        .filter(|(_, spec)| !spec.resource_type.is_empty())
+        .filter(|(_, spec)| !compose::is_parent(&spec.resource_type))
+        .filter_map(|(name, spec)| {
+            let resource_type = spec.resource_type.as_str();
+            let why = match types.get(resource_type) {
+                Some(described) => described.refusal(name)?,
+                None if resource_type.starts_with("Stackloom::") => return None,
+                None => types::no_driver(name, &crate::text::shown(resource_type)),
+            };
+            let path = format!("resources.{name}.type");
+            Some(Diagnostic::error("resource-type-not-deployable", path, why))
         })
         .collect()
 }

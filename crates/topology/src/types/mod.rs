@@ -1,33 +1,31 @@
 //! Resource types: one description each, from which forms, checks, the palette and the planner read.
 //!
-//! One file a type. A new type is a file and a line in [`Registry::openstack`].
+//! One file a type, in a folder a service; `read` says how they are written. Names, kinds, defaults,
+//! constraints and what updates in place are Heat's own, so that a template which Heat takes is right
+//! here, and one which it refuses is refused for the same reason. Where we differ on purpose, the file
+//! says so. A new type is a file and a line in `files`.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, LazyLock},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::CatalogItem;
+use crate::{catalog::CatalogItem, text::shown};
 
 mod build;
-mod floating_ip;
-mod floating_ip_association;
-mod key_pair;
-mod net;
-mod port;
-mod router;
-mod router_interface;
-mod security_group;
-mod security_group_rule;
-mod server;
-mod ssh_key;
-mod subnet;
+mod files;
+mod names;
+mod read;
 
 pub(crate) use build::*;
-pub use ssh_key::NAME as SSH_KEY;
+pub use names::SSH_KEY;
+pub(crate) use names::*;
 
 /// A resource type, described once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceType {
     /// Such as `OS::Neutron::FloatingIP`.
     pub name: String,
@@ -43,13 +41,33 @@ pub struct ResourceType {
     pub properties: Vec<Property>,
     /// What `get_attr` gives.
     pub attributes: Vec<Attribute>,
+    /// What may stand under `update_policy`, as properties.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub update_policy: Vec<Property>,
+    /// Further names that Heat takes for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<String>,
+    /// Who makes it, if anybody.
+    #[serde(default)]
+    pub executable: Executable,
+    /// Whether `deletion_policy: Snapshot` is possible.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub snapshots: bool,
+    /// It takes properties that are not described.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any_property: bool,
+    /// It has attributes that are not described, such as a nested template's outputs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any_attribute: bool,
     /// For a catalogue item: what it listens on, offers and needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub component: Option<CatalogItem>,
 }
 
 /// Where a type stands in the palette.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
     /// Servers and what belongs to them.
@@ -63,16 +81,33 @@ pub enum Category {
     /// What runs on servers.
     Software,
     /// Helpers of the language.
+    #[default]
     Orchestration,
 }
 
+/// Who makes a resource of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Executable {
+    /// A driver of the engine, in the cloud.
+    Driver,
+    /// A driver of the engine, without a cloud: helpers of the language.
+    Local,
+    /// Nobody yet: it runs on servers, or acts after the deployment.
+    Software,
+    /// Nobody: it is kept, shown, checked and put in order.
+    #[default]
+    No,
+}
+
 /// How the canvas draws a resource of a type (see the design of the canvas in `canvas::drawing`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// A tinted frame that others stand in: a network.
     Frame,
     /// A card: a server, and all types without a drawing of their own.
+    #[default]
     Card,
     /// A small round node: a router.
     Node,
@@ -107,6 +142,15 @@ pub struct Property {
     /// What the cloud can offer as values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<Choices>,
+    /// A former name that Heat still takes for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formerly: Option<String>,
+    /// Taken for old templates and not offered in forms.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
+    /// Heat knows the name and refuses it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unsupported: bool,
     /// Shown as dots, masked in plans and logs.
     #[serde(default)]
     pub secret: bool,
@@ -243,85 +287,185 @@ pub struct Attribute {
     pub summary: String,
 }
 
-/// All types that a template may use.
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// All types that a template may use. Cheap to clone: descriptions are shared.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    types: BTreeMap<String, ResourceType>,
+    types: BTreeMap<String, Arc<ResourceType>>,
+    /// Former names to present ones.
+    former: HashMap<String, String>,
 }
 
 impl Registry {
-    /// The OpenStack types that we describe. Not for the browser, which asks the server instead: the descriptions would
-    /// be a large part of what it loads.
+    /// The types that we describe, read once. Not for the browser, which asks the server instead: the descriptions
+    /// would be a large part of what it loads.
     pub fn openstack() -> Registry {
-        let described = [
-            server::resource_type(),
-            key_pair::resource_type(),
-            net::resource_type(),
-            subnet::resource_type(),
-            port::resource_type(),
-            router::resource_type(),
-            router_interface::resource_type(),
-            floating_ip::resource_type(),
-            floating_ip_association::resource_type(),
-            security_group::resource_type(),
-            security_group_rule::resource_type(),
-            ssh_key::resource_type(),
-        ];
-        Registry::of(described)
+        static OPENSTACK: LazyLock<Registry> = LazyLock::new(|| {
+            // A test reads all of them; here none can be wrong.
+            let described = files::FILES
+                .iter()
+                .filter_map(|(_, text)| read::resource_type(text).ok());
+            let retired = read::retired(files::RETIRED).unwrap_or_default();
+            Registry::of(described.chain(retired))
+        });
+        OPENSTACK.clone()
     }
 
     /// These and no others: what `GET /resource-types` answered, in a browser.
-    pub fn of(types: impl IntoIterator<Item = ResourceType>) -> Registry {
-        Registry {
-            types: types
-                .into_iter()
-                .map(|one| (one.name.clone(), one))
-                .collect(),
+    pub fn of(described: impl IntoIterator<Item = ResourceType>) -> Registry {
+        let mut registry = Registry::default();
+        for one in described {
+            registry.insert(one);
         }
+        registry
+    }
+
+    /// One more, or another in its place.
+    pub(crate) fn insert(&mut self, described: ResourceType) {
+        for former in &described.formerly {
+            self.former.insert(former.clone(), described.name.clone());
+        }
+        self.types
+            .insert(described.name.clone(), Arc::new(described));
     }
 
     /// And the catalogue's items, as `Stackloom::Catalog::<name>`.
     pub fn with_catalog(mut self, items: impl IntoIterator<Item = CatalogItem>) -> Registry {
         for item in items {
-            let described = item.resource_type();
-            self.types.insert(described.name.clone(), described);
+            self.insert(item.resource_type());
         }
         self
     }
 
-    /// One more, or another in its place.
-    pub(crate) fn insert(&mut self, described: ResourceType) {
-        self.types.insert(described.name.clone(), described);
-    }
-
-    /// The description of a type, if we know it.
+    /// The description of a type, if we know it; also by a former name.
     pub fn get(&self, name: &str) -> Option<&ResourceType> {
-        self.types.get(name)
+        if let Some(described) = self.types.get(name).or_else(|| {
+            let present = self.former.get(name)?;
+            self.types.get(present)
+        }) {
+            return Some(described);
+        }
+        // Before 2013 Neutron was called so, and Heat still takes the name.
+        let rest = name.strip_prefix("OS::Quantum::")?;
+        self.types
+            .get(&format!("OS::Neutron::{rest}"))
+            .map(Arc::as_ref)
     }
 
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &ResourceType> {
-        self.types.values()
+        self.types.values().map(Arc::as_ref)
     }
 }
 
 impl ResourceType {
-    /// A property by name.
+    /// A property by name, or by its former name.
     pub fn property(&self, name: &str) -> Option<&Property> {
-        self.properties
-            .iter()
-            .find(|property| property.name == name)
+        find(&self.properties, name)
     }
 
     /// Whether it is software on a server.
     pub fn is_component(&self) -> bool {
         self.component.is_some()
     }
+
+    /// Why a plan cannot have a resource of this type made; nothing where it can.
+    pub fn refusal(&self, resource: &str) -> Option<String> {
+        let (resource, name) = (shown(resource), &self.name);
+        match self.executable {
+            Executable::Driver | Executable::Local => None,
+            Executable::Software => Some(format!(
+                "`{resource}` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; use an item of the catalogue, or deploy it with Heat"
+            )),
+            Executable::No => Some(no_driver(&resource, name)),
+        }
+    }
+}
+
+/// The refusal of a type that nobody makes.
+pub(crate) fn no_driver(resource: &str, resource_type: &str) -> String {
+    format!(
+        "`{resource}` cannot be deployed yet: Stackloom has no driver for `{resource_type}`; remove it, or deploy it with Heat"
+    )
+}
+
+/// A property by name, or by its former name.
+pub(crate) fn find<'a>(properties: &'a [Property], name: &str) -> Option<&'a Property> {
+    let is = |property: &&Property| property.name == name;
+    let was = |property: &&Property| property.formerly.as_deref() == Some(name);
+    properties
+        .iter()
+        .find(is)
+        .or_else(|| properties.iter().find(was))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn every_file_is_read_and_says_its_own_type() {
+        for (path, text) in files::FILES {
+            let described =
+                read::resource_type(text).unwrap_or_else(|why| panic!("{path}.yaml: {why}"));
+            let plain = |text: &str| text.to_lowercase().replace(['_', ':', '/'], "");
+            let expected = plain(&described.name);
+            assert!(
+                expected.ends_with(&plain(path)),
+                "{path}.yaml is of `{}`",
+                described.name
+            );
+        }
+        let retired = read::retired(files::RETIRED).unwrap();
+        assert!(retired.iter().all(|one| one.any_property));
+        assert_eq!(
+            Registry::openstack().iter().count(),
+            files::FILES.len() + retired.len(),
+            "two files of one type"
+        );
+    }
+
+    #[test]
+    fn every_file_has_its_line() {
+        let listed: BTreeSet<&str> = files::FILES.iter().map(|(path, _)| *path).collect();
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/types");
+        let mut found = BTreeSet::new();
+        for service in std::fs::read_dir(&folder).unwrap().flatten() {
+            if !service.path().is_dir() {
+                continue;
+            }
+            for file in std::fs::read_dir(service.path()).unwrap().flatten() {
+                let path = file.path().with_extension("");
+                found.insert(path.strip_prefix(&folder).unwrap().display().to_string());
+            }
+        }
+        assert_eq!(
+            found.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+            listed
+        );
+    }
+
+    #[test]
+    fn former_names_lead_to_the_present_type() {
+        let registry = Registry::openstack();
+        for (former, present) in [
+            ("OS::Quantum::Port", "OS::Neutron::Port"),
+            ("OS::Ceilometer::Alarm", "OS::Aodh::Alarm"),
+            (
+                "OS::Heat::SoftwareDeployments",
+                "OS::Heat::SoftwareDeploymentGroup",
+            ),
+        ] {
+            assert_eq!(registry.get(former).unwrap().name, present);
+        }
+        let port = registry.get("OS::Neutron::Port").unwrap();
+        assert_eq!(port.property("network_id").unwrap().name, "network");
+    }
 
     #[test]
     fn every_reference_leads_to_a_type_that_there_is() {
@@ -344,7 +488,6 @@ mod tests {
             }
         }
         let registry = Registry::openstack();
-        assert_eq!(registry.iter().count(), 12);
         for described in registry.iter() {
             assert!(
                 !described.title.is_empty() && !described.summary.is_empty(),

@@ -211,7 +211,8 @@ impl<'a> Checker<'a> {
 
     fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
         let name = resource.resource_type.as_str();
-        if name.is_empty() || self.types.get(name).is_some() {
+        let described = self.types.get(name);
+        if name.is_empty() || described.is_some_and(|one| one.refusal(name).is_none()) {
             return;
         }
         let path = path.key("type");
@@ -224,9 +225,9 @@ impl<'a> Checker<'a> {
             return self.error("file-missing", &path, message);
         }
         let known = || self.types.iter().map(|one| one.name.as_str());
-        let typo = known().find(|known| is_typo(name, known));
+        let typo = || known().find(|known| is_typo(name, known));
         let elsewhere = name.starts_with("OS::") || name.starts_with("AWS::");
-        if elsewhere && typo.is_none() {
+        if described.is_some() || (elsewhere && typo().is_none()) {
             let message = format!(
                 "`{}` is kept as it is, but Stackloom cannot deploy it yet",
                 shown(name)
@@ -234,7 +235,7 @@ impl<'a> Checker<'a> {
             self.warning("resource-type-not-deployable", &path, message);
             return;
         }
-        let near = typo
+        let near = typo()
             .map(|typo| format!("; did you mean `{typo}`?"))
             .unwrap_or_else(|| did_you_mean(name, known()));
         self.error(
@@ -294,6 +295,7 @@ impl<'a> Checker<'a> {
                     .iter()
                     .map(|(name, _)| name.as_str())
                     .collect(),
+                derived: false,
             })
             .collect();
         // A resource that names itself is a circle of one.
@@ -313,7 +315,7 @@ impl<'a> Checker<'a> {
             }
         }
         let names: Vec<&str> = nodes.iter().map(|node| node.name).collect();
-        let requires = graph::requirements(&nodes);
+        let requires = graph::requirements(&nodes, graph::Rules::Heat);
         if let Err(circle) = graph::order(&names, &requires) {
             let around: Vec<&str> = circle.iter().chain(circle.first()).copied().collect();
             let message = format!(

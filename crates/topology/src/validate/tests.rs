@@ -70,7 +70,7 @@ fn types_and_properties() {
     8:112 Error property-type resources.e.properties.dns_nameservers: `dns_nameservers` takes a list, not a map
     9:63 Error property-constraint resources.f.properties.rules.0.direction: `direction`: `in` is not one of ingress, egress
     9:78 Error property-constraint resources.f.properties.rules.0.port_range_min: `port_range_min`: 99999 is out of range: it must be from 0 to 65535
-    9:103 Error unknown-property resources.f.properties.rules.1.ports: `rule` has no key `ports`
+    9:103 Error unknown-property resources.f.properties.rules.1.ports: `rules` has no key `ports`
     ");
 }
 
@@ -90,7 +90,7 @@ outputs:
     5:49 Error unknown-resource resources.sub.properties.network: there is no resource `nett` in the template; did you mean `net`?
     5:80 Error unknown-parameter resources.sub.properties.cidr: there is no parameter `range` in the template
     8:23 Error unknown-resource resources.web.depends_on.1: there is no resource `gone` in the template
-    9:48 Error reference-type resources.web.properties.networks.0.network: `network` takes a resource of type `OS::Neutron::Net`; `sub` is of type `OS::Neutron::Subnet`
+    9:48 Error reference-type resources.web.properties.networks.0.network: `network` takes a resource of type `OS::Neutron::Net` or `OS::Neutron::ProviderNet`; `sub` is of type `OS::Neutron::Subnet`
     11:7 Warning unknown-attribute outputs.a.value: `web` of type `OS::Nova::Server` has no attribute `first_adress`; did you mean `first_address`?
     12:51 Error unknown-resource outputs.b.value.str_replace.params.x: there is no resource `none` in the template
     ");

@@ -17,6 +17,9 @@ impl<'a> Checker<'a> {
         for property in &resource.properties {
             let path = properties.key(&property.name);
             let Some(known) = described.property(&property.name) else {
+                if described.any_property {
+                    continue;
+                }
                 let near = did_you_mean(
                     &property.name,
                     described.properties.iter().map(|known| known.name.as_str()),
@@ -210,8 +213,10 @@ impl<'a> Checker<'a> {
         let wanted: Vec<String> = reference
             .to
             .iter()
-            .map(|to| match to.strip_prefix("component:") {
+            .enumerate()
+            .map(|(index, to)| match to.strip_prefix("component:") {
                 Some(capability) => format!("software that provides `{capability}`"),
+                None if index > 0 => format!("`{to}`"),
                 None => format!("a resource of type `{to}`"),
             })
             .collect();
