@@ -31,16 +31,38 @@ pub struct Group {
 }
 
 /// The order of groups.
-const CATEGORIES: [(Category, &str); 5] = [
+const CATEGORIES: [(Category, &str); 6] = [
     (Category::Network, "Network"),
     (Category::Compute, "Compute"),
     (Category::Security, "Security"),
     (Category::Storage, "Storage"),
     (Category::Orchestration, "Orchestration"),
+    (Category::Software, "Scripts and signals"),
 ];
 
-/// Resources whose title, type or summary has all words of `search` in it. Networks, routers and servers
-/// come first and mean more than their bare types.
+/// What drawings are mostly made of, shown without a search. Networks, routers and servers come before
+/// them, under names of their own.
+const USUAL: [&str; 16] = [
+    "OS::Neutron::FloatingIP",
+    "OS::Neutron::Port",
+    "OS::Neutron::Subnet",
+    "OS::Octavia::LoadBalancer",
+    "OS::Octavia::Listener",
+    "OS::Octavia::Pool",
+    "OS::Designate::Zone",
+    "OS::Nova::KeyPair",
+    "OS::Neutron::SecurityGroup",
+    "OS::Neutron::SecurityGroupRule",
+    "OS::Barbican::Secret",
+    "OS::Heat::RandomString",
+    "OS::Cinder::Volume",
+    "OS::Cinder::VolumeAttachment",
+    "OS::Swift::Container",
+    "OS::Heat::ResourceGroup",
+];
+
+/// Resources whose title, type or summary has all words of `search` in it; without a search the usual
+/// ones. Networks, routers and servers come first and mean more than their bare types.
 pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
     let entry = |title: &str, summary: &str, category, resource_type: &str, item| Entry {
         title: title.to_owned(),
@@ -89,9 +111,11 @@ pub fn resources(registry: &Registry, search: &str) -> Vec<Group> {
         .iter()
         .filter(|described| described.component.is_none())
     {
-        // Our own helpers are for the passes.
-        let ours = described.name.starts_with("Stackloom::");
-        if !ours && !known.contains(&described.name.as_str()) {
+        let name = described.name.as_str();
+        // Our own helpers are for the passes; what is gone is for old templates.
+        let offered = !name.starts_with("Stackloom::") && !described.any_property;
+        let wanted = !search.trim().is_empty() || USUAL.contains(&name);
+        if offered && wanted && !known.contains(&name) {
             entries.push(entry(
                 &described.title,
                 &described.summary,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     constraint,
-    types::{KEY_PAIR, PORT, Property, PropertyKind, ResourceType, SERVER},
+    types::{self, KEY_PAIR, PORT, Property, PropertyKind, ResourceType, SERVER},
 };
 
 impl<'a> Checker<'a> {
@@ -40,9 +40,11 @@ impl<'a> Checker<'a> {
             }
         }
         for known in described.properties.iter().filter(|known| known.required) {
-            let given = resource
-                .property(&known.name)
-                .is_some_and(|value| !value.is_null());
+            let given = |name: &str| {
+                let value = resource.property(name);
+                value.is_some_and(|value| !value.is_null())
+            };
+            let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
             if given {
                 continue;
             }
@@ -158,7 +160,7 @@ impl<'a> Checker<'a> {
         }
         for (key, value) in entries {
             let path = path.key(key);
-            match of.iter().find(|known| known.name == *key) {
+            match types::find(of, key) {
                 Some(known) => self.value(known, value, &path),
                 None => {
                     let near = did_you_mean(key, of.iter().map(|known| known.name.as_str()));
@@ -171,9 +173,10 @@ impl<'a> Checker<'a> {
             }
         }
         for known in of.iter().filter(|known| known.required) {
+            let is = |key: &str| key == known.name || known.formerly.as_deref() == Some(key);
             if !entries
                 .iter()
-                .any(|(key, value)| *key == known.name && !value.is_null())
+                .any(|(key, value)| is(key) && !value.is_null())
             {
                 let message = format!(
                     "`{}` needs `{}`: {}",
