@@ -248,6 +248,16 @@ impl Document {
     }
 }
 
+/// A value as YAML, as a person would write it: lines rather than braces, quotes only where needed.
+pub fn yaml_text(value: &Value) -> String {
+    let text = match yaml::write::block(value, 0, 2) {
+        yaml::write::Block::Inline(text) => text,
+        yaml::write::Block::Lines { header, body } if header.is_empty() => body,
+        yaml::write::Block::Lines { header, body } => format!("{header}\n{body}"),
+    };
+    text + "\n"
+}
+
 fn strip_segment<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
     if rest.is_empty() {

@@ -1,0 +1,228 @@
+//! The drawing with what passes add to it, parameters left open: what exporters read beside the text.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+use topology::catalog::CatalogItem;
+use topology::expr::{Expr, Scope};
+use topology::passes::{self, Model, PassContext};
+use topology::workflow::{Origin, ResourceSpec};
+
+use crate::{Report, Source};
+
+pub(crate) const SSH_KEY: &str = "Stackloom::SSHKey";
+pub(crate) const SERVER: &str = "OS::Nova::Server";
+pub(crate) const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
+
+/// Knows nothing, so that `get_param` stays what it is.
+struct Open;
+
+impl Scope for Open {
+    fn parameter(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+}
+
+/// The resources after the passes.
+pub(crate) struct Expanded<'a> {
+    source: &'a Source<'a>,
+    model: Model,
+    /// Server to the floating IP that leads to it.
+    public: HashMap<String, String>,
+}
+
+impl<'a> Expanded<'a> {
+    pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
+        let (mut model, _) = Model::of(source.document.template(), &Open);
+        let context = PassContext {
+            types: source.types,
+            cloud: source.cloud,
+        };
+        let said = passes::run(&mut model, &context);
+        for one in said.into_iter().filter(|one| one.is_error()) {
+            report.needed(one.path, one.message);
+        }
+        let public = public_addresses(&model);
+        Expanded {
+            source,
+            model,
+            public,
+        }
+    }
+
+    /// All, in order: drawn ones first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
+        self.model.iter()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&ResourceSpec> {
+        self.model.get(name)
+    }
+
+    /// The catalogue item of a component.
+    pub(crate) fn item(&self, spec: &ResourceSpec) -> Option<&'a CatalogItem> {
+        self.source
+            .types
+            .get(&spec.resource_type)?
+            .component
+            .as_ref()
+    }
+
+    /// A value in which `get_attr` of software has become the text that the software tells, with expressions put in.
+    pub(crate) fn told(&self, value: &Value) -> Value {
+        if let Some(told) = self.told_by_software(value) {
+            return told;
+        }
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.told(item)).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (key.clone(), self.told(value)))
+                .collect(),
+            scalar => scalar.clone(),
+        }
+    }
+
+    fn told_by_software(&self, value: &Value) -> Option<Value> {
+        let ("get_attr", path) = call(value)? else {
+            return None;
+        };
+        let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
+        let spec = self.get(name)?;
+        let mut outputs = self.item(spec)?.outputs.iter();
+        let output = outputs.find(|one| one.name == attribute)?;
+        let host = spec.properties.get("host").and_then(reference)?;
+        let private = json!({"get_attr": [host, "first_address"]});
+        let public = match self.floating_ip(host) {
+            Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
+            None => private.clone(),
+        };
+        let inputs = spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_json()));
+        let words = [("address", public), ("private_address", private)];
+        let params: Map<String, Value> = words
+            .into_iter()
+            .chain(inputs)
+            .map(|(word, value)| (format!("{{{word}}}"), value))
+            .filter(|(word, _)| output.value.contains(word))
+            .collect();
+        Some(json!({"str_replace": {"template": output.value, "params": params}}))
+    }
+
+    /// The name of the floating IP that leads to a server.
+    pub(crate) fn floating_ip(&self, server: &str) -> Option<&str> {
+        self.public.get(server).map(String::as_str)
+    }
+}
+
+fn public_addresses(model: &Model) -> HashMap<String, String> {
+    let mut by_port = HashMap::new();
+    for (name, spec) in model.iter() {
+        let of = |property: &str| spec.properties.get(property).and_then(reference);
+        if let Some(port) = of("port_id") {
+            let address = if spec.resource_type == FLOATING_IP {
+                Some(name)
+            } else {
+                of("floatingip_id")
+            };
+            if let Some(address) = address {
+                by_port.insert(port.to_owned(), address.to_owned());
+            }
+        }
+    }
+    let servers = model
+        .iter()
+        .filter(|(_, spec)| spec.resource_type == SERVER);
+    servers
+        .filter_map(|(name, spec)| {
+            let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                return None;
+            };
+            let address = networks.iter().find_map(|entry| {
+                let port = entry.get("port").and_then(reference);
+                port.and_then(|port| by_port.get(port).map(String::as_str))
+                    .or_else(|| entry.get("floating_ip").and_then(reference))
+            })?;
+            Some((name.to_owned(), address.to_owned()))
+        })
+        .collect()
+}
+
+/// The resource that a plain reference names.
+pub(crate) fn reference(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::GetResource(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether a pass made it.
+pub(crate) fn is_derived(spec: &ResourceSpec) -> bool {
+    spec.origin != Origin::Drawn
+}
+
+/// The function that a value in HOT form calls, with its argument.
+pub(crate) fn call(value: &Value) -> Option<(&str, &Value)> {
+    let map = value.as_object()?;
+    let (name, argument) = map.iter().next().filter(|_| map.len() == 1)?;
+    let known = FUNCTIONS.contains(&name.as_str());
+    known.then_some((name.as_str(), argument))
+}
+
+/// Functions of HOT; a map with one such key is a call.
+const FUNCTIONS: [&str; 28] = [
+    "get_param",
+    "get_resource",
+    "get_attr",
+    "get_file",
+    "str_replace",
+    "str_replace_strict",
+    "str_replace_vstrict",
+    "str_split",
+    "list_join",
+    "list_concat",
+    "list_concat_unique",
+    "map_merge",
+    "map_replace",
+    "repeat",
+    "digest",
+    "yaql",
+    "if",
+    "equals",
+    "not",
+    "and",
+    "or",
+    "contains",
+    "filter",
+    "make_url",
+    "resource_facade",
+    "Fn::Select",
+    "Fn::Join",
+    "Fn::GetAZs",
+];
+
+/// All calls of a function in a value, arguments included.
+pub(crate) fn calls<'v>(value: &'v Value, found: &mut Vec<(&'v str, &'v Value)>) {
+    found.extend(call(value));
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| calls(item, found)),
+        Value::Object(map) => map.values().for_each(|value| calls(value, found)),
+        _ => {}
+    }
+}
+
+/// Without `.0`: the model holds the ends of ranges as floating point.
+pub(crate) fn whole(number: &Value) -> Value {
+    match number.as_f64() {
+        Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => Value::from(float as i64),
+        _ => number.clone(),
+    }
+}

@@ -1,0 +1,253 @@
+//! A template that Heat takes.
+//!
+//! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
+//! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
+//! The edits are the canvas' own, so comments and order stay; only where a design is so large that editing its text step by step
+//! would take long is it written anew from its values.
+
+mod software;
+
+use serde_json::{Map, Value, json};
+use topology::document::{Document, Edit, yaml_text};
+use topology::expr::Expr;
+
+use crate::expand::{Expanded, SSH_KEY, calls, is_derived};
+use crate::{Report, Source};
+
+/// Edits times bytes, above which the text is written anew: about a second of parsing.
+const EDITING_BYTES_MAX: usize = 50_000_000;
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
+    let mut report = Report::default();
+    let expanded = Expanded::of(source, &mut report);
+    let mut edits = Vec::new();
+    software::edits(source, &expanded, &mut edits, &mut report);
+    properties(source, &expanded, &mut edits, &mut report);
+    marks(source, &mut edits, &mut report);
+    additions(&expanded, &mut edits, &mut report);
+    files(source, &mut report);
+    if edits.is_empty() && report.notes.is_empty() {
+        return (source.document.text().to_owned(), report);
+    }
+    let document = if edits.len().saturating_mul(source.document.text().len()) > EDITING_BYTES_MAX {
+        rewritten(source.document, &edits)
+    } else {
+        edited(source.document, &edits)
+    };
+    let text = document.text();
+    if text.trim_start().starts_with('{') {
+        return (text.to_owned(), report);
+    }
+    let title = "Exported by Stackloom for OpenStack Heat.";
+    (format!("{}{text}", report.comment(title)), report)
+}
+
+/// The edits one after the other; where one cannot be made in the text as it is written, all are made to its values.
+fn edited(document: &Document, edits: &[Edit]) -> Document {
+    let mut edited = document.clone();
+    for edit in edits {
+        match edited.edit(edit) {
+            Ok(next) => edited = next,
+            Err(_) => return rewritten(document, edits),
+        }
+    }
+    edited
+}
+
+/// The edits made to the values, and these written anew.
+pub(crate) fn rewritten(document: &Document, edits: &[Edit]) -> Document {
+    let mut root = document.value(&[]).unwrap_or(Value::Null);
+    for edit in edits {
+        match edit {
+            Edit::AddResource {
+                name,
+                resource_type,
+                properties,
+            } => {
+                let mut resource = json!({"type": resource_type});
+                if properties.as_object().is_some_and(|map| !map.is_empty()) {
+                    resource["properties"] = properties.clone();
+                }
+                set(&mut root, &["resources", name], resource);
+            }
+            Edit::Set { path, value } => {
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                set(&mut root, &path, value.clone());
+            }
+            Edit::Remove { path } => remove(&mut root, path),
+            // Removing and renaming resources are not among the edits that are made here.
+            _ => {}
+        }
+    }
+    Document::parse(yaml_text(&root))
+}
+
+fn set(at: &mut Value, path: &[&str], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *at = value;
+        return;
+    };
+    match at {
+        Value::Array(items) => {
+            if let Some(item) = first
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get_mut(index))
+            {
+                set(item, rest, value);
+            }
+        }
+        other => {
+            if !other.is_object() {
+                *other = Value::Object(Map::new());
+            }
+            set(&mut other[*first], rest, value);
+        }
+    }
+}
+
+/// And maps that become empty by it.
+fn remove(at: &mut Value, path: &[String]) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let Some(map) = at.as_object_mut() else {
+        return;
+    };
+    if let Some(below) = map.get_mut(first).filter(|_| !rest.is_empty()) {
+        remove(below, rest);
+        if below.as_object().is_none_or(|map| !map.is_empty()) {
+            return;
+        }
+    }
+    map.shift_remove(first);
+}
+
+fn path(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Properties of drawn resources that passes filled in.
+fn properties(
+    source: &Source<'_>,
+    expanded: &Expanded<'_>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    for resource in &source.document.template().resources {
+        let Some(spec) = expanded.get(&resource.name) else {
+            continue;
+        };
+        if expanded.item(spec).is_some() {
+            continue;
+        }
+        let at = |property: &str| path(&["resources", &resource.name, "properties", property]);
+        for (name, value) in &spec.properties {
+            if resource
+                .property(name)
+                .is_none_or(|drawn| differs(drawn, value))
+            {
+                edits.push(Edit::Set {
+                    path: at(name),
+                    value: value.to_json(),
+                });
+            }
+        }
+        for property in &resource.properties {
+            if !spec.properties.contains_key(&property.name) && !property.value.is_null() {
+                edits.push(Edit::Remove {
+                    path: at(&property.name),
+                });
+            }
+        }
+        if resource.resource_type == SSH_KEY {
+            edits.push(Edit::Set {
+                path: path(&["resources", &resource.name, "type"]),
+                value: json!("OS::Nova::KeyPair"),
+            });
+            edits.push(Edit::Set {
+                path: at("save_private_key"),
+                value: json!(true),
+            });
+            edits.push(Edit::Set {
+                path: at("name"),
+                value: json!({"list_join": ["-", [{"get_param": "OS::stack_name"}, resource.name]]}),
+            });
+            report.changed(
+                format!("resources.{}", resource.name),
+                "the deployment's key becomes a key pair whose private half Heat keeps",
+            );
+        }
+    }
+}
+
+fn differs(drawn: &Expr, now: &Expr) -> bool {
+    drawn != now && drawn.to_json() != now.to_json()
+}
+
+/// `metadata.stackloom` means nothing to Heat.
+fn marks(source: &Source<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
+    for resource in &source.document.template().resources {
+        let has_marks = resource
+            .metadata
+            .as_ref()
+            .is_some_and(|metadata| metadata.get("stackloom").is_some());
+        if !has_marks {
+            continue;
+        }
+        edits.push(Edit::Remove {
+            path: path(&["resources", &resource.name, "metadata", "stackloom"]),
+        });
+        if resource.marks.bastion {
+            report.left_out(
+                format!("resources.{}.metadata.stackloom.bastion", resource.name),
+                "Heat logs in to no server, so it knows no bastion",
+            );
+        }
+    }
+}
+
+/// What passes made. The key by which we log in has no use there.
+fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
+    for (name, spec) in expanded.iter().filter(|(_, spec)| is_derived(spec)) {
+        if spec.resource_type == SSH_KEY {
+            report.left_out(
+                "",
+                "the key by which software is installed over SSH: Heat's agents need none",
+            );
+            continue;
+        }
+        let properties = spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.clone(), value.to_json()));
+        edits.push(Edit::AddResource {
+            name: name.to_owned(),
+            resource_type: spec.resource_type.clone(),
+            properties: Value::Object(properties.collect()),
+        });
+    }
+}
+
+/// Files that the template reads stand beside it, and not in it.
+fn files(source: &Source<'_>, report: &mut Report) {
+    let Some(resources) = source.document.value(&["resources"]) else {
+        return;
+    };
+    let mut found = Vec::new();
+    calls(&resources, &mut found);
+    for (_, file) in found.into_iter().filter(|(name, _)| *name == "get_file") {
+        if let Some(file) = file.as_str() {
+            report.needed("", format!("the file `{file}` beside the template"));
+        }
+    }
+    for resource in &source.document.template().resources {
+        let file = &resource.resource_type;
+        if file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".template") {
+            report.needed(
+                format!("resources.{}.type", resource.name),
+                format!("the template `{file}` beside this one"),
+            );
+        }
+    }
+}

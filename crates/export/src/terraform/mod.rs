@@ -1,0 +1,558 @@
+//! JSON that Terraform and OpenTofu read, for the OpenStack provider.
+//!
+//! What passes add is written out, since Terraform adds nothing by itself. Parameters become variables with their constraints as
+//! validations, conditions local values, a group of equal resources a `count`. Names of what is there already become data sources,
+//! because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP after the router's interface)
+//! become `depends_on`: Terraform knows them no more than a person does.
+//!
+//! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
+
+mod shape;
+mod types;
+mod value;
+mod variables;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+use topology::expr::Expr;
+use topology::workflow::ResourceSpec;
+
+use crate::expand::{Expanded, SSH_KEY};
+use crate::{Report, Source};
+use types::{LookUp, Mapping, To};
+use value::{Many, Target, Writer, is_id, mapped, template, word};
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
+    let mut report = Report::default();
+    let expanded = Expanded::of(source, &mut report);
+    let mut writing = Writing {
+        source,
+        expanded: &expanded,
+        writer: Writer::default(),
+        report,
+        locals: Map::new(),
+        data: Map::new(),
+        resources: Map::new(),
+        providers: BTreeSet::from(["openstack"]),
+    };
+    writing.targets();
+    let mut variables = variables::of(source.document.template());
+    writing.conditions();
+    for (name, spec) in expanded.iter() {
+        writing.resource(name, spec);
+    }
+    let outputs = writing.outputs();
+    if writing.writer.asks_stack_name {
+        variables.insert(
+            "stack_name".to_owned(),
+            json!({"type": "string", "description": "What names are made from.", "default": source.name}),
+        );
+    }
+    if writing.writer.asks_project {
+        writing.datum(
+            "openstack_identity_auth_scope_v3",
+            "here",
+            json!({"name": "here"}),
+        );
+    }
+    let text = writing.text(variables, outputs);
+    (text, writing.report)
+}
+
+/// A file in the making.
+struct Writing<'a> {
+    source: &'a Source<'a>,
+    expanded: &'a Expanded<'a>,
+    writer: Writer,
+    report: Report,
+    locals: Map<String, Value>,
+    data: Map<String, Value>,
+    resources: Map<String, Value>,
+    providers: BTreeSet<&'static str>,
+}
+
+const PROVIDERS: [(&str, &str); 3] = [
+    ("cloudinit", "hashicorp/cloudinit"),
+    ("openstack", "terraform-provider-openstack/openstack"),
+    ("random", "hashicorp/random"),
+];
+
+impl Writing<'_> {
+    /// Where each resource will be found, before any reference is written.
+    fn targets(&mut self) {
+        let mut taken = HashSet::new();
+        for (name, spec) in self.expanded.iter() {
+            let mut free = word(name);
+            while !taken.insert(free.clone()) {
+                free.push('_');
+            }
+            if let Some(target) = self.target(name, spec, &free) {
+                self.writer.targets.insert(name.to_owned(), target);
+            }
+        }
+    }
+
+    fn target(&self, name: &str, spec: &ResourceSpec, word: &str) -> Option<Target> {
+        let perhaps = self
+            .source
+            .document
+            .value(&["resources", name, "condition"])
+            .is_some();
+        let resource = |mapping: &'static Mapping, many| Target::Resource {
+            address: format!("{}.{word}", mapping.terraform),
+            mapping,
+            many,
+        };
+        Some(match spec.resource_type.as_str() {
+            "OS::Heat::SoftwareConfig" | "OS::Heat::CloudConfig" | "OS::Heat::Value" => {
+                Target::Local(format!("local.{word}"))
+            }
+            "OS::Heat::MultipartMime" => {
+                Target::Local(format!("data.cloudinit_config.{word}.rendered"))
+            }
+            "OS::Heat::ResourceGroup" => resource(mapped(member(spec)?.0)?, Many::Group),
+            other => resource(
+                mapped(other)?,
+                if perhaps { Many::Perhaps } else { Many::No },
+            ),
+        })
+    }
+
+    fn conditions(&mut self) {
+        let Some(Value::Object(conditions)) = self.source.document.value(&["conditions"]) else {
+            return;
+        };
+        let named = conditions
+            .keys()
+            .map(|name| (name.clone(), format!("condition_{}", word(name))));
+        self.writer.conditions = named.collect::<HashMap<_, _>>();
+        for (name, condition) in &conditions {
+            match self.writer.condition(condition) {
+                Ok(native) => {
+                    self.locals.insert(
+                        format!("condition_{}", word(name)),
+                        json!(format!("${{{native}}}")),
+                    );
+                }
+                Err(why) => {
+                    self.locals
+                        .insert(format!("condition_{}", word(name)), json!(true));
+                    self.report.changed(
+                        format!("conditions.{name}"),
+                        format!("taken as true: Terraform has no {why}"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn resource(&mut self, name: &str, spec: &ResourceSpec) {
+        let path = format!("resources.{name}");
+        if self.expanded.item(spec).is_some() {
+            self.report.left_out(
+                path,
+                format!("`{name}` is software; Terraform makes the server that it runs on"),
+            );
+            return;
+        }
+        if spec.resource_type == SSH_KEY {
+            self.report
+                .left_out(path, "the key by which software is installed");
+            return;
+        }
+        match self.writer.targets.get(name).cloned() {
+            None => self.report.left_out(
+                path,
+                format!(
+                    "`{}` has no counterpart in Terraform's OpenStack provider",
+                    spec.resource_type
+                ),
+            ),
+            Some(Target::Local(address)) => self.local(name, spec, &address),
+            Some(Target::Resource {
+                address,
+                mapping,
+                many,
+            }) => {
+                let mut body = Map::new();
+                let properties = match (many, member(spec)) {
+                    (Many::Group, Some((_, properties))) => {
+                        self.count(spec, &path, &mut body);
+                        properties
+                    }
+                    _ => {
+                        self.perhaps(name, &path, &mut body);
+                        spec.properties
+                            .iter()
+                            .map(|(name, value)| {
+                                (name.clone(), self.expanded.told(&value.to_json()))
+                            })
+                            .collect()
+                    }
+                };
+                if mapping.terraform.starts_with("random_") {
+                    self.providers.insert("random");
+                }
+                self.arguments(&properties, mapping.arguments, name, &path, &mut body);
+                // The provider demands names where Heat makes them up.
+                let named = mapping
+                    .arguments
+                    .iter()
+                    .any(|(_, to)| matches!(to, To::As("name")));
+                if named && !body.contains_key("name") {
+                    let suffix = if many == Many::Group {
+                        "-${count.index}"
+                    } else {
+                        ""
+                    };
+                    body.insert(
+                        "name".to_owned(),
+                        json!(format!("{}{suffix}", template(name))),
+                    );
+                }
+                self.writer.index = None;
+                self.order(name, spec, &mut body);
+                let (kind, word) = address.split_once('.').unwrap_or((address.as_str(), name));
+                self.insert(kind, word, Value::Object(body));
+            }
+        }
+    }
+
+    fn insert(&mut self, kind: &str, word: &str, body: Value) {
+        let of_kind = self
+            .resources
+            .entry(kind.to_owned())
+            .or_insert_with(|| json!({}));
+        of_kind[word] = body;
+    }
+
+    fn datum(&mut self, kind: &str, word: &str, body: Value) {
+        let of_kind = self
+            .data
+            .entry(kind.to_owned())
+            .or_insert_with(|| json!({}));
+        of_kind[word] = body;
+    }
+
+    fn perhaps(&mut self, name: &str, path: &str, body: &mut Map<String, Value>) {
+        let Some(condition) = self
+            .source
+            .document
+            .value(&["resources", name, "condition"])
+        else {
+            return;
+        };
+        match self.writer.condition(&condition) {
+            Ok(native) => {
+                body.insert("count".to_owned(), json!(format!("${{{native} ? 1 : 0}}")));
+            }
+            Err(why) => {
+                body.insert("count".to_owned(), json!(1));
+                self.report.changed(
+                    path,
+                    format!("its condition is taken as true: Terraform has no {why}"),
+                );
+            }
+        }
+    }
+
+    fn count(&mut self, spec: &ResourceSpec, path: &str, body: &mut Map<String, Value>) {
+        let given = |name: &str| spec.properties.get(name).map(Expr::to_json);
+        let count = given("count").map_or(Ok(json!(1)), |count| self.writer.value(&count));
+        match count {
+            Ok(count) => {
+                body.insert("count".to_owned(), count);
+            }
+            Err(why) => {
+                body.insert("count".to_owned(), json!(1));
+                self.report.changed(
+                    path,
+                    format!("its count is taken as 1: Terraform has no {why}"),
+                );
+            }
+        }
+        let index = given("index_var").and_then(|word| word.as_str().map(str::to_owned));
+        self.writer.index = Some(index.unwrap_or_else(|| "%index%".to_owned()));
+    }
+
+    /// Properties as a table says.
+    fn arguments(
+        &mut self,
+        properties: &Map<String, Value>,
+        table: &'static [(&'static str, To)],
+        name: &str,
+        path: &str,
+        body: &mut Map<String, Value>,
+    ) {
+        for (property, value) in properties {
+            let path = format!("{path}.properties.{property}");
+            let Some((_, to)) = table.iter().find(|(hot, _)| hot == property) else {
+                self.report.left_out(
+                    path,
+                    format!("Terraform's resource has no counterpart of `{property}`"),
+                );
+                continue;
+            };
+            if let Err(why) = self.argument(value, to, property, name, body) {
+                self.report
+                    .left_out(path, format!("Terraform has no {why}"));
+            }
+        }
+    }
+
+    fn argument(
+        &mut self,
+        value: &Value,
+        to: &'static To,
+        property: &str,
+        name: &str,
+        body: &mut Map<String, Value>,
+    ) -> Result<(), String> {
+        if value.is_null() {
+            return Ok(());
+        }
+        match to {
+            To::Nothing => {}
+            To::As(argument) => {
+                let value = self.writer.value(value)?;
+                body.insert((*argument).to_owned(), value);
+            }
+            To::Id(argument, look_up) => {
+                let id = self.id(value, look_up)?;
+                body.insert((*argument).to_owned(), id);
+            }
+            To::Ids(argument, look_up) => {
+                let ids = match value {
+                    Value::Array(items) => items
+                        .iter()
+                        .map(|item| self.id(item, look_up))
+                        .collect::<Result<Value, _>>()?,
+                    computed => self.writer.value(computed)?,
+                };
+                body.insert((*argument).to_owned(), ids);
+            }
+            To::Block(argument, table) => {
+                let one = [value.clone()];
+                let entries = match value {
+                    Value::Array(items) => items.as_slice(),
+                    Value::Object(map) if crate::expand::call(value).is_none() => {
+                        let _ = map;
+                        &one
+                    }
+                    _ => return Err(format!("computed `{property}`")),
+                };
+                let mut blocks = Vec::new();
+                for entry in entries {
+                    let Some(keys) = entry.as_object() else {
+                        return Err(format!("computed `{property}`"));
+                    };
+                    let mut block = Map::new();
+                    for (key, value) in keys {
+                        match table.iter().find(|(hot, _)| hot == key) {
+                            Some((_, to)) => self.argument(value, to, key, name, &mut block)?,
+                            None if value.is_null() => {}
+                            None => return Err(format!("`{key}` of `{property}`")),
+                        }
+                    }
+                    blocks.push(Value::Object(block));
+                }
+                body.insert((*argument).to_owned(), Value::Array(blocks));
+            }
+            To::ByHand => shape::argument(self, value, property, name, body)?,
+        }
+        Ok(())
+    }
+
+    /// The id of something that a property names: drawn, or there already.
+    fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
+        self.found(value, look_up, "id")
+    }
+
+    /// An attribute of something that a property names.
+    fn found(&mut self, value: &Value, look_up: &LookUp, attribute: &str) -> Result<Value, String> {
+        let is_parameter = value.get("get_param").is_some();
+        let drawn = |one: &str| self.writer.targets.get(one).cloned();
+        if let Some(text) = value.as_str() {
+            // HOT lets a resource be meant by the name that it gives itself; that is rare, and stays a name.
+            if is_id(text) && attribute == "id" {
+                return Ok(json!(text));
+            }
+            let name = word(text);
+            let body = match look_up.id.filter(|_| is_id(text)) {
+                Some(id) => json!({id: text}),
+                None => json!({"name": template(text)}),
+            };
+            self.datum(look_up.data, &name, body);
+            return Ok(json!(format!(
+                "${{data.{}.{name}.{attribute}}}",
+                look_up.data
+            )));
+        }
+        if is_parameter {
+            let native = self.writer.native(value)?;
+            let name = word(native.trim_start_matches("var."));
+            let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
+            let body = match look_up.id {
+                Some(id) => json!({
+                    "name": format!("${{{is_id} ? null : {native}}}"),
+                    id: format!("${{{is_id} ? {native} : null}}"),
+                }),
+                None => json!({"name": format!("${{{native}}}")}),
+            };
+            self.datum(look_up.data, &name, body);
+            return Ok(json!(format!(
+                "${{data.{}.{name}.{attribute}}}",
+                look_up.data
+            )));
+        }
+        if let Some(Target::Resource {
+            address,
+            many: Many::No,
+            ..
+        }) = value
+            .get("get_resource")
+            .and_then(Value::as_str)
+            .and_then(drawn)
+        {
+            return Ok(json!(format!("${{{address}.{attribute}}}")));
+        }
+        self.writer.value(value)
+    }
+
+    /// Orders that no reference states.
+    fn order(&mut self, name: &str, spec: &ResourceSpec, body: &mut Map<String, Value>) {
+        let mut mentioned = HashSet::new();
+        for value in spec.properties.values() {
+            mentioned.extend(value.resources());
+        }
+        let unsaid = spec
+            .requires
+            .iter()
+            .filter(|one| !mentioned.contains(one.as_str()) && one.as_str() != name);
+        let addresses: Vec<Value> = unsaid
+            .filter_map(|one| match self.writer.targets.get(one) {
+                Some(Target::Resource { address, .. }) => Some(json!(address)),
+                _ => None,
+            })
+            .collect();
+        if !addresses.is_empty() {
+            body.insert("depends_on".to_owned(), Value::Array(addresses));
+        }
+    }
+
+    /// Configurations and values.
+    fn local(&mut self, name: &str, spec: &ResourceSpec, address: &str) {
+        let path = format!("resources.{name}");
+        let given = |property: &str| {
+            spec.properties
+                .get(property)
+                .map_or(Value::Null, Expr::to_json)
+        };
+        let written = match spec.resource_type.as_str() {
+            "OS::Heat::CloudConfig" => self
+                .writer
+                .native(&given("cloud_config"))
+                .map(|config| json!(format!("#cloud-config\n${{yamlencode({config})}}"))),
+            "OS::Heat::Value" => self.writer.value(&given("value")),
+            "OS::Heat::MultipartMime" => {
+                if let Err(why) = shape::multipart(self, &given("parts"), address) {
+                    self.report
+                        .left_out(path, format!("Terraform has no {why}"));
+                }
+                return;
+            }
+            _ => {
+                if spec.properties.contains_key("inputs") || spec.properties.contains_key("outputs")
+                {
+                    self.report.changed(
+                        &path,
+                        "only the text of the configuration is kept, without inputs and outputs",
+                    );
+                }
+                self.writer.value(&given("config"))
+            }
+        };
+        let local = address.trim_start_matches("local.").to_owned();
+        match written {
+            Ok(value) => {
+                self.locals.insert(local, value);
+            }
+            Err(why) => {
+                self.locals.insert(local, Value::Null);
+                self.report
+                    .left_out(path, format!("Terraform has no {why}"));
+            }
+        }
+    }
+
+    fn outputs(&mut self) -> Map<String, Value> {
+        let mut outputs = Map::new();
+        for output in &self.source.document.template().outputs {
+            match self
+                .writer
+                .value(&self.expanded.told(&output.value.to_json()))
+            {
+                Ok(value) => {
+                    let mut body = Map::new();
+                    if let Some(description) = &output.description {
+                        body.insert("description".to_owned(), json!(description));
+                    }
+                    body.insert("value".to_owned(), value);
+                    outputs.insert(word(&output.name), Value::Object(body));
+                }
+                Err(why) => self.report.left_out(
+                    format!("outputs.{}", output.name),
+                    format!("Terraform has no {why}"),
+                ),
+            }
+        }
+        outputs
+    }
+
+    fn text(&self, variables: Map<String, Value>, outputs: Map<String, Value>) -> String {
+        let required: Map<String, Value> = PROVIDERS
+            .iter()
+            .filter(|(name, _)| self.providers.contains(name))
+            .map(|(name, source)| ((*name).to_owned(), json!({"source": source})))
+            .collect();
+        let mut root = Map::new();
+        let mut comment = vec!["Exported by Stackloom for Terraform.".to_owned()];
+        comment.extend(self.report.lines());
+        root.insert("//".to_owned(), json!(comment));
+        root.insert(
+            "terraform".to_owned(),
+            json!({"required_providers": required}),
+        );
+        // Address and credentials come from the environment or from clouds.yaml.
+        root.insert("provider".to_owned(), json!({"openstack": {}}));
+        for (section, body) in [
+            ("variable", &variables),
+            ("locals", &self.locals),
+            ("data", &self.data),
+            ("resource", &self.resources),
+            ("output", &outputs),
+        ] {
+            if !body.is_empty() {
+                root.insert(section.to_owned(), Value::Object(body.clone()));
+            }
+        }
+        // A map of strings can always be written.
+        serde_json::to_string_pretty(&Value::Object(root)).unwrap_or_default() + "\n"
+    }
+}
+
+/// Type and properties of a group's members, where they are written out.
+fn member(spec: &ResourceSpec) -> Option<(&str, Map<String, Value>)> {
+    let definition = spec.properties.get("resource_def")?;
+    let properties = definition
+        .get("properties")
+        .map_or(json!({}), Expr::to_json);
+    Some((
+        definition.get("type")?.as_str()?,
+        properties.as_object()?.clone(),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

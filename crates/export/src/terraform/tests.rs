@@ -1,0 +1,157 @@
+use super::*;
+use canvas::layout::Places;
+use topology::cloud::CloudFacts;
+use topology::document::Document;
+use topology::types::Registry;
+
+fn exported(resources: &str) -> (Value, Report) {
+    let text = format!(
+        "heat_template_version: 2021-04-16\nparameters:\n  net: {{type: string}}\n  count: {{type: number, default: 2}}\n  \
+         names: {{type: comma_delimited_list, default: 'a, b'}}\n  map: {{type: json, default: {{}}}}\n  secret: {{type: string, hidden: true}}\n{resources}"
+    );
+    let document = Document::parse(text);
+    let source = Source {
+        name: "t",
+        document: &document,
+        types: &Registry::openstack(),
+        cloud: &CloudFacts::default(),
+        places: &Places::new(),
+    };
+    let (text, report) = export(&source);
+    (serde_json::from_str(&text).unwrap(), report)
+}
+
+fn value(hot: Value) -> Result<Value, String> {
+    let mut writer = Writer::default();
+    writer.targets.insert(
+        "web".to_owned(),
+        Target::Resource {
+            address: "openstack_compute_instance_v2.web".to_owned(),
+            mapping: mapped("OS::Nova::Server").unwrap(),
+            many: Many::No,
+        },
+    );
+    writer.value(&hot)
+}
+
+#[test]
+fn functions_have_counterparts() {
+    for (hot, terraform) in [
+        (json!({"get_param": "a"}), "${var.a}"),
+        (json!({"get_param": ["a", "b", 0]}), "${var.a[\"b\"][0]}"),
+        (
+            json!({"get_resource": "web"}),
+            "${openstack_compute_instance_v2.web.id}",
+        ),
+        (
+            json!({"get_attr": ["web", "first_address"]}),
+            "${openstack_compute_instance_v2.web.access_ip_v4}",
+        ),
+        (
+            json!({"str_replace": {"template": "a$x-$xy", "params": {"$x": 1, "$xy": {"get_param": "p"}}}}),
+            "${replace(replace(\"a$x-$xy\", \"$xy\", var.p), \"$x\", 1)}",
+        ),
+        (
+            json!({"list_join": ["-", ["a"], {"get_param": "p"}]}),
+            "${join(\"-\", concat([\"a\"], var.p))}",
+        ),
+        (
+            json!({"str_split": [",", "a,b", 1]}),
+            "${split(\",\", \"a,b\")[1]}",
+        ),
+        (json!({"digest": ["sha512", "a"]}), "${sha512(\"a\")}"),
+        (
+            json!({"if": [{"equals": [{"get_param": "p"}, "x"]}, 1, 2]}),
+            "${((var.p == \"x\") ? 1 : 2)}",
+        ),
+        (
+            json!({"get_file": "a.sh"}),
+            "${file(\"${path.module}/a.sh\")}",
+        ),
+        (
+            json!({"make_url": {"scheme": "http", "host": {"get_param": "h"}, "port": 80}}),
+            "${join(\"\", [\"http\", \"://\", var.h, \":\", 80])}",
+        ),
+        (json!("${x} %{y} \"q\""), "$${x} %%{y} \"q\""),
+    ] {
+        assert_eq!(value(hot.clone()), Ok(json!(terraform)), "{hot}");
+    }
+    assert_eq!(
+        value(json!({"yaql": {"expression": "x", "data": {}}})),
+        Err("the function `yaql`".to_owned())
+    );
+    assert_eq!(
+        value(json!({"get_attr": ["db", "name"]})),
+        Err("`db`, which is not in the export".to_owned())
+    );
+}
+
+#[test]
+fn names_of_what_is_there_become_data_sources() {
+    let (out, _) = exported(
+        "resources:\n  a: {type: OS::Neutron::Port, properties: {network: private, security_groups: [default]}}\n  \
+         b: {type: OS::Neutron::Port, properties: {network: 9d3c54ae-41a2-4a3c-9a3f-5b0f6a3c2d10}}\n  \
+         c: {type: OS::Neutron::Port, properties: {network: {get_param: net}}}\n",
+    );
+    let port =
+        |name: &str| out["resource"]["openstack_networking_port_v2"][name]["network_id"].clone();
+    assert_eq!(
+        port("a"),
+        "${data.openstack_networking_network_v2.private.id}"
+    );
+    assert_eq!(port("b"), "9d3c54ae-41a2-4a3c-9a3f-5b0f6a3c2d10");
+    assert_eq!(port("c"), "${data.openstack_networking_network_v2.net.id}");
+    assert_eq!(
+        out["data"]["openstack_networking_secgroup_v2"]["default"]["name"],
+        "default"
+    );
+}
+
+#[test]
+fn orders_that_nothing_refers_to_are_said() {
+    let (out, _) = exported(
+        "resources:\n  net: {type: OS::Neutron::Net}\n  \
+         subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}\n  \
+         port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}\n",
+    );
+    assert_eq!(
+        out["resource"]["openstack_networking_port_v2"]["port"]["depends_on"],
+        json!(["openstack_networking_subnet_v2.subnet"])
+    );
+}
+
+#[test]
+fn variables_keep_types_secrets_and_defaults() {
+    let (out, _) = exported("resources: {}\n");
+    assert_eq!(
+        out["variable"]["names"],
+        json!({"type": "list(string)", "default": ["a", "b"]})
+    );
+    assert_eq!(
+        out["variable"]["secret"],
+        json!({"type": "string", "sensitive": true})
+    );
+    assert_eq!(out["variable"]["count"]["default"], 2);
+}
+
+#[test]
+fn what_has_no_counterpart_is_named() {
+    let (out, report) = exported(
+        "resources:\n  wait: {type: OS::Heat::WaitConditionHandle}\n  \
+         web: {type: OS::Nova::Server, properties: {image: i, flavor: f, user_data: {get_attr: [wait, curl_cli]}}}\noutputs:\n  x: {value: {get_attr: [wait, curl_cli]}}\n",
+    );
+    assert!(
+        out["resource"]["openstack_compute_instance_v2"]["web"]
+            .get("user_data")
+            .is_none()
+    );
+    let paths: Vec<&str> = report.notes.iter().map(|note| note.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        [
+            "resources.wait",
+            "resources.web.properties.user_data",
+            "outputs.x"
+        ]
+    );
+}

@@ -1,0 +1,98 @@
+//! Which resource of the OpenStack provider a type becomes, and which argument a property.
+//!
+//! Plain ones are lines in a table; what takes a hand is a function in [`super::shape`]. Properties that are not listed are left out and
+//! named in the report. Source: the provider's documentation, registry "terraform-provider-openstack/openstack", 3.x.
+
+mod block_storage;
+mod compute;
+mod identity;
+mod load_balancer;
+mod network;
+mod others;
+
+/// One type.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    pub hot: &'static str,
+    pub terraform: &'static str,
+    /// Property to argument.
+    pub arguments: &'static [(&'static str, To)],
+    /// Attribute to attribute.
+    pub attributes: &'static [(&'static str, &'static str)],
+    /// What `get_resource` gives.
+    pub reference: &'static str,
+}
+
+/// What a property becomes.
+#[derive(Debug)]
+pub(super) enum To {
+    /// An argument with the same value.
+    As(&'static str),
+    /// An argument with the id of what the property names or refers to.
+    Id(&'static str, &'static LookUp),
+    /// The same for a list.
+    Ids(&'static str, &'static LookUp),
+    /// Blocks with arguments: from a map, or from a list of maps.
+    Block(&'static str, &'static [(&'static str, To)]),
+    /// Made by hand in [`super::shape`].
+    ByHand,
+    /// It says how Heat works, and nothing of the result.
+    Nothing,
+}
+
+/// How something that is there already is found by name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LookUp {
+    /// The data source.
+    pub data: &'static str,
+    /// Its argument for an id, where it has one.
+    pub id: Option<&'static str>,
+}
+
+pub(super) static NETWORK: LookUp = LookUp {
+    data: "openstack_networking_network_v2",
+    id: Some("network_id"),
+};
+pub(super) static SUBNET: LookUp = LookUp {
+    data: "openstack_networking_subnet_v2",
+    id: Some("subnet_id"),
+};
+pub(super) static ROUTER: LookUp = LookUp {
+    data: "openstack_networking_router_v2",
+    id: Some("router_id"),
+};
+pub(super) static PORT: LookUp = LookUp {
+    data: "openstack_networking_port_v2",
+    id: Some("port_id"),
+};
+pub(super) static GROUP: LookUp = LookUp {
+    data: "openstack_networking_secgroup_v2",
+    id: Some("secgroup_id"),
+};
+pub(super) static VOLUME: LookUp = LookUp {
+    data: "openstack_blockstorage_volume_v3",
+    id: None,
+};
+pub(super) static IMAGE: LookUp = LookUp {
+    data: "openstack_images_image_v2",
+    id: None,
+};
+pub(super) static PROJECT: LookUp = LookUp {
+    data: "openstack_identity_project_v3",
+    id: Some("project_id"),
+};
+
+/// The mapping of a type.
+pub(super) fn mapping(hot: &str) -> Option<&'static Mapping> {
+    [
+        compute::TYPES,
+        network::TYPES,
+        block_storage::TYPES,
+        load_balancer::TYPES,
+        identity::TYPES,
+        others::TYPES,
+    ]
+    .into_iter()
+    .flatten()
+    .find(|one| one.hot == hot)
+}

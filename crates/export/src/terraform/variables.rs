@@ -1,0 +1,107 @@
+//! Parameters as variables, constraints as validations.
+
+use serde_json::{Map, Value, json};
+use topology::template::{Parameter, Template};
+
+use super::value::{quoted, word};
+use crate::expand::whole;
+
+pub(super) fn of(template: &Template) -> Map<String, Value> {
+    template
+        .parameters
+        .iter()
+        .map(|parameter| (word(&parameter.name), variable(parameter)))
+        .collect()
+}
+
+fn variable(parameter: &Parameter) -> Value {
+    let mut body = Map::new();
+    let kind = match parameter.kind.as_str() {
+        "number" => "number",
+        "boolean" => "bool",
+        "comma_delimited_list" => "list(string)",
+        "json" => "any",
+        _ => "string",
+    };
+    body.insert("type".to_owned(), json!(kind));
+    let described = parameter.description.as_ref().or(parameter.label.as_ref());
+    if let Some(description) = described {
+        body.insert("description".to_owned(), json!(description));
+    }
+    if let Some(default) = &parameter.default {
+        body.insert("default".to_owned(), default_of(&parameter.kind, default));
+    }
+    if parameter.hidden {
+        body.insert("sensitive".to_owned(), json!(true));
+    }
+    let variable = format!("var.{}", word(&parameter.name));
+    let validations: Vec<Value> = parameter
+        .constraints
+        .iter()
+        .filter_map(|constraint| {
+            let constraint = serde_json::to_value(constraint).ok()?;
+            let (condition, message) = validation(&constraint, &variable)?;
+            Some(json!({"condition": format!("${{{condition}}}"), "error_message": message}))
+        })
+        .collect();
+    if !validations.is_empty() {
+        body.insert("validation".to_owned(), Value::Array(validations));
+    }
+    Value::Object(body)
+}
+
+/// Heat takes lists and maps as text too; Terraform does not.
+fn default_of(kind: &str, default: &Value) -> Value {
+    match (kind, default) {
+        ("comma_delimited_list", Value::String(text)) if text.is_empty() => json!([]),
+        ("comma_delimited_list", Value::String(text)) => text
+            .split(',')
+            .map(|item| Value::from(item.trim()))
+            .collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
+        }
+        ("string", Value::Number(number)) => json!(number.to_string()),
+        _ => default.clone(),
+    }
+}
+
+/// Condition and message. Constraints that ask a cloud are the provider's to find out.
+fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
+    let (kind, argument) = constraint.as_object()?.iter().next()?;
+    let between = |what: &str| {
+        let (min, max) = (whole(&argument["min"]), whole(&argument["max"]));
+        let low = (!min.is_null()).then(|| format!("{what} >= {min}"));
+        let high = (!max.is_null()).then(|| format!("{what} <= {max}"));
+        let both: Vec<String> = low.into_iter().chain(high).collect();
+        (!both.is_empty()).then(|| both.join(" && "))
+    };
+    match kind.as_str() {
+        "allowed_values" => {
+            let allowed = argument.as_array()?;
+            let words: Vec<String> = allowed
+                .iter()
+                .map(|value| value.as_str().map_or_else(|| value.to_string(), quoted))
+                .collect();
+            let words = words.join(", ");
+            Some((
+                format!("contains([{words}], {variable})"),
+                format!("It must be one of {}.", words.replace('"', "")),
+            ))
+        }
+        "allowed_pattern" => {
+            let pattern = argument.as_str()?;
+            let condition = format!(
+                "can(regex({}, {variable}))",
+                quoted(&format!("^(?:{pattern})$"))
+            );
+            Some((condition, format!("It must match {pattern} as a whole.")))
+        }
+        "length" => Some((
+            between(&format!("length({variable})"))?,
+            "Its length is not allowed.".to_owned(),
+        )),
+        "range" => Some((between(variable)?, "It is out of range.".to_owned())),
+        _ => None,
+    }
+}

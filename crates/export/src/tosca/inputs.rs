@@ -1,0 +1,76 @@
+//! Parameters as inputs.
+
+use serde_json::{Map, Value, json};
+use topology::template::Parameter;
+
+use crate::expand::whole;
+
+pub(super) fn input(parameter: &Parameter) -> Value {
+    let mut body = Map::new();
+    let kind = match parameter.kind.as_str() {
+        "number" => "float",
+        "boolean" => "boolean",
+        "comma_delimited_list" => "list",
+        "json" => "map",
+        _ => "string",
+    };
+    body.insert("type".to_owned(), json!(kind));
+    if matches!(kind, "list" | "map") {
+        body.insert("entry_schema".to_owned(), json!({"type": "string"}));
+    }
+    if let Some(description) = parameter.description.as_ref().or(parameter.label.as_ref()) {
+        body.insert("description".to_owned(), json!(description));
+    }
+    if let Some(default) = &parameter.default {
+        body.insert("default".to_owned(), default_of(&parameter.kind, default));
+    }
+    let constraints: Vec<Value> = parameter
+        .constraints
+        .iter()
+        .filter_map(|constraint| serde_json::to_value(constraint).ok())
+        .flat_map(|constraint| written(&constraint))
+        .collect();
+    if !constraints.is_empty() {
+        body.insert("constraints".to_owned(), Value::Array(constraints));
+    }
+    Value::Object(body)
+}
+
+fn default_of(kind: &str, default: &Value) -> Value {
+    match (kind, default) {
+        ("comma_delimited_list", Value::String(text)) => text
+            .split(',')
+            .map(|item| Value::from(item.trim()))
+            .collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
+        }
+        ("string", Value::Number(number)) => json!(number.to_string()),
+        _ => default.clone(),
+    }
+}
+
+fn written(constraint: &Value) -> Vec<Value> {
+    let Some((kind, argument)) = constraint.as_object().and_then(|map| map.iter().next()) else {
+        return Vec::new();
+    };
+    let ends = |low: &str, high: &str| {
+        let end = |key: &str, word: &str| {
+            argument
+                .get(key)
+                .filter(|end| !end.is_null())
+                .map(|end| json!({word: whole(end)}))
+        };
+        end("min", low)
+            .into_iter()
+            .chain(end("max", high))
+            .collect()
+    };
+    match kind.as_str() {
+        "allowed_values" => vec![json!({"valid_values": argument})],
+        "allowed_pattern" => vec![json!({"pattern": argument})],
+        "length" => ends("min_length", "max_length"),
+        "range" => ends("greater_or_equal", "less_or_equal"),
+        _ => Vec::new(),
+    }
+}
