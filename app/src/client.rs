@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
     CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary,
-    DesignVersion, Event, LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started,
-    ValidateRequest, ValidateResponse,
+    DesignVersion, Event, ExportFormat, Exported, LoginRequest, Me, Plan, PlanRequest, Problem,
+    Run, Started, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -88,6 +88,16 @@ pub async fn design_delete(id: &str) -> Answer<()> {
 /// `GET /designs/{id}/versions`.
 pub async fn design_versions(id: &str) -> Answer<Vec<DesignVersion>> {
     get(&format!("/designs/{}/versions", browser::encode(id))).await
+}
+
+/// `GET /designs/{id}/export`.
+pub async fn design_export(id: &str, format: ExportFormat) -> Answer<Exported> {
+    get(&format!(
+        "/designs/{}/export?format={}",
+        browser::encode(id),
+        format.word()
+    ))
+    .await
 }
 
 /// `POST /validate`.

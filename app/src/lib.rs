@@ -13,6 +13,7 @@
 pub mod browser;
 pub mod client;
 pub mod designer;
+pub mod export;
 pub mod frame;
 pub mod graph;
 pub mod lazy;

@@ -8,7 +8,10 @@ use super::{
     saving::SaveState,
     store::{Drawer, Workspace},
 };
-use crate::ui::Icon;
+use crate::{
+    export::ExportItems,
+    ui::{Icon, Menu, menu, use_toasts},
+};
 
 /// At the right of the top bar.
 #[component]
@@ -43,6 +46,16 @@ pub fn HeaderActions(
             });
         }
     };
+    // What is exported is what is on the screen, so it is saved first.
+    let toasts = use_toasts();
+    let export_as = move |format| {
+        menu::close("design-export");
+        leptos::task::spawn_local(async move {
+            if !saving.is_dirty() || saving.flush(workspace).await {
+                crate::export::save(&saving.id(), format, toasts).await;
+            }
+        });
+    };
     let plan = format!("/designs/{}/plan", saving.id());
     let deploy = format!("/designs/{}/plan?deploy", saving.id());
     let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
@@ -64,6 +77,12 @@ pub fn HeaderActions(
                 view! { <span class="problem-count" data-severity=look><Icon name=icon />{errors + warnings}</span> }
             }}
         </button>
+        <Menu
+            id="design-export" label="Export"
+            button=view! { <Icon name="download" /> }.into_any()
+        >
+            <ExportItems on_pick=export_as />
+        </Menu>
         <a class="button" href=plan on:click=move |event| go(event, plan_there.clone())>
             <Icon name="workflow" />"Plan"
         </a>

@@ -7,6 +7,7 @@ use leptos_router::hooks::use_navigate;
 
 use crate::{
     browser, client,
+    export::ExportItems,
     frame::{Crumb, use_frame},
     load::Load,
     session::use_session,
@@ -275,6 +276,11 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
             }
         });
     };
+    let export_as = move |format| {
+        close();
+        let id = stored.with_value(|design| design.id.clone());
+        leptos::task::spawn_local(async move { crate::export::save(&id, format, toasts).await });
+    };
     let delete = move |_| {
         close();
         let (id, name) = stored.with_value(|design| (design.id.clone(), design.name.clone()));
@@ -317,9 +323,11 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
                         <button type="button" class="menu-item" on:click=move |_| with_whole(duplicate)>
                             <Icon name="copy-plus" />"Duplicate"
                         </button>
-                        <button type="button" class="menu-item" on:click=move |_| with_whole(export)>
-                            <Icon name="download" />"Export as HOT"
+                        <button type="button" class="menu-item" on:click=move |_| with_whole(download)>
+                            <Icon name="download" />"Download the template"
                         </button>
+                        <hr class="menu-rule" />
+                        <ExportItems on_pick=export_as />
                         <hr class="menu-rule" />
                         <button type="button" class="menu-item" data-danger on:click=delete><Icon name="trash-2" />"Delete"</button>
                     </Menu>
@@ -338,7 +346,7 @@ fn duplicate(page: Page, design: api::Design) {
     });
 }
 
-fn export(_: Page, design: api::Design) {
+fn download(_: Page, design: api::Design) {
     browser::download(
         &format!("{}.yaml", file_stem(&design.name)),
         "application/yaml",

@@ -135,3 +135,87 @@ pub struct PlanRequest {
     #[serde(default)]
     pub deployment: Option<String>,
 }
+
+/// In which form a design leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ExportFormat {
+    /// A template that OpenStack Heat takes: what is ours is written out.
+    Hot,
+    /// JSON for Terraform's OpenStack provider.
+    Terraform,
+    /// TOSCA Simple Profile in YAML 1.3.
+    Tosca,
+    /// A picture.
+    Svg,
+}
+
+impl ExportFormat {
+    /// As in an address.
+    pub fn word(self) -> &'static str {
+        match self {
+            ExportFormat::Hot => "hot",
+            ExportFormat::Terraform => "terraform",
+            ExportFormat::Tosca => "tosca",
+            ExportFormat::Svg => "svg",
+        }
+    }
+}
+
+/// `POST /api/v1/export`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExportRequest {
+    /// In which form.
+    pub format: ExportFormat,
+    /// HOT.
+    pub template: String,
+    /// What it is called; the file's name is made from it.
+    #[serde(default)]
+    pub name: String,
+    /// Where nodes stand, for a picture.
+    #[serde(default)]
+    pub layout: Layout,
+}
+
+/// A file made from a design, and what it does not say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Exported {
+    /// In which form.
+    pub format: ExportFormat,
+    /// Such as `shop.tf.json`.
+    pub file_name: String,
+    /// Such as `application/json`.
+    pub media_type: String,
+    /// The file.
+    pub content: String,
+    /// What was left out or changed, in the order of the template.
+    pub report: Vec<ExportNote>,
+}
+
+/// Something that an export does not say, or says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExportNote {
+    /// How it matters.
+    pub kind: ExportNoteKind,
+    /// Where in the template, such as `resources.web.properties.metadata`; empty for the whole.
+    pub path: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// How a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ExportNoteKind {
+    /// It is not in the export.
+    LeftOut,
+    /// It is there in another form, which does not mean quite the same.
+    Changed,
+    /// A person has to do or give something.
+    Needed,
+}

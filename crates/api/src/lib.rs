@@ -15,8 +15,8 @@ pub use deployment::{
     Started,
 };
 pub use design::{
-    Design, DesignRequest, DesignSummary, DesignVersion, Layout, Place, PlanRequest,
-    ValidateRequest, ValidateResponse,
+    Design, DesignRequest, DesignSummary, DesignVersion, ExportFormat, ExportNote, ExportNoteKind,
+    ExportRequest, Exported, Layout, Place, PlanRequest, ValidateRequest, ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogStream};
 pub use problem::Problem;

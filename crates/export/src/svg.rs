@@ -20,6 +20,10 @@ const TAG_GAP: f64 = 4.0;
 /// Roughly what a letter of the tags' size is wide.
 const LETTER: f64 = 6.4;
 
+/// Said in the file and in the report.
+const LEFT_OUT: &str =
+    "what is added when the design is deployed, and all values but images, flavors and ranges";
+
 const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#1c2330}\
 .name{font-size:13px;font-weight:600}.detail{font-size:11px;fill:#5b6472}.tag{font-size:10px;fill:#3d4656}\
 .frame{fill-opacity:.06;stroke-opacity:.55}.card{fill:#fff}.line{fill:none;stroke:#7a8494;stroke-width:1.5}\
@@ -27,6 +31,7 @@ const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,
 
 pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     let mut report = Report::default();
+    report.left_out("", LEFT_OUT);
     let drawing = draw(
         source.document.template(),
         None,
@@ -39,7 +44,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{:.0} {:.0} {:.0} {:.0}\" width=\"{:.0}\" height=\"{:.0}\" role=\"img\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n",
+         <title>{}</title>\n<desc>Exported by Stackloom. Left out: {LEFT_OUT}.</desc>\n<style>{STYLE}</style>\n",
         bounds.x,
         bounds.y,
         bounds.width,
@@ -71,10 +76,6 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         card(&mut out, node);
     }
     out.push_str("</svg>\n");
-    report.left_out(
-        "",
-        "what is added when the design is deployed, and all values but images, flavors and ranges",
-    );
     (out, report)
 }
 

@@ -6,17 +6,20 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use topology::bundle::Bundle;
+use topology::environment::Merged;
 use topology::expr::Expr;
 use topology::template::{Parameter, Template};
 use topology::types::{Constraint, Property, PropertyKind, Registry};
 
-/// A value for each parameter without a default.
-pub fn values(template: &Template, types: &Registry) -> BTreeMap<String, Value> {
+/// A value for each parameter that has none, neither by default nor by an environment.
+pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMap<String, Value> {
+    let given = Merged::of(bundle, template).parameters(template, &BTreeMap::new());
     let uses = uses(template, types);
     template
         .parameters
         .iter()
-        .filter(|parameter| parameter.default.is_none())
+        .filter(|parameter| parameter.default.is_none() && !given.contains_key(&parameter.name))
         .map(|parameter| {
             let uses = uses
                 .get(parameter.name.as_str())
@@ -188,7 +191,11 @@ mod tests {
              resources:\n\
              \x20 subnet:\n    type: OS::Neutron::Subnet\n    properties: {cidr: {get_param: range}}\n",
         );
-        let values = values(document.template(), &Registry::openstack());
+        let values = values(
+            document.template(),
+            &Bundle::default(),
+            &Registry::openstack(),
+        );
         assert_eq!(
             values.into_iter().collect::<Vec<_>>(),
             [

@@ -9,6 +9,7 @@ mod deployments;
 mod designs;
 mod errors;
 mod events;
+mod export;
 mod health;
 mod login;
 mod me;
@@ -43,6 +44,8 @@ pub fn api(services: &Services) -> Router<Services> {
             "/designs/{id}",
             get(designs::get).put(designs::save).delete(designs::delete),
         )
+        .route("/designs/{id}/export", get(export::design))
+        .route("/export", post(export::template))
         .route("/designs/{id}/versions", get(designs::versions))
         .route("/validate", post(validate::validate))
         .route("/plan", post(plan::plan))

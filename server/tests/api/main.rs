@@ -7,6 +7,7 @@ mod keystone;
 mod stack;
 
 mod designs;
+mod exports;
 mod lab;
 mod login;
 mod pages;

@@ -8,6 +8,7 @@ use crate::expand::whole;
 pub(super) fn input(parameter: &Parameter) -> Value {
     let mut body = Map::new();
     let kind = match parameter.kind.as_str() {
+        "number" if is_whole(parameter) => "integer",
         "number" => "float",
         "boolean" => "boolean",
         "comma_delimited_list" => "list",
@@ -34,6 +35,21 @@ pub(super) fn input(parameter: &Parameter) -> Value {
         body.insert("constraints".to_owned(), Value::Array(constraints));
     }
     Value::Object(body)
+}
+
+/// HOT knows numbers only, and TOSCA wants to know: whole ones are what is mostly meant.
+fn is_whole(parameter: &Parameter) -> bool {
+    let fraction = |value: &Value| value.as_f64().is_some_and(|number| number.fract() != 0.0);
+    let ends = parameter.constraints.iter().flat_map(|constraint| {
+        let constraint = serde_json::to_value(constraint).unwrap_or_default();
+        ["min", "max"].map(|end| constraint["range"][end].clone())
+    });
+    !parameter
+        .default
+        .iter()
+        .cloned()
+        .chain(ends)
+        .any(|number| fraction(&number))
 }
 
 fn default_of(kind: &str, default: &Value) -> Value {

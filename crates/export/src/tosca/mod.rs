@@ -339,20 +339,33 @@ impl Writing<'_> {
         node
     }
 
-    fn volume(&mut self, name: &str, spec: &ResourceSpec) -> Value {
+    fn volume(&mut self, volume: &str, spec: &ResourceSpec) -> Value {
         let mut properties = Map::new();
-        match spec.properties.get("size").map(Expr::to_json) {
-            Some(size) if call(&size).is_none() => {
-                let size = size
-                    .as_str()
-                    .map_or_else(|| size.to_string(), str::to_owned);
-                properties.insert("size".to_owned(), json!(format!("{size} GB")));
+        let size = spec.properties.get("size").map(Expr::to_json);
+        let size = match size.as_ref().and_then(|size| call(size)) {
+            Some(("get_param", Value::String(name))) => {
+                // The profile wants a unit, and a unit cannot be put behind an input.
+                let default = self.default_of(name);
+                self.report.changed(
+                    format!("resources.{volume}.properties.size"),
+                    format!("the size is the default of `{name}`, because a size needs its unit"),
+                );
+                default
             }
-            Some(_) => self.left_out(
-                &format!("resources.{name}.properties.size"),
-                "computed size of a volume",
-            ),
-            None => {}
+            Some(_) => {
+                self.left_out(
+                    &format!("resources.{volume}.properties.size"),
+                    "computed size of a volume",
+                );
+                None
+            }
+            None => size,
+        };
+        if let Some(size) = size {
+            let size = size
+                .as_str()
+                .map_or_else(|| size.to_string(), str::to_owned);
+            properties.insert("size".to_owned(), json!(format!("{size} GB")));
         }
         if let Some(snapshot) = spec.properties.get("snapshot_id").and_then(Expr::as_str) {
             properties.insert("snapshot_id".to_owned(), json!(snapshot));
@@ -362,6 +375,15 @@ impl Writing<'_> {
             node["properties"] = Value::Object(properties);
         }
         node
+    }
+
+    fn default_of(&self, parameter: &str) -> Option<Value> {
+        let parameters = &self.source.document.template().parameters;
+        parameters
+            .iter()
+            .find(|one| one.name == parameter)?
+            .default
+            .clone()
     }
 
     fn software(&mut self, name: &str, spec: &ResourceSpec, item: &CatalogItem) -> Value {

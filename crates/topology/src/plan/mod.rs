@@ -161,14 +161,16 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
 }
 
-/// Which of the drawn resources must exist before which: by name in the order of the template, what passes add left out.
-/// References in `metadata` count, as in Heat.
+/// Which of the drawn resources must exist before which: by name in the order of the template, what passes add and members of groups
+/// left out. References in `metadata` count, as in Heat.
 pub fn dependencies(
     document: &Document,
+    bundle: &Bundle,
     parameters: &BTreeMap<String, Value>,
 ) -> Vec<(String, Vec<String>)> {
     let template = document.template();
-    let scope = Known::of(template, parameters);
+    let parameters = Merged::of(bundle, template).parameters(template, parameters);
+    let scope = Known::of(template, &parameters);
     let (mut model, _) = Model::of(template, &scope);
     model.fill_requires(graph::Rules::Heat);
     model

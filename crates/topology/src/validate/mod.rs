@@ -12,9 +12,12 @@ use std::{
 use serde_json::Value;
 
 use crate::{
+    bundle::Bundle,
     cloud::CloudFacts,
+    compose,
     diagnostic::{self, Diagnostic},
     document::Document,
+    environment::Merged,
     expr::{Expr, Scope, Unresolved},
     graph,
     template::{Resource, Template},
@@ -77,6 +80,23 @@ pub fn validate_with(
             )
         });
     }
+    diagnostics
+}
+
+/// The same, with files and environments beside the document: nested templates are looked into, and aliases of types are known.
+pub fn validate_in(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+    cloud: &CloudFacts,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<Diagnostic> {
+    let template = document.template();
+    let merged = Merged::of(bundle, template);
+    let parameters = merged.parameters(template, parameters);
+    let described = compose::types_for(types, bundle, &merged, document);
+    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
+    diagnostics.extend(merged.diagnostics.iter().cloned());
     diagnostics
 }
 

@@ -1,14 +1,29 @@
 //! Which files below a folder are templates, and what a client would send with one.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use topology::bundle::{Bundle, is_environment};
+use topology::document::Document;
+use topology::environment::Environment;
 
 const ENDINGS: [&str; 4] = ["yaml", "yml", "template", "json"];
 
 /// All HOT templates below a folder, sorted. What carries no `heat_template_version` at its top is an environment, a
 /// payload or something else.
 pub fn templates(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    matching(dir, is_template)
+}
+
+/// All environments below a folder, sorted.
+pub fn environments(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    matching(dir, is_environment)
+}
+
+fn matching(dir: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -23,7 +38,7 @@ pub fn templates(dir: &Path) -> io::Result<Vec<PathBuf>> {
             }
             let ending = path.extension().and_then(|ending| ending.to_str());
             if ending.is_some_and(|ending| ENDINGS.contains(&ending))
-                && is_template(&String::from_utf8_lossy(&fs::read(&path)?))
+                && fits(&String::from_utf8_lossy(&fs::read(&path)?))
             {
                 found.push(path);
             }
@@ -46,6 +61,163 @@ pub fn is_template(text: &str) -> bool {
     })
 }
 
+/// The environment that was written for a template: of the same name with `_env` behind it, else the first one nearby that says what
+/// an otherwise unknown type stands for.
+pub fn environment_for<'e>(
+    template: &Path,
+    document: &Document,
+    environments: &'e [PathBuf],
+) -> Option<&'e PathBuf> {
+    let stem = |path: &Path| {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let wanted = format!("{}_env", stem(template)?);
+    let by_name = environments
+        .iter()
+        .find(|path| path.parent() == template.parent() && stem(path).as_deref() == Some(&wanted));
+    if by_name.is_some() {
+        return by_name;
+    }
+    let types = &document.template().resources;
+    let aliased: BTreeSet<&str> = types
+        .iter()
+        .map(|resource| resource.resource_type.as_str())
+        .filter(|name| !name.starts_with("OS::") && !name.starts_with("AWS::"))
+        .collect();
+    let text = document.text();
+    let names_one = |path: &&PathBuf| {
+        let Ok(bytes) = fs::read(path) else {
+            return false;
+        };
+        let environment = Environment::parse("", &String::from_utf8_lossy(&bytes));
+        let mut registry = environment.registry.iter();
+        // A group's members name their type deeper in the text.
+        registry.any(|alias| {
+            aliased.contains(alias.name.as_str())
+                || (!alias.name.starts_with("OS::") && text.contains(&alias.name))
+        })
+    };
+    let distance = |path: &Path| {
+        let ours = template
+            .parent()
+            .map(|dir| dir.components().collect::<Vec<_>>());
+        let theirs = path
+            .parent()
+            .map(|dir| dir.components().collect::<Vec<_>>());
+        let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
+        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        ours.len() + theirs.len() - 2 * same
+    };
+    environments
+        .iter()
+        .filter(names_one)
+        .min_by_key(|path| distance(path))
+}
+
+/// Whether a file that is included may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is left out, and the template is refused for it.
+    Refused,
+    /// An empty text stands for it.
+    Empty,
+}
+
+/// What is sent with a template: the files that it includes, those that these include, and an environment.
+pub fn bundle(
+    template: &Path,
+    document: &Document,
+    environment: Option<&Path>,
+    missing: Missing,
+) -> Bundle {
+    let folder = template.parent().unwrap_or(Path::new(""));
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    // Name as it is kept, place on the disk.
+    let mut waiting: Vec<(String, PathBuf)> = Vec::new();
+    let mut environments = Vec::new();
+    if let Some(path) = environment {
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if let Ok(bytes) = fs::read(path) {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let beside = path.parent().unwrap_or(Path::new(""));
+            for alias in Environment::parse(&name, &text).registry {
+                if let Some(target) = alias.target.filter(|target| is_file_name(target)) {
+                    waiting.push((target.clone(), beside.join(&target)));
+                }
+            }
+            files.insert(name.clone(), text);
+            environments.push(name);
+        }
+    }
+    for name in mentioned(document) {
+        waiting.push((name.clone(), folder.join(&name)));
+    }
+    while let Some((name, path)) = waiting.pop() {
+        if files.contains_key(&name) {
+            continue;
+        }
+        let text = match (fs::read(&path), missing) {
+            (Ok(bytes), _) => String::from_utf8_lossy(&bytes).into_owned(),
+            (Err(_), Missing::Empty) => String::new(),
+            (Err(_), Missing::Refused) => continue,
+        };
+        if is_template(&text) {
+            let beside = path.parent().unwrap_or(Path::new(""));
+            let prefix = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+            for other in mentioned(&Document::parse(text.as_str())) {
+                let kept = if prefix.is_empty() {
+                    other.clone()
+                } else {
+                    format!("{prefix}/{other}")
+                };
+                waiting.push((kept, beside.join(&other)));
+            }
+        }
+        files.insert(name, text);
+    }
+    Bundle::new(files, environments)
+}
+
+fn is_file_name(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".template")
+}
+
+/// Files that a template names: by `get_file`, and as types.
+fn mentioned(document: &Document) -> BTreeSet<String> {
+    fn walk(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| walk(item, found)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    match value.as_str() {
+                        Some(name) if key == "get_file" => {
+                            found.insert(name.to_owned());
+                        }
+                        Some(name) if key == "type" && is_file_name(name) => {
+                            found.insert(name.to_owned());
+                        }
+                        _ => walk(value, found),
+                    }
+                }
+            }
+            Value::String(name) if is_file_name(name) && !name.contains(char::is_whitespace) => {
+                // A chain lists types without a key.
+                found.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    if let Some(resources) = document.value(&["resources"]) {
+        walk(&resources, &mut found);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +229,37 @@ mod tests {
         assert!(is_template("{\"heat_template_version\": \"rocky\"}"));
         assert!(!is_template("resource_registry: {}\n"));
         assert!(!is_template("config: |\n  heat_template_version: rocky\n"));
+    }
+
+    #[test]
+    fn files_of_files_are_sent_too_and_the_environment_that_names_a_type() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let main = "heat_template_version: 2013-05-23\nresources:\n  a: {type: My::Server}\n  b: {type: lib/b.yaml}\n";
+        let main = write("main.yaml", main);
+        write(
+            "lib/b.yaml",
+            "heat_template_version: 2013-05-23\nresources:\n  c: {type: OS::Heat::Value, properties: {value: {get_file: c.sh}}}\n",
+        );
+        write("lib/c.sh", "echo\n");
+        write("other_env.yaml", "parameters: {x: 1}\n");
+        write(
+            "envs/my.yaml",
+            "resource_registry: {My::Server: server.yaml}\n",
+        );
+        write("envs/server.yaml", "heat_template_version: 2013-05-23\n");
+        let environments = environments(dir.path()).unwrap();
+        let document = Document::parse(fs::read_to_string(&main).unwrap());
+        let environment = environment_for(&main, &document, &environments).unwrap();
+        assert!(environment.ends_with("envs/my.yaml"));
+        let bundle = bundle(&main, &document, Some(environment), Missing::Refused);
+        let names: Vec<&str> = bundle.files().map(|(name, _)| name).collect();
+        assert_eq!(names, ["lib/b.yaml", "lib/c.sh", "my.yaml", "server.yaml"]);
+        assert_eq!(bundle.environments(), ["my.yaml"]);
     }
 }

@@ -8,27 +8,33 @@
 //! - *edges*: which of the drawn resources must exist before which, before composition is flattened and before passes add
 //!   anything, compared with the golden table's.
 //!
+//! Files that a template includes are looked for beside it. An environment is given where the golden table says that Heat needed one, and
+//! where there is no table: the one with the template's name and `_env`, else the nearest one that names a type which the template uses.
+//!
 //! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
-use std::sync::mpsc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
 use topology::diagnostic::Diagnostic;
 use topology::document::Document;
 use topology::plan::{Deployed, PlanInput, dependencies, plan};
 use topology::types::Registry;
-use topology::validate::validate;
+use topology::validate::validate_in;
 
 use crate::stand_in;
 
 mod files;
 mod golden;
+
+use files::Missing;
 
 pub use files::templates;
 pub use golden::{Edges, Row};
@@ -94,6 +100,7 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
     };
     // Paths in the table are relative to the folder, or to the table itself where it stands above.
     let beside = golden.and_then(Path::parent).map(Path::to_owned);
+    let environments = Arc::new(files::environments(dir)?);
     let mut lines = Vec::new();
     for file in files::templates(dir)? {
         let path = shown(file.strip_prefix(dir).unwrap_or(&file));
@@ -105,9 +112,19 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
             .remove(&path)
             .or_else(|| rows.remove(from_table.as_deref()?));
         let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        let tried = patiently(Given {
+            text,
+            environment: row.as_ref().is_none_or(|row| row.needs_environment),
+            missing: match &row {
+                Some(row) if row.lacks_files => Missing::Empty,
+                _ => Missing::Refused,
+            },
+            file,
+            environments: Arc::clone(&environments),
+        });
         lines.push(Line {
             path,
-            tried: patiently(text),
+            tried,
             golden: row,
         });
     }
@@ -122,12 +139,33 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
+/// A template with what is needed to find what it needs.
+struct Given {
+    file: PathBuf,
+    text: String,
+    environments: Arc<Vec<PathBuf>>,
+    /// Look for one: Heat needed it, or nobody knows.
+    environment: bool,
+    missing: Missing,
+}
+
+impl Given {
+    fn tried(&self) -> Tried {
+        let document = Document::parse(self.text.as_str());
+        let environment = files::environment_for(&self.file, &document, &self.environments)
+            .filter(|_| self.environment);
+        let environment = environment.map(PathBuf::as_path);
+        let bundle = files::bundle(&self.file, &document, environment, self.missing);
+        template(&document, &bundle)
+    }
+}
+
 /// In a thread of its own, so that neither a panic nor a loop takes the other templates with it.
-fn patiently(text: String) -> Tried {
+fn patiently(given: Given) -> Tried {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         // The receiver may have lost its patience.
-        let _ = sender.send(template(&text));
+        let _ = sender.send(given.tried());
     });
     receiver
         .recv_timeout(PATIENCE)
@@ -140,24 +178,29 @@ fn patiently(text: String) -> Tried {
         })
 }
 
-/// Tries one template.
-pub fn template(text: &str) -> Tried {
+/// Tries one template with what is given beside it.
+pub fn template(document: &Document, bundle: &Bundle) -> Tried {
     let types = Registry::openstack();
     let cloud = CloudFacts::default();
-    let document = Document::parse(text);
-    let parameters = stand_in::values(document.template(), &types);
+    let parameters = stand_in::values(document.template(), bundle, &types);
     let read = first_error(document.diagnostics());
-    let checked = first_error(&validate(&document, &types, &cloud));
+    let checked = first_error(&validate_in(
+        document,
+        bundle,
+        &types,
+        &cloud,
+        &BTreeMap::new(),
+    ));
     let planned = plan(&PlanInput {
-        document: &document,
-        bundle: &Default::default(),
+        document,
+        bundle,
         parameters: &parameters,
         deployed: &Deployed::default(),
         types: &types,
         cloud: &cloud,
     });
     let not_deployable = |one: &&Diagnostic| one.is_error() && one.code == NOT_DEPLOYABLE;
-    let ordered = dependencies(&document, &parameters);
+    let ordered = dependencies(document, bundle, &parameters);
     let nodes = ordered.len();
     let edges = ordered
         .into_iter()

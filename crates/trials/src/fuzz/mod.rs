@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
+use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
 use topology::document::{Document, Edit};
 use topology::plan::{Action, Deployed, PlanInput, plan};
@@ -233,7 +234,7 @@ pub fn broken_law(text: &str, types: &Registry) -> Result<Option<Workflow>, Stri
     if document.text() != text {
         return Err("the text was changed by parsing".to_owned());
     }
-    let parameters = stand_in::values(document.template(), types);
+    let parameters = stand_in::values(document.template(), &Bundle::default(), types);
     let cloud = CloudFacts::default();
     let plan_on = |deployed: &Deployed| {
         plan(&PlanInput {
