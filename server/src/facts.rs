@@ -28,8 +28,9 @@ pub struct Facts {
 impl Facts {
     /// Images, flavors, networks, key pairs, zones.
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
+        // Many calls at once: too large to lie in the future of every caller.
         self.lists
-            .get(key(actor), || fetch_lists(&actor.session))
+            .get(key(actor), || Box::pin(fetch_lists(&actor.session)))
             .await
     }
 
