@@ -102,6 +102,8 @@ impl Cloud {
         for (id, status, task) in servers {
             match (status, task.as_deref()) {
                 (_, Some("deleting")) => self.spawn_delete(id),
+                (_, Some("resize_prep" | "resize_reverting")) => self.spawn_resize(id),
+                (_, Some("rebuilding")) => self.spawn_rebuild(id),
                 (Status::Build, _) => self.spawn_build(id),
                 (Status::Active, _) => self.spawn_power(id, Power::Start),
                 _ => {}
@@ -216,6 +218,68 @@ impl Cloud {
                 self.change(|model| model.server_is_broken(id, &error.to_string()));
             }
         }
+    }
+
+    /// Give a server the size that its flavor says. One whose old flavor is remembered waits for a word then.
+    pub fn spawn_resize(self: &Arc<Self>, id: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let _turn = cloud.server_turn(&id).await;
+            let Some(spec) = cloud.spec(&id) else { return };
+            let done = cloud.substrate.server_resize(&spec).await;
+            cloud.change(|model| match done {
+                Ok(()) => {
+                    let server = model.servers.get(&id);
+                    match server.is_some_and(|server| server.old_flavor_id.is_some()) {
+                        true => model.server_is_resized(&id),
+                        false => model.server_is_active(&id),
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(server = %id, %error, "a server could not be resized");
+                    model.server_is_broken(&id, &error.to_string());
+                }
+            });
+        });
+    }
+
+    /// Make a server anew, with its ports and volumes.
+    pub fn spawn_rebuild(self: &Arc<Self>, id: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let _turn = cloud.server_turn(&id).await;
+            let Some(spec) = cloud.spec(&id) else { return };
+            let mut done = cloud.substrate.server_remove(&id).await;
+            if done.is_ok() {
+                done = cloud.substrate.server_start(&spec).await;
+            }
+            match done {
+                Ok(()) => {
+                    cloud.change(|model| model.server_is_active(&id));
+                    cloud.wire().await;
+                }
+                Err(error) => {
+                    tracing::error!(server = %id, %error, "a server could not be rebuilt");
+                    cloud.change(|model| model.server_is_broken(&id, &error.to_string()));
+                }
+            }
+        });
+    }
+
+    /// Make a running server's interfaces agree with its ports.
+    pub async fn rewire_server(&self, id: &str) {
+        if !self.substrate.has_wires() {
+            return;
+        }
+        {
+            let _turn = self.server_turn(id).await;
+            if let Some(spec) = self.spec(id)
+                && let Err(error) = self.substrate.server_replug(&spec).await
+            {
+                tracing::error!(server = %id, %error, "a server's interfaces do not agree with its ports");
+            }
+        }
+        self.wire().await;
     }
 
     /// What a server printed.

@@ -90,7 +90,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
     let mut document = json!({
         "id": row.id,
         "name": row.name,
-        "status": row.status.as_str(),
+        "status": row.shown_status(),
         "tenant_id": row.project_id,
         "user_id": row.user_id,
         "metadata": row.metadata,
@@ -137,7 +137,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         document["trusted_image_certificates"] = Value::Null;
     }
     if since(71) {
-        document["server_groups"] = json!([]);
+        document["server_groups"] = row.group.iter().cloned().map(Value::from).collect();
     }
     if since(73) {
         document["locked_reason"] = Value::Null;

@@ -3,7 +3,6 @@
 //! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
 
 pub mod answer;
-mod application_credentials;
 mod block_storage;
 mod compute;
 mod compute_view;
@@ -13,13 +12,16 @@ mod image;
 mod key_manager;
 mod microversion;
 mod network;
+mod on_server;
 mod query;
+mod server_actions;
 mod server_body;
+mod server_groups;
+mod server_network;
 mod server_parts;
 mod server_volumes;
 mod servers;
 mod token;
-mod tokens;
 
 use std::sync::Arc;
 
@@ -52,10 +54,11 @@ pub const SERVICES: &[(&str, &str)] = &[
 pub fn app(cloud: App) -> Router {
     Router::new()
         .merge(identity::routes())
-        .merge(tokens::routes())
-        .merge(application_credentials::routes())
         .merge(compute::routes())
         .merge(servers::routes())
+        .merge(server_actions::routes())
+        .merge(server_groups::routes())
+        .merge(server_network::routes())
         .merge(server_parts::routes())
         .merge(server_volumes::routes())
         .merge(block_storage::routes())

@@ -97,6 +97,7 @@ pub fn read_create(
         tags: read_tags(fields.get("tags"))?,
         description: text("description")?,
         availability_zone: text("availability_zone")?,
+        group: None,
     })
 }
 

@@ -10,7 +10,7 @@ use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid};
 use super::microversion::Microversion;
-use super::servers::owned;
+use super::on_server::owned;
 use super::token::Caller;
 use crate::model::block_storage::attach::{Attachment, Plug};
 use crate::model::refusal::Refusal;

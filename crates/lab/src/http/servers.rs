@@ -1,25 +1,24 @@
-//! Nova v2.1: servers and their actions.
+//! Nova v2.1: servers.
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue};
-use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid};
 use super::compute_view::{server_document, server_summary};
 use super::microversion::Microversion;
+use super::on_server::OnServer;
 use super::server_body::{SERVER_NAME_CHARS_MAX, read_create};
-use super::token::{Caller, Member};
+use super::token::Caller;
 use super::{App, base_url, query};
 use crate::model::Model;
-use crate::model::ids::{new_hex_id, now};
+use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
-use crate::model::server::{Server, Status};
-use crate::substrate::Power;
+use crate::model::server::Server;
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -29,24 +28,6 @@ pub fn routes() -> Router<App> {
             "/compute/v2.1/servers/{id}",
             get(show).put(update).delete(delete),
         )
-        .route("/compute/v2.1/servers/{id}/action", post(action))
-}
-
-/// The 404.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::not_found(
-        "InstanceNotFound",
-        format!("Instance {id} could not be found."),
-    )
-}
-
-/// The server, if it is the caller's project's.
-pub fn owned<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Server, Refusal> {
-    model
-        .servers
-        .get(id)
-        .filter(|row| row.project_id == member.project_id)
-        .ok_or_else(|| not_found(id))
 }
 
 async fn list(
@@ -79,47 +60,42 @@ fn listed(
 ) -> Answer {
     let member = caller.member()?;
     let base = base_url(headers);
-    let rows: Vec<Value> = app.read(|model| {
-        let fitting = model
-            .servers
-            .iter()
-            .rev()
-            .filter(|row| row.project_id == member.project_id && fits(row, &asked, version));
-        fitting
-            .map(|row| {
-                if detail {
-                    server_document(model, row, version, &base)
-                } else {
-                    server_summary(row, &base)
-                }
-            })
-            .collect()
+    let everybody = query::value(&asked, "all_tenants")
+        .or(query::value(&asked, "all_projects"))
+        .is_some_and(|word| matches!(word.to_lowercase().as_str(), "1" | "true" | ""));
+    if everybody && !member.admin {
+        return Err(Refusal::forbidden(
+            "Policy doesn't allow os_compute_api:servers:index:get_all_tenants to be performed.",
+        )
+        .into());
+    }
+    let page = app.read(|model| {
+        // Newest first, as Nova sorts when nobody says otherwise.
+        let fitting = model.servers.iter().rev().filter(|row| {
+            (everybody || row.project_id == member.project_id) && fits(model, row, &asked, version)
+        });
+        let mut rows: Vec<&Server> = fitting.collect();
+        query::sort_rows(&mut rows, &asked, |row, key| match key {
+            "display_name" | "name" => row.name.clone(),
+            "vm_state" | "status" => row.status.vm_state().to_owned(),
+            "updated_at" => row.updated.clone(),
+            "image_ref" => row.image_id.clone(),
+            "uuid" | "id" => row.id.clone(),
+            _ => row.created.clone(),
+        });
+        query::page_rows(rows, &asked, 1_000, |row| &row.id).map(|(rows, next)| {
+            let shown = rows.into_iter().map(|row| match detail {
+                true => server_document(model, row, version, &base),
+                false => server_summary(row, &base),
+            });
+            (shown.collect::<Vec<Value>>(), next)
+        })
     });
-    let rows = match version >= Microversion(2, 26)
-        && asked.iter().any(|(name, _)| name.contains("tags"))
-    {
-        false => rows,
-        true => {
-            let tagged = |row: &Value| {
-                let id = row["id"].as_str().unwrap_or_default();
-                let tags = app.read(|model| {
-                    model
-                        .servers
-                        .get(id)
-                        .map(|server| json!({"tags": server.tags}))
-                });
-                tags.is_some_and(|tags| query::tags_fit(&tags, &asked))
-            };
-            rows.into_iter().filter(tagged).collect()
-        }
-    };
-    let marker = query::value(&asked, "marker")
-        .unwrap_or_default()
-        .to_owned();
-    let page = query::page(rows, &asked, 1_000)
-        .ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
-    let mut body = json!({"servers": page.items});
-    if let Some(next) = page.next {
+    let marker = query::value(&asked, "marker").unwrap_or_default();
+    let (items, next) =
+        page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
+    let mut body = json!({ "servers": items });
+    if let Some(next) = next {
         let path = if detail { "servers/detail" } else { "servers" };
         let href = format!(
             "{base}/compute/v2.1/{path}?{}",
@@ -131,7 +107,8 @@ fn listed(
 }
 
 /// Whether a server fits a list's filters. `name` is part of the name (a regular expression in Nova; here anchors count).
-fn fits(row: &Server, asked: &[(String, String)], _: Microversion) -> bool {
+fn fits(model: &Model, row: &Server, asked: &[(String, String)], version: Microversion) -> bool {
+    let tagged = || query::tags_fit(&json!({"tags": row.tags}), asked);
     asked.iter().all(|(name, wanted)| match name.as_str() {
         "name" => {
             let bare = wanted
@@ -145,7 +122,17 @@ fn fits(row: &Server, asked: &[(String, String)], _: Microversion) -> bool {
                 (false, false) => row.name.contains(&bare),
             }
         }
-        "status" => row.status.as_str().eq_ignore_ascii_case(wanted),
+        "status" => row.shown_status().eq_ignore_ascii_case(wanted),
+        "vm_state" => row.status.vm_state() == wanted,
+        "ip" => {
+            let bare = wanted.trim_matches(['^', '$']).replace('\\', "");
+            let addresses = model.server_addresses(row);
+            addresses.iter().any(|one| one.address.contains(&bare))
+        }
+        "changes-since" => row.updated >= *wanted,
+        "tags" | "tags-any" | "not-tags" | "not-tags-any" if version >= Microversion(2, 26) => {
+            tagged()
+        }
         "image" => &row.image_id == wanted,
         "flavor" => &row.flavor_id == wanted,
         "uuid" => &row.id == wanted,
@@ -155,17 +142,9 @@ fn fits(row: &Server, asked: &[(String, String)], _: Microversion) -> bool {
     })
 }
 
-async fn show(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Answer {
-    let member = caller.member()?;
-    let base = base_url(&headers);
-    let shown = app.read(|model| {
-        owned(model, &member, &id).map(|row| server_document(model, row, version, &base))
+async fn show(State(app): State<App>, on: OnServer) -> Answer {
+    let shown = on.read(&app, |model, row| {
+        server_document(model, row, on.version, &on.base)
     })?;
     Ok(json_answer(200, json!({ "server": shown })))
 }
@@ -192,7 +171,8 @@ async fn create(
             .filter(|count| (1..=100).contains(count))
             .ok_or_else(|| invalid("min_count", count, "it is not a number from 1 to 100"))?,
     };
-    let wanted = read_create(fields, version)?;
+    let mut wanted = read_create(fields, version)?;
+    wanted.group = scheduler_group(&body)?;
     let mut ids = Vec::new();
     for nth in 1..=count {
         let mut one = wanted.clone();
@@ -240,15 +220,18 @@ async fn create(
     Ok(response)
 }
 
-async fn update(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Answer {
-    let member = caller.member()?;
+/// The server group of a creation: a hint beside the server, under either of two names.
+fn scheduler_group(body: &Value) -> Result<Option<String>, Refusal> {
+    let hints = ["os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"];
+    let group = hints.iter().find_map(|name| body.get(*name)?.get("group"));
+    match group {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(group)) => Ok(Some(group.clone())),
+        Some(other) => Err(invalid("group", other, "it is not a 'uuid'")),
+    }
+}
+
+async fn update(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
     let body = read_json(&body)?;
     let name = body["server"]["name"].as_str().map(str::to_owned);
     let description = body["server"]["description"].as_str().map(str::to_owned);
@@ -263,148 +246,21 @@ async fn update(
         )
         .into());
     }
-    let base = base_url(&headers);
-    let shown = app.change(|model| {
-        owned(model, &member, &id)?;
-        if let Some(server) = model.servers.get_mut(&id) {
-            server.name = name.unwrap_or_else(|| server.name.clone());
-            server.description = description.or_else(|| server.description.clone());
-            server.updated = now();
-        }
-        owned(model, &member, &id).map(|row| server_document(model, row, version, &base))
+    on.change(&app, |server| {
+        server.name = name.unwrap_or_else(|| server.name.clone());
+        server.description = description.or_else(|| server.description.take());
     })?;
-    Ok(json_answer(200, json!({ "server": shown })))
+    show(State(app), on).await
 }
 
-async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
-    let member = caller.member()?;
-    let first = app.change(|model| {
-        owned(model, &member, &id)?;
-        let Some(server) = model.servers.get_mut(&id) else {
-            return Err(not_found(&id));
-        };
+async fn delete(State(app): State<App>, on: OnServer) -> Answer {
+    let first = on.change(&app, |server| {
         let first = server.task_state.as_deref() != Some("deleting");
         server.task_state = Some("deleting".into());
-        Ok(first)
+        first
     })?;
     if first {
-        app.spawn_delete(id);
+        app.spawn_delete(on.id().to_owned());
     }
     Ok(empty_answer(204))
-}
-
-async fn action(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Answer {
-    let member = caller.member()?;
-    let body = read_json(&body)?;
-    let fields = body.as_object().filter(|fields| fields.len() == 1);
-    let (name, details) = fields
-        .and_then(|fields| fields.iter().next())
-        .ok_or_else(|| {
-            Refusal::bad_request("There is no such action: an action is an object with one key.")
-        })?;
-    let answer = match name.as_str() {
-        "os-getConsoleOutput" => {
-            app.read(|model| owned(model, &member, &id).map(|_| ()))?;
-            let text = app.console(&id).await;
-            json_answer(
-                200,
-                json!({"output": tail(&text, details["length"].as_i64())}),
-            )
-        }
-        "os-start" => switch(
-            &app,
-            &member,
-            &id,
-            "start",
-            &[Status::Shutoff],
-            "powering-on",
-            Power::Start,
-        )?,
-        "os-stop" => switch(
-            &app,
-            &member,
-            &id,
-            "stop",
-            &[Status::Active, Status::Error],
-            "powering-off",
-            Power::Stop,
-        )?,
-        "reboot" => switch(
-            &app,
-            &member,
-            &id,
-            "reboot",
-            &[Status::Active, Status::Shutoff],
-            "rebooting",
-            Power::Reboot,
-        )?,
-        "resize" | "rebuild" | "createImage" | "migrate" | "os-migrateLive" | "shelve"
-        | "rescue" | "suspend" | "pause" => {
-            app.read(|model| owned(model, &member, &id).map(|_| ()))?;
-            return Err(Refusal::new(
-                501,
-                "NotImplemented",
-                format!("The lab cloud cannot {name} servers."),
-            )
-            .into());
-        }
-        other => {
-            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
-        }
-    };
-    Ok(answer)
-}
-
-/// The last lines of a text; all when no number or a negative one is asked for.
-fn tail(text: &str, lines: Option<i64>) -> String {
-    let Some(lines) = lines.and_then(|lines| usize::try_from(lines).ok()) else {
-        return text.to_owned();
-    };
-    let all: Vec<&str> = text.lines().collect();
-    let mut tail = all[all.len().saturating_sub(lines)..].join("\n");
-    tail.push('\n');
-    tail
-}
-
-fn switch(
-    app: &App,
-    member: &Member,
-    id: &str,
-    verb: &str,
-    from: &[Status],
-    task: &str,
-    power: Power,
-) -> Result<Response, Refusal> {
-    app.change(|model| {
-        let status = {
-            let server = owned(model, member, id)?;
-            if let Some(task) = &server.task_state {
-                return Err(Refusal::conflict(
-                    "InstanceInvalidState",
-                    format!("Cannot '{verb}' instance {id} while it is in task_state {task}"),
-                ));
-            }
-            server.status
-        };
-        if !from.contains(&status) {
-            return Err(Refusal::conflict(
-                "InstanceInvalidState",
-                format!(
-                    "Cannot '{verb}' instance {id} while it is in vm_state {}",
-                    status.vm_state()
-                ),
-            ));
-        }
-        if let Some(server) = model.servers.get_mut(id) {
-            server.task_state = Some(task.into());
-        }
-        Ok(())
-    })?;
-    app.spawn_power(id.to_owned(), power);
-    Ok(empty_answer(202))
 }

@@ -23,6 +23,15 @@ pub struct Member {
     pub project_id: String,
     /// The user.
     pub user_id: String,
+    /// Whether the user may see and change what is others'.
+    pub admin: bool,
+}
+
+impl Member {
+    /// Whether something of this project may be touched.
+    pub fn may_touch(&self, project_id: &str) -> bool {
+        self.admin || self.project_id == project_id
+    }
 }
 
 impl Caller {
@@ -46,6 +55,7 @@ impl Caller {
         Ok(Member {
             project_id,
             user_id: token.user_id.clone(),
+            admin: token.roles.iter().any(|role| role == "admin"),
         })
     }
 }

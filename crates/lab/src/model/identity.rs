@@ -1,7 +1,7 @@
-//! Keystone: one domain, its projects and users, tokens and application credentials.
+//! Keystone: one domain, its projects, users and roles, tokens and application credentials.
 //!
-//! Tokens and secrets are kept as digests, so the state file lets nobody in. A user is a member of the projects named by
-//! its `grants`; there is no role but `member` and `reader`, which Keystone's default roles make members have too.
+//! Tokens and secrets are kept as digests, so the state file lets nobody in. The roles are Keystone's default ones: an `admin` is a
+//! `member` too, and a `member` a `reader`. Members change their project's things, readers look at them, admins make projects.
 
 use std::time::Duration;
 
@@ -26,6 +26,36 @@ pub struct Project {
     pub id: String,
     /// Unique in the domain.
     pub name: String,
+    /// Free text.
+    #[serde(default)]
+    pub description: String,
+    /// Whether anybody can log in to it.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A role.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Role {
+    /// Hexadecimal id.
+    pub id: String,
+    /// `admin`, `member`, `reader`, or one that somebody made, which allows nothing.
+    pub name: String,
+}
+
+/// Who may do what where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Who.
+    pub user_id: String,
+    /// Where.
+    pub project_id: String,
+    /// What, by the role's id.
+    pub role_id: String,
 }
 
 /// A person, or a program.
@@ -37,8 +67,15 @@ pub struct User {
     pub name: String,
     /// Digest of the password.
     pub password: String,
-    /// Ids of the projects in which the user is a member.
-    pub grants: Vec<String>,
+    /// Free text.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Where to write to.
+    #[serde(default)]
+    pub email: Option<String>,
+    /// Whether the user can log in.
+    #[serde(default = "yes")]
+    pub enabled: bool,
     /// The project for logins that name none.
     pub default_project_id: Option<String>,
 }
@@ -52,6 +89,12 @@ pub struct Token {
     pub user_id: String,
     /// The scope; none for an unscoped token.
     pub project_id: Option<String>,
+    /// Names of the roles there.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Whether it came from an application credential that may make further ones.
+    #[serde(default)]
+    pub unrestricted: bool,
     /// How: `password`, `token`, `application_credential`.
     pub methods: Vec<String>,
     /// Random, for logs.
@@ -77,9 +120,35 @@ pub struct ApplicationCredential {
     pub user_id: String,
     /// For which project.
     pub project_id: String,
+    /// Names of the roles that it gives.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Whether it may make further ones.
+    #[serde(default)]
+    pub unrestricted: bool,
+    /// When it ends, if ever.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
 }
 
-keyed_by_id!(Project, User, Token, ApplicationCredential);
+/// What a new application credential is to be.
+#[derive(Debug, Clone, Default)]
+pub struct CreateCredential {
+    /// Its name.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// The secret; a random one when not told.
+    pub secret: Option<String>,
+    /// Roles by name or id; all that the maker has when not told.
+    pub roles: Option<Vec<String>>,
+    /// See [`ApplicationCredential::unrestricted`].
+    pub unrestricted: bool,
+    /// See [`ApplicationCredential::expires_at`].
+    pub expires_at: Option<Timestamp>,
+}
+
+keyed_by_id!(Project, User, Role, Token, ApplicationCredential);
 
 /// Everything that Keystone knows.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -88,10 +157,31 @@ pub struct Identity {
     pub projects: Table<Project>,
     /// Users.
     pub users: Table<User>,
+    /// Roles.
+    pub roles: Table<Role>,
+    /// Who has which role where.
+    pub assignments: Vec<Assignment>,
     /// Tokens that have not been revoked; ended ones go when the next is made.
     pub tokens: Table<Token>,
     /// Application credentials.
     pub application_credentials: Table<ApplicationCredential>,
+}
+
+/// What a token is to say.
+#[derive(Debug, Clone, Default)]
+pub struct Grant {
+    /// Who.
+    pub user_id: String,
+    /// Where; nowhere for an unscoped token.
+    pub project_id: Option<String>,
+    /// Names of the roles there.
+    pub roles: Vec<String>,
+    /// See [`Token::unrestricted`].
+    pub unrestricted: bool,
+    /// How it was asked for.
+    pub methods: Vec<String>,
+    /// When it ends; after [`TOKEN_LIFETIME`] when not told.
+    pub expires: Option<Timestamp>,
 }
 
 /// The scope that a login asks for.
@@ -114,21 +204,110 @@ impl Identity {
         self.projects.insert(Project {
             id: id.clone(),
             name: name.into(),
+            description: String::new(),
+            enabled: true,
         });
         id
     }
 
-    /// Make a user who is a member of one project.
-    pub fn add_user(&mut self, name: &str, password: &str, project_id: &str) -> String {
+    /// Make a role with a stable id.
+    pub fn add_role(&mut self, name: &str) -> String {
+        let id = stable_hex_id(&format!("role/{name}"));
+        self.roles.insert(Role {
+            id: id.clone(),
+            name: name.into(),
+        });
+        id
+    }
+
+    /// Make a user with a stable id, who has a role in one project.
+    pub fn add_user(&mut self, name: &str, password: &str, project_id: &str, role: &str) -> String {
         let id = stable_hex_id(&format!("user/{name}"));
         self.users.insert(User {
             id: id.clone(),
             name: name.into(),
             password: digest(password),
-            grants: vec![project_id.into()],
+            description: None,
+            email: None,
+            enabled: true,
             default_project_id: None,
         });
+        self.assign(Assignment {
+            user_id: id.clone(),
+            project_id: project_id.into(),
+            role_id: stable_hex_id(&format!("role/{role}")),
+        });
         id
+    }
+
+    /// Give a role; one that is there already is fine.
+    pub fn assign(&mut self, assignment: Assignment) {
+        if !self.assignments.contains(&assignment) {
+            self.assignments.push(assignment);
+        }
+    }
+
+    /// The names of a user's roles in a project, with those that they imply.
+    pub fn roles_of(&self, user_id: &str, project_id: &str) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .assignments
+            .iter()
+            .filter(|row| row.user_id == user_id && row.project_id == project_id)
+            .filter_map(|row| self.roles.get(&row.role_id))
+            .map(|role| role.name.clone())
+            .collect();
+        for (role, implied) in [("admin", "member"), ("member", "reader")] {
+            let has = |name: &str| names.iter().any(|one| one == name);
+            if has(role) && !has(implied) {
+                names.push(implied.into());
+            }
+        }
+        names
+    }
+
+    /// The projects in which a user has a role, in the order in which they were made.
+    pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
+        let has_role = |project: &&Project| {
+            let mut all = self.assignments.iter();
+            all.any(|row| row.user_id == user_id && row.project_id == project.id)
+        };
+        self.projects.iter().filter(has_role).collect()
+    }
+
+    /// Take a project away, and what is said about it.
+    pub fn remove_project(&mut self, id: &str) -> bool {
+        self.assignments.retain(|row| row.project_id != id);
+        self.remove_tokens(|token| token.project_id.as_deref() == Some(id));
+        self.projects.remove(id).is_some()
+    }
+
+    /// Take a user away, and what is the user's.
+    pub fn remove_user(&mut self, id: &str) -> bool {
+        self.assignments.retain(|row| row.user_id != id);
+        self.remove_tokens(|token| token.user_id == id);
+        let theirs: Vec<String> = self
+            .application_credentials
+            .iter()
+            .filter(|row| row.user_id == id)
+            .map(|row| row.id.clone())
+            .collect();
+        for credential in theirs {
+            self.application_credentials.remove(&credential);
+        }
+        self.users.remove(id).is_some()
+    }
+
+    /// End tokens.
+    pub fn remove_tokens(&mut self, ended: impl Fn(&Token) -> bool) {
+        let ids: Vec<String> = self
+            .tokens
+            .iter()
+            .filter(|token| ended(token))
+            .map(|token| token.id.clone())
+            .collect();
+        for id in ids {
+            self.tokens.remove(&id);
+        }
     }
 
     /// The user with this id, or with this name in the domain given by id or name; only with the right password. Like
@@ -146,7 +325,7 @@ impl Identity {
             }
             _ => None,
         };
-        user.filter(|user| user.password == digest(password))
+        user.filter(|user| user.enabled && user.password == digest(password))
             .ok_or_else(Refusal::unauthorized)
     }
 
@@ -173,6 +352,7 @@ impl Identity {
         };
         found
             .filter(|row| row.secret == digest(secret))
+            .filter(|row| row.expires_at.is_none_or(|end| end > Timestamp::now()))
             .ok_or_else(Refusal::unauthorized)
     }
 
@@ -194,38 +374,30 @@ impl Identity {
             }
         };
         match project {
-            Some(project) if user.grants.contains(&project.id) => Ok(Some(project.id.clone())),
+            Some(project)
+                if project.enabled && !self.roles_of(&user.id, &project.id).is_empty() =>
+            {
+                Ok(Some(project.id.clone()))
+            }
             _ => Err(Refusal::unauthorized()),
         }
     }
 
     /// Give a token; its text is in the answer and nowhere else.
-    pub fn issue(
-        &mut self,
-        user_id: &str,
-        project_id: Option<String>,
-        methods: Vec<String>,
-        expires: Option<Timestamp>,
-    ) -> (String, Token) {
+    pub fn issue(&mut self, grant: Grant) -> (String, Token) {
         let issued_at = Timestamp::now();
-        let ended: Vec<String> = self
-            .tokens
-            .iter()
-            .filter(|token| token.expires_at < issued_at)
-            .map(|token| token.id.clone())
-            .collect();
-        for id in ended {
-            self.tokens.remove(&id);
-        }
+        self.remove_tokens(|token| token.expires_at < issued_at);
         let text = format!("lab-{}{}", new_hex_id(), new_hex_id());
         let token = Token {
             id: digest(&text),
-            user_id: user_id.into(),
-            project_id,
-            methods,
+            user_id: grant.user_id,
+            project_id: grant.project_id,
+            roles: grant.roles,
+            unrestricted: grant.unrestricted,
+            methods: grant.methods,
             audit_id: new_hex_id()[..22].to_owned(),
             issued_at,
-            expires_at: expires.unwrap_or(issued_at + TOKEN_LIFETIME),
+            expires_at: grant.expires.unwrap_or(issued_at + TOKEN_LIFETIME),
         };
         self.tokens.insert(token.clone());
         (text, token)
@@ -243,19 +415,19 @@ impl Identity {
         self.tokens.remove(&digest(text)).is_some()
     }
 
-    /// Make an application credential for the token's project; answers its id and the secret.
+    /// Make an application credential for the token's project; answers it and the secret.
     pub fn add_application_credential(
         &mut self,
-        user_id: &str,
+        token: &Token,
         project_id: &str,
-        name: &str,
-        description: Option<String>,
-        secret: Option<String>,
+        wanted: CreateCredential,
     ) -> Result<(ApplicationCredential, String), Refusal> {
+        let user_id = &token.user_id;
+        let name = wanted.name;
         if self
             .application_credentials
             .iter()
-            .any(|row| row.user_id == user_id && row.name == name)
+            .any(|row| &row.user_id == user_id && row.name == name)
         {
             return Err(Refusal::conflict(
                 "Conflict",
@@ -264,14 +436,36 @@ impl Identity {
                 ),
             ));
         }
-        let secret = secret.unwrap_or_else(|| format!("{}{}", new_hex_id(), new_hex_id()));
+        let roles = match wanted.roles {
+            None => token.roles.clone(),
+            Some(asked) => {
+                let named = |asked: String| {
+                    let role = self.roles.get(&asked);
+                    role.map_or(asked, |role| role.name.clone())
+                };
+                let roles: Vec<String> = asked.into_iter().map(named).collect();
+                if roles.iter().any(|role| !token.roles.contains(role)) {
+                    return Err(Refusal::bad_request(
+                        "Invalid application credential: Could not find role assignment with role, user or group, project, domain, \
+                         or system.",
+                    ));
+                }
+                roles
+            }
+        };
+        let secret = wanted
+            .secret
+            .unwrap_or_else(|| format!("{}{}", new_hex_id(), new_hex_id()));
         let row = ApplicationCredential {
             id: new_hex_id(),
-            name: name.into(),
-            description,
+            name,
+            description: wanted.description,
             secret: digest(&secret),
-            user_id: user_id.into(),
+            user_id: user_id.clone(),
             project_id: project_id.into(),
+            roles,
+            unrestricted: wanted.unrestricted,
+            expires_at: wanted.expires_at,
         };
         self.application_credentials.insert(row.clone());
         Ok((row, secret))

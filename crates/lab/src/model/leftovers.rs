@@ -64,6 +64,9 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
         let name = image.name.as_deref().unwrap_or_default();
         add(&image.owner, "image", name, &image.id);
     }
+    for group in model.server_groups.iter() {
+        add(&group.project_id, "server_group", &group.name, &group.id);
+    }
     for secret in model.secrets.iter() {
         add(
             &secret.project_id,
@@ -74,13 +77,8 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     }
     for pair in model.keypairs.iter() {
         // Key pairs belong to users; they are shown with the user's first project.
-        let project = model
-            .identity
-            .users
-            .get(&pair.user_id)
-            .and_then(|user| user.grants.first());
-        if let Some(project) = project {
-            add(project, "keypair", &pair.name, &pair.key);
+        if let Some(project) = model.identity.projects_of(&pair.user_id).first() {
+            add(&project.id, "keypair", &pair.name, &pair.key);
         }
     }
     found

@@ -14,8 +14,10 @@ pub mod network;
 pub mod refusal;
 pub mod secret;
 pub mod server;
+pub mod server_changes;
 pub mod server_create;
 pub mod server_disks;
+pub mod server_group;
 pub mod table;
 pub mod wiring;
 
@@ -38,6 +40,7 @@ use network::subnet::Subnet;
 use network::{Common, attributes::Attributes};
 use secret::Secret;
 use server::Server;
+use server_group::ServerGroup;
 use table::Table;
 
 /// Everything.
@@ -53,6 +56,9 @@ pub struct Model {
     pub keypairs: Table<KeyPair>,
     /// Nova.
     pub servers: Table<Server>,
+    /// Nova.
+    #[serde(default)]
+    pub server_groups: Table<ServerGroup>,
     /// Neutron.
     pub networks: Table<Network>,
     /// Neutron.
@@ -80,14 +86,19 @@ pub struct Model {
 pub const PUBLIC: &str = "public";
 
 impl Model {
-    /// A fresh cloud: two projects with a user each, an image, flavors, and the external network with this range. The range's
+    /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and the external network with this range. The range's
     /// first address is the host's, and the tenth the first that is handed out.
     pub fn fresh(public_cidr: Cidr) -> Self {
         let mut model = Self::default();
-        for name in ["demo", "other"] {
-            let project = model.identity.add_project(name);
-            model.identity.add_user(name, name, &project);
+        for role in ["admin", "member", "reader"] {
+            model.identity.add_role(role);
         }
+        for (name, role) in [("demo", "member"), ("other", "member"), ("admin", "admin")] {
+            let project = model.identity.add_project(name);
+            model.identity.add_user(name, name, &project, role);
+        }
+        let demo = ids::stable_hex_id("project/demo");
+        model.identity.add_user("reader", "reader", &demo, "reader");
         let service = model.identity.add_project("service");
         model.images.insert(Image::debian_12(&service));
         for flavor in standard_flavors() {

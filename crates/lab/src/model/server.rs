@@ -54,6 +54,12 @@ pub struct Server {
     pub ports: Vec<String>,
     /// Those of them that Nova made, and deletes with the server.
     pub own_ports: Vec<String>,
+    /// Its server group.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// The flavor before a resize that nobody has confirmed yet.
+    #[serde(default)]
+    pub old_flavor_id: Option<String>,
     /// Volumes, in the order in which they came; the volumes themselves know the rest.
     #[serde(default)]
     pub volumes: Vec<String>,
@@ -79,6 +85,8 @@ pub enum Status {
     Active,
     /// Stopped.
     Shutoff,
+    /// Running with another flavor, until somebody says that it is right.
+    VerifyResize,
     /// Broken.
     Error,
 }
@@ -90,6 +98,7 @@ impl Status {
             Status::Build => "BUILD",
             Status::Active => "ACTIVE",
             Status::Shutoff => "SHUTOFF",
+            Status::VerifyResize => "VERIFY_RESIZE",
             Status::Error => "ERROR",
         }
     }
@@ -100,6 +109,7 @@ impl Status {
             Status::Build => "building",
             Status::Active => "active",
             Status::Shutoff => "stopped",
+            Status::VerifyResize => "resized",
             Status::Error => "error",
         }
     }
@@ -108,7 +118,7 @@ impl Status {
     pub fn power_state(self) -> u8 {
         match self {
             Status::Build | Status::Error => 0,
-            Status::Active => 1,
+            Status::Active | Status::VerifyResize => 1,
             Status::Shutoff => 4,
         }
     }
@@ -136,6 +146,20 @@ pub struct ServerAddress {
     pub kind: &'static str,
     /// The port's Ethernet address.
     pub mac: String,
+}
+
+impl Server {
+    /// The state as Nova shows it: what is being done to a server has a word of its own.
+    pub fn shown_status(&self) -> &'static str {
+        match (self.status, self.task_state.as_deref()) {
+            (Status::Active, Some("rebooting")) => "REBOOT",
+            (_, Some("rebooting_hard")) => "HARD_REBOOT",
+            (_, Some("rebuilding")) => "REBUILD",
+            (_, Some("resize_prep")) => "RESIZE",
+            (_, Some("resize_reverting")) => "REVERT_RESIZE",
+            (status, _) => status.as_str(),
+        }
+    }
 }
 
 impl Model {
@@ -232,13 +256,7 @@ impl Model {
             }
         }
         for port_id in &server.ports {
-            if server.own_ports.contains(port_id) {
-                self.remove_port(port_id);
-            } else if let Some(port) = self.ports.get_mut(port_id) {
-                port.device_id.clear();
-                port.device_owner.clear();
-                port.status = "DOWN".into();
-            }
+            self.release_port(port_id, server.own_ports.contains(port_id));
         }
         going
     }

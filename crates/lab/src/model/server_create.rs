@@ -45,6 +45,8 @@ pub struct CreateServer {
     pub description: Option<String>,
     /// Zone.
     pub availability_zone: Option<String>,
+    /// Server group.
+    pub group: Option<String>,
 }
 
 /// The interfaces asked for.
@@ -129,7 +131,11 @@ impl Model {
                 "The requested availability zone is not available".to_owned()
             ));
         }
-        self.check_server_quota(project_id, vcpus, ram)?;
+        self.check_quota_for(project_id, 1, vcpus.into(), ram.into())?;
+        if let Some(group) = &wanted.group {
+            self.server_group_of(project_id, group)
+                .map_err(|refusal| bad(refusal.message))?;
+        }
         let disks = self.check_disks(project_id, wanted.disks, wanted.image.as_deref())?;
         let groups = self.server_groups_by_name(project_id, &wanted.security_groups)?;
         let id = new_id();
@@ -169,6 +175,8 @@ impl Model {
             ports,
             own_ports,
             volumes: Vec::new(),
+            group: wanted.group,
+            old_flavor_id: None,
             fault: None,
             created: now(),
             updated: now(),
@@ -181,7 +189,14 @@ impl Model {
         Ok(id)
     }
 
-    fn check_server_quota(&self, project_id: &str, vcpus: u32, ram: u32) -> Result<(), Refusal> {
+    /// Check that so much more is within a project's limits.
+    pub fn check_quota_for(
+        &self,
+        project_id: &str,
+        instances: i64,
+        vcpus: i64,
+        ram: i64,
+    ) -> Result<(), Refusal> {
         let limited = ["instances", "cores", "ram"]
             .iter()
             .any(|name| self.quotas.limit(name) >= 0);
@@ -190,13 +205,13 @@ impl Model {
         }
         let used = self.server_usage(project_id);
         let wanted = [
-            ("instances", used.instances, 1),
-            ("cores", used.cores, i64::from(vcpus)),
-            ("ram", used.ram, i64::from(ram)),
+            ("instances", used.instances, instances),
+            ("cores", used.cores, vcpus),
+            ("ram", used.ram, ram),
         ];
         for (name, used, more) in wanted {
             let limit = self.quotas.limit(name);
-            if limit >= 0 && used + more > limit {
+            if limit >= 0 && more > 0 && used + more > limit {
                 return Err(Refusal::new(
                     403,
                     "TooManyInstances",
@@ -226,7 +241,8 @@ impl Model {
         usage
     }
 
-    fn server_groups_by_name(
+    /// Security groups by name or id.
+    pub fn server_groups_by_name(
         &mut self,
         project_id: &str,
         names: &[String],
@@ -261,7 +277,8 @@ impl Model {
         Ok(ids)
     }
 
-    fn server_ports(
+    /// The ports for these networks; those that are made are noted in `own`.
+    pub fn server_ports(
         &mut self,
         project_id: &str,
         server_id: &str,

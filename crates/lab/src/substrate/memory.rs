@@ -32,6 +32,15 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
+    async fn server_resize(&self, _: &ServerSpec) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn server_replug(&self, _: &ServerSpec) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
     async fn server_remove(&self, _: &str) -> Result<(), SubstrateError> {
         tokio::time::sleep(self.gone_after).await;
         Ok(())

@@ -107,6 +107,12 @@ pub trait Substrate: Send + Sync {
     /// Switch a server.
     async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError>;
 
+    /// Give a server the size that its spec says; it goes on running.
+    async fn server_resize(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
+
+    /// Make a running server have the interfaces of its spec. Only asked for if there are wires.
+    async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError>;
+
     /// Remove a server.
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;
 

@@ -6,8 +6,8 @@ use bollard::Docker;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use bollard::models::{
-    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, Ipam, IpamConfig,
-    NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest,
+    ContainerCreateBody, ContainerUpdateBody, EndpointIpamConfig, EndpointSettings, Ipam,
+    IpamConfig, NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest,
 };
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, ListContainersOptionsBuilder, ListNetworksOptionsBuilder,
@@ -211,6 +211,19 @@ impl Containers {
             Err(error) if has_status(&error, 304) || has_status(&error, 404) => Ok(()),
             other => other.map_err(wrap(format!("stopping {name}"))),
         }
+    }
+
+    /// Give a container so much memory and no more.
+    pub async fn limit_memory(&self, name: &str, bytes: i64) -> Result<(), SubstrateError> {
+        let body = ContainerUpdateBody {
+            memory: Some(bytes),
+            memory_swap: Some(bytes),
+            ..Default::default()
+        };
+        self.docker
+            .update_container(name, body)
+            .await
+            .map_err(wrap(format!("setting the memory of {name}")))
     }
 
     /// Remove a container; one that is not there is fine.

@@ -372,16 +372,53 @@ impl Substrate for DockerSubstrate {
     }
 
     async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", &spec.id);
         if power != Power::Start {
             self.known_servers().remove(&spec.id);
-            self.containers
-                .stop(&self.containers.name("server", &spec.id))
-                .await?;
+            self.containers.stop(&container).await?;
         }
         if power != Power::Stop {
+            // Ports may have been plugged in while it was off.
+            for nic in &spec.wiring.nics {
+                let network = self.ensure_network(&nic.network_id).await?;
+                self.containers.plug(&network, &container, None).await?;
+            }
             self.boot(spec).await?;
         }
         Ok(())
+    }
+
+    async fn server_resize(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let container = self.containers.name("server", &spec.id);
+        let memory = i64::from(spec.ram_mib) * MIB;
+        self.containers.limit_memory(&container, memory).await
+    }
+
+    async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let Some(state) = self.known_servers().get(&spec.id).cloned() else {
+            // It does not run; its next boot brings everything.
+            return Ok(());
+        };
+        let container = self.containers.name("server", &spec.id);
+        let wanted: Vec<&String> = spec.wiring.nics.iter().map(|nic| &nic.network_id).collect();
+        for gone in state.macs.keys().filter(|id| !wanted.contains(id)) {
+            let network = self.network_name(gone);
+            self.containers.unplug(&network, &container).await?;
+        }
+        for new in wanted.iter().filter(|id| !state.macs.contains_key(**id)) {
+            let network = self.ensure_network(new).await?;
+            self.containers.plug(&network, &container, None).await?;
+        }
+        let (pid, macs) = self.running(&container, wanted.into_iter()).await?;
+        if let Some(known) = self.known_servers().get_mut(&spec.id) {
+            // What it was told before was about other devices.
+            *known = ServerState {
+                pid,
+                macs,
+                ..ServerState::default()
+            };
+        }
+        self.rewire_server(&spec.id, &spec.wiring).await
     }
 
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError> {

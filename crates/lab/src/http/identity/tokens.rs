@@ -1,4 +1,4 @@
-//! Keystone v3: logging in, and the catalogue that comes with it.
+//! Keystone v3: logging in and out.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -7,13 +7,13 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::answer::{empty_answer, json_answer, read_json};
-use super::identity::Answer;
-use super::token::Caller;
-use super::{App, SERVICES, base_url};
+use super::catalog::catalog;
+use super::{Answer, domain_reference, needed, text};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::token::Caller;
+use crate::http::{App, base_url};
 use crate::model::Model;
-use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME, ScopeRequest, Token, is_the_domain};
-use crate::model::ids::stable_hex_id;
+use crate::model::identity::{Grant, ScopeRequest, Token, is_the_domain};
 use crate::model::refusal::Refusal;
 
 pub fn routes() -> Router<App> {
@@ -22,17 +22,6 @@ pub fn routes() -> Router<App> {
         .post(create_token)
         .delete(delete_token);
     Router::new().route("/identity/v3/auth/tokens", tokens)
-}
-
-/// Something of the body that has to be there.
-pub fn needed<'a>(value: &'a Value, name: &str) -> Result<&'a Value, Refusal> {
-    let found = value.get(name).filter(|found| !found.is_null());
-    found.ok_or_else(|| Refusal::bad_request(format!("'{name}' is a required property")))
-}
-
-/// A string of the body.
-pub fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name).and_then(Value::as_str)
 }
 
 /// A domain's id or name.
@@ -71,10 +60,19 @@ async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -
             }
             (None, scope) => model.identity.resolve_scope(user, scope)?,
         };
-        let (text, token) =
-            model
-                .identity
-                .issue(&login.user_id, project_id, login.methods, login.expires);
+        let roles = match (login.roles, &project_id) {
+            (Some(roles), _) => roles,
+            (None, Some(project)) => model.identity.roles_of(&login.user_id, project),
+            (None, None) => Vec::new(),
+        };
+        let (text, token) = model.identity.issue(Grant {
+            user_id: login.user_id,
+            project_id,
+            roles,
+            unrestricted: login.unrestricted,
+            methods: login.methods,
+            expires: login.expires,
+        });
         let shown = token_document(model, &token, &base_url(&headers));
         Ok((text, shown))
     })?;
@@ -93,6 +91,9 @@ struct Login {
     methods: Vec<String>,
     expires: Option<jiff::Timestamp>,
     bound_to: Option<String>,
+    /// Those of an application credential; else what the user has.
+    roles: Option<Vec<String>>,
+    unrestricted: bool,
 }
 
 fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, Refusal> {
@@ -124,6 +125,8 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     methods: vec![method.clone()],
                     expires: None,
                     bound_to: None,
+                    roles: None,
+                    unrestricted: false,
                 }
             }
             "token" => {
@@ -140,6 +143,8 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                     methods,
                     expires: Some(old.expires_at),
                     bound_to: None,
+                    roles: None,
+                    unrestricted: false,
                 }
             }
             "application_credential" => {
@@ -156,8 +161,10 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
                 Login {
                     user_id: row.user_id.clone(),
                     methods: vec![method.clone()],
-                    expires: None,
+                    expires: row.expires_at,
                     bound_to: Some(row.project_id.clone()),
+                    roles: Some(row.roles.clone()),
+                    unrestricted: row.unrestricted,
                 }
             }
             _ => return Err(Refusal::unauthorized()),
@@ -198,10 +205,6 @@ fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
     }
 }
 
-fn domain_reference() -> Value {
-    json!({"id": DOMAIN_ID, "name": DOMAIN_NAME})
-}
-
 fn token_document(model: &Model, token: &Token, base: &str) -> Value {
     let user = model.identity.users.get(&token.user_id);
     let mut document = json!({
@@ -224,48 +227,14 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         document["project"] =
             json!({"domain": domain_reference(), "id": project.id, "name": project.name});
         document["is_domain"] = false.into();
-        let role = |name: &str| json!({"id": stable_hex_id(&format!("role/{name}")), "name": name});
-        document["roles"] = json!([role("member"), role("reader")]);
+        let roles = model.identity.roles.iter();
+        document["roles"] = roles
+            .filter(|role| token.roles.contains(&role.name))
+            .map(|role| json!({"id": role.id, "name": role.name}))
+            .collect();
         document["catalog"] = catalog(base, &project.id);
     }
     json!({ "token": document })
-}
-
-/// The service catalogue. Versions are in the URL where a real cloud's installer puts them: identity and compute.
-pub fn catalog(base: &str, project_id: &str) -> Value {
-    // Cinder is found under its old name too, as installers of Zed's time had it.
-    let old_name = [("volumev3", "/volume")];
-    let cinder = format!("/v3/{project_id}");
-    SERVICES
-        .iter()
-        .chain(&old_name)
-        .map(|(service, prefix)| {
-            let (name, path) = match *service {
-                "identity" => ("keystone", "/v3"),
-                "compute" => ("nova", "/v2.1"),
-                "network" => ("neutron", ""),
-                "image" => ("glance", ""),
-                "block-storage" => ("cinder", cinder.as_str()),
-                "volumev3" => ("cinderv3", cinder.as_str()),
-                _ => ("barbican", ""),
-            };
-            let endpoint = |interface: &str| {
-                json!({
-                    "id": stable_hex_id(&format!("endpoint/{service}/{interface}")),
-                    "interface": interface,
-                    "region": "lab",
-                    "region_id": "lab",
-                    "url": format!("{base}{prefix}{path}"),
-                })
-            };
-            json!({
-                "id": stable_hex_id(&format!("service/{service}")),
-                "name": name,
-                "type": service,
-                "endpoints": [endpoint("public"), endpoint("internal"), endpoint("admin")],
-            })
-        })
-        .collect()
 }
 
 async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {

@@ -1,0 +1,122 @@
+//! Keystone v3: versions, and what its other parts have in common.
+
+mod application_credentials;
+mod catalog;
+mod projects;
+mod roles;
+mod tokens;
+mod users;
+
+use axum::Router;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Map, Value, json};
+
+use super::answer::{KeystoneError, json_answer};
+use super::token::Caller;
+use super::{App, base_url};
+use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME};
+use crate::model::refusal::Refusal;
+
+/// What handlers give.
+type Answer = Result<Response, KeystoneError>;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/identity", get(versions))
+        .route("/identity/", get(versions))
+        .route("/identity/v3", get(version))
+        .route("/identity/v3/", get(version))
+        .merge(tokens::routes())
+        .merge(application_credentials::routes())
+        .merge(projects::routes())
+        .merge(users::routes())
+        .merge(roles::routes())
+        .merge(catalog::routes())
+}
+
+fn version_document(base: &str) -> Value {
+    json!({
+        "id": "v3.14",
+        "status": "stable",
+        "updated": "2020-04-07T00:00:00Z",
+        "links": [{"rel": "self", "href": format!("{base}/identity/v3/")}],
+        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.identity-v3+json"}],
+    })
+}
+
+async fn versions(headers: HeaderMap) -> Response {
+    json_answer(
+        300,
+        json!({"versions": {"values": [version_document(&base_url(&headers))]}}),
+    )
+}
+
+async fn version(headers: HeaderMap) -> Response {
+    json_answer(
+        200,
+        json!({"version": version_document(&base_url(&headers))}),
+    )
+}
+
+/// A list in Keystone's envelope.
+fn list(name: &str, rows: Vec<Value>, base: &str, path: &str) -> Response {
+    json_answer(
+        200,
+        json!({name: rows, "links": {"next": null, "self": format!("{base}/identity/v3{path}"), "previous": null}}),
+    )
+}
+
+/// The 404.
+fn not_found(kind: &str, id: &str) -> Refusal {
+    Refusal::not_found("NotFound", format!("Could not find {kind}: {id}."))
+}
+
+/// What the policy engine says.
+fn forbidden(rule: &str) -> Refusal {
+    Refusal::forbidden(format!(
+        "You are not authorized to perform the requested action: identity:{rule}."
+    ))
+}
+
+/// An administrator, or 403.
+fn admin(caller: &Caller, rule: &str) -> Result<(), Refusal> {
+    match caller.token()?.roles.iter().any(|role| role == "admin") {
+        true => Ok(()),
+        false => Err(forbidden(rule)),
+    }
+}
+
+/// Something of a body that has to be there.
+fn needed<'a>(value: &'a Value, name: &str) -> Result<&'a Value, Refusal> {
+    let found = value.get(name).filter(|found| !found.is_null());
+    found.ok_or_else(|| Refusal::bad_request(format!("'{name}' is a required property")))
+}
+
+/// A string of a body.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// An object of a body.
+fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Refusal> {
+    needed(body, name)?
+        .as_object()
+        .ok_or_else(|| Refusal::bad_request(format!("'{name}' is not of type 'object'")))
+}
+
+/// The 409 for a name that is taken.
+fn duplicate(kind: &str, name: &str) -> Refusal {
+    Refusal::conflict(
+        "Conflict",
+        format!(
+            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name} at domain ID {DOMAIN_ID}."
+        ),
+    )
+}
+
+/// The one domain, as other things mention it.
+fn domain_reference() -> Value {
+    json!({"id": DOMAIN_ID, "name": DOMAIN_NAME})
+}

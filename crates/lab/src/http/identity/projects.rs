@@ -1,0 +1,226 @@
+//! Keystone v3: projects and the one domain.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::{Answer, admin, duplicate, forbidden, list, not_found, object};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::query::{self, attribute_is};
+use crate::http::token::Caller;
+use crate::http::{App, base_url};
+use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME, Project};
+use crate::model::ids::new_hex_id;
+use crate::model::refusal::Refusal;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/identity/v3/auth/projects", get(my_projects))
+        .route("/identity/v3/auth/domains", get(my_domains))
+        .route("/identity/v3/users/{id}/projects", get(projects_of_user))
+        .route("/identity/v3/projects", get(projects).post(create))
+        .route(
+            "/identity/v3/projects/{id}",
+            get(project).patch(update).delete(delete),
+        )
+        .route("/identity/v3/domains", get(domains))
+        .route("/identity/v3/domains/{id}", get(domain))
+}
+
+fn document(project: &Project, base: &str) -> Value {
+    json!({
+        "id": project.id,
+        "name": project.name,
+        "domain_id": DOMAIN_ID,
+        "description": project.description,
+        "enabled": project.enabled,
+        "parent_id": DOMAIN_ID,
+        "is_domain": false,
+        "tags": [],
+        "options": {},
+        "links": {"self": format!("{base}/identity/v3/projects/{}", project.id)},
+    })
+}
+
+async fn my_projects(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
+    let user = caller.token()?.user_id.clone();
+    Ok(projects_with_roles(&app, &user, &headers, "/auth/projects"))
+}
+
+async fn projects_of_user(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    if caller.token()?.user_id != id {
+        admin(&caller, "list_user_projects")?;
+    }
+    let path = format!("/users/{id}/projects");
+    Ok(projects_with_roles(&app, &id, &headers, &path))
+}
+
+fn projects_with_roles(
+    app: &App,
+    user: &str,
+    headers: &HeaderMap,
+    path: &str,
+) -> axum::response::Response {
+    let base = base_url(headers);
+    let rows = app.read(|model| {
+        let all = model.identity.projects_of(user).into_iter();
+        all.map(|project| document(project, &base)).collect()
+    });
+    list("projects", rows, &base, path)
+}
+
+async fn projects(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): query::Query,
+    headers: HeaderMap,
+) -> Answer {
+    admin(&caller, "list_projects")?;
+    let base = base_url(&headers);
+    let rows = app.read(|model| {
+        let all = model.identity.projects.iter();
+        all.map(|project| document(project, &base))
+            .filter(|row| {
+                asked
+                    .iter()
+                    .filter(|(name, _)| ["name", "enabled", "domain_id"].contains(&name.as_str()))
+                    .all(|(name, value)| attribute_is(row, name, value))
+            })
+            .collect()
+    });
+    Ok(list("projects", rows, &base, "/projects"))
+}
+
+async fn project(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    let base = base_url(&headers);
+    // To a member a project that is not there and one of others look the same.
+    if caller.token()?.project_id.as_ref() != Some(&id) {
+        admin(&caller, "get_project")?;
+    }
+    let shown = app.read(|model| {
+        let found = model.identity.projects.get(&id);
+        found.map(|project| document(project, &base))
+    });
+    let shown = shown.ok_or_else(|| not_found("project", &id))?;
+    Ok(json_answer(200, json!({ "project": shown })))
+}
+
+async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
+    admin(&caller, "create_project")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "project")?;
+    let text = |name: &str| wanted.get(name).and_then(Value::as_str);
+    let name = text("name").filter(|name| !name.trim().is_empty());
+    let name = name.ok_or_else(|| Refusal::bad_request("'name' is a required property"))?;
+    let project = Project {
+        id: new_hex_id(),
+        name: name.into(),
+        description: text("description").unwrap_or_default().into(),
+        enabled: wanted
+            .get("enabled")
+            .and_then(Value::as_bool)
+            .unwrap_or(true),
+    };
+    let shown = document(&project, &base_url(&headers));
+    app.change(|model| {
+        if model.identity.projects.iter().any(|row| row.name == name) {
+            return Err(duplicate("project", name));
+        }
+        model.identity.projects.insert(project);
+        Ok(())
+    })?;
+    Ok(json_answer(201, json!({ "project": shown })))
+}
+
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    admin(&caller, "update_project")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "project")?;
+    let text = |name: &str| wanted.get(name).and_then(Value::as_str).map(str::to_owned);
+    let shown = app.change(|model| {
+        let row = model.identity.projects.get_mut(&id)?;
+        row.name = text("name").unwrap_or_else(|| row.name.clone());
+        row.description = text("description").unwrap_or_else(|| row.description.clone());
+        row.enabled = wanted
+            .get("enabled")
+            .and_then(Value::as_bool)
+            .unwrap_or(row.enabled);
+        Some(document(row, &base_url(&headers)))
+    });
+    let shown = shown.ok_or_else(|| not_found("project", &id))?;
+    Ok(json_answer(200, json!({ "project": shown })))
+}
+
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    admin(&caller, "delete_project")?;
+    match app.change(|model| model.identity.remove_project(&id)) {
+        true => Ok(empty_answer(204)),
+        false => Err(not_found("project", &id).into()),
+    }
+}
+
+async fn my_domains(caller: Caller, headers: HeaderMap) -> Answer {
+    caller.token()?;
+    Ok(list(
+        "domains",
+        Vec::new(),
+        &base_url(&headers),
+        "/auth/domains",
+    ))
+}
+
+fn domain_document(base: &str) -> Value {
+    json!({
+        "id": DOMAIN_ID,
+        "name": DOMAIN_NAME,
+        "description": "The default domain",
+        "enabled": true,
+        "tags": [],
+        "options": {},
+        "links": {"self": format!("{base}/identity/v3/domains/{DOMAIN_ID}")},
+    })
+}
+
+async fn domains(caller: Caller, Query(asked): query::Query, headers: HeaderMap) -> Answer {
+    admin(&caller, "list_domains")?;
+    let base = base_url(&headers);
+    let named = query::value(&asked, "name").is_none_or(|name| name == DOMAIN_NAME);
+    let rows = named.then(|| domain_document(&base));
+    Ok(list(
+        "domains",
+        rows.into_iter().collect(),
+        &base,
+        "/domains",
+    ))
+}
+
+async fn domain(caller: Caller, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+    caller.token()?;
+    match id == DOMAIN_ID {
+        true => Ok(json_answer(
+            200,
+            json!({"domain": domain_document(&base_url(&headers))}),
+        )),
+        false if admin(&caller, "get_domain").is_ok() => Err(not_found("domain", &id).into()),
+        false => Err(forbidden("get_domain").into()),
+    }
+}

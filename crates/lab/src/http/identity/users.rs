@@ -1,0 +1,199 @@
+//! Keystone v3: users.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::routing::{get, post};
+use serde_json::{Map, Value, json};
+
+use super::{Answer, admin, duplicate, list, needed, not_found, object, text};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::query::{self, attribute_is};
+use crate::http::token::Caller;
+use crate::http::{App, base_url};
+use crate::model::identity::{DOMAIN_ID, User};
+use crate::model::ids::{digest, new_hex_id};
+use crate::model::refusal::Refusal;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/identity/v3/users", get(users).post(create))
+        .route(
+            "/identity/v3/users/{id}",
+            get(user).patch(update).delete(delete),
+        )
+        .route("/identity/v3/users/{id}/password", post(set_password))
+        .route("/identity/v3/users/{id}/groups", get(groups_of_user))
+        .route("/identity/v3/groups", get(groups))
+}
+
+fn document(user: &User, base: &str) -> Value {
+    let mut document = json!({
+        "id": user.id,
+        "name": user.name,
+        "domain_id": DOMAIN_ID,
+        "enabled": user.enabled,
+        "default_project_id": user.default_project_id,
+        "password_expires_at": null,
+        "options": {},
+        "links": {"self": format!("{base}/identity/v3/users/{}", user.id)},
+    });
+    for (name, value) in [("description", &user.description), ("email", &user.email)] {
+        if let Some(value) = value {
+            document[name] = json!(value);
+        }
+    }
+    document
+}
+
+async fn users(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): query::Query,
+    headers: HeaderMap,
+) -> Answer {
+    admin(&caller, "list_users")?;
+    let base = base_url(&headers);
+    let rows = app.read(|model| {
+        let all = model.identity.users.iter();
+        all.map(|user| document(user, &base))
+            .filter(|row| {
+                asked
+                    .iter()
+                    .filter(|(name, _)| ["name", "enabled", "domain_id"].contains(&name.as_str()))
+                    .all(|(name, value)| attribute_is(row, name, value))
+            })
+            .collect()
+    });
+    Ok(list("users", rows, &base, "/users"))
+}
+
+async fn user(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    if caller.token()?.user_id != id {
+        admin(&caller, "get_user")?;
+    }
+    let base = base_url(&headers);
+    let shown = app.read(|model| {
+        model
+            .identity
+            .users
+            .get(&id)
+            .map(|user| document(user, &base))
+    });
+    let shown = shown.ok_or_else(|| not_found("user", &id))?;
+    Ok(json_answer(200, json!({ "user": shown })))
+}
+
+/// Set what a body says about a user.
+fn set(user: &mut User, wanted: &Map<String, Value>) {
+    let text = |name: &str| wanted.get(name).and_then(Value::as_str).map(str::to_owned);
+    user.name = text("name").unwrap_or_else(|| user.name.clone());
+    user.description = text("description").or_else(|| user.description.take());
+    user.email = text("email").or_else(|| user.email.take());
+    user.default_project_id = text("default_project_id").or_else(|| user.default_project_id.take());
+    if let Some(password) = text("password") {
+        user.password = digest(&password);
+    }
+    if let Some(enabled) = wanted.get("enabled").and_then(Value::as_bool) {
+        user.enabled = enabled;
+    }
+}
+
+async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
+    admin(&caller, "create_user")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "user")?;
+    let name = needed(&body["user"], "name")?.as_str().unwrap_or_default();
+    let mut user = User {
+        id: new_hex_id(),
+        name: name.into(),
+        // Nobody knows it until one is set.
+        password: digest(&new_hex_id()),
+        description: None,
+        email: None,
+        enabled: true,
+        default_project_id: None,
+    };
+    set(&mut user, wanted);
+    let shown = document(&user, &base_url(&headers));
+    app.change(|model| {
+        if model.identity.users.iter().any(|row| row.name == name) {
+            return Err(duplicate("user", name));
+        }
+        model.identity.users.insert(user);
+        Ok(())
+    })?;
+    Ok(json_answer(201, json!({ "user": shown })))
+}
+
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    admin(&caller, "update_user")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "user")?;
+    let shown = app.change(|model| {
+        let user = model.identity.users.get_mut(&id)?;
+        set(user, wanted);
+        Some(document(user, &base_url(&headers)))
+    });
+    let shown = shown.ok_or_else(|| not_found("user", &id))?;
+    Ok(json_answer(200, json!({ "user": shown })))
+}
+
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    admin(&caller, "delete_user")?;
+    match app.change(|model| model.identity.remove_user(&id)) {
+        true => Ok(empty_answer(204)),
+        false => Err(not_found("user", &id).into()),
+    }
+}
+
+/// A person's own, with the old one. Tokens that the old one gave end.
+async fn set_password(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    caller.token()?;
+    let body = read_json(&body)?;
+    let wanted = needed(&body, "user")?;
+    let word = |name: &str| {
+        text(wanted, name)
+            .ok_or_else(|| Refusal::bad_request(format!("'{name}' is a required property")))
+    };
+    let (old, new) = (word("original_password")?, word("password")?);
+    app.change(|model| {
+        model.identity.check_password(Some(&id), None, old)?;
+        if let Some(user) = model.identity.users.get_mut(&id) {
+            user.password = digest(new);
+        }
+        model.identity.remove_tokens(|token| token.user_id == id);
+        Ok::<_, Refusal>(())
+    })?;
+    Ok(empty_answer(204))
+}
+
+async fn groups(caller: Caller, headers: HeaderMap) -> Answer {
+    admin(&caller, "list_groups")?;
+    Ok(list("groups", Vec::new(), &base_url(&headers), "/groups"))
+}
+
+async fn groups_of_user(caller: Caller, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+    if caller.token()?.user_id != id {
+        admin(&caller, "list_groups_for_user")?;
+    }
+    let path = format!("/users/{id}/groups");
+    Ok(list("groups", Vec::new(), &base_url(&headers), &path))
+}

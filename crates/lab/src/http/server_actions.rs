@@ -1,0 +1,245 @@
+//! Nova v2.1: `POST /servers/{id}/action`.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use serde_json::{Value, json};
+
+use super::App;
+use super::answer::{empty_answer, json_answer, read_json};
+use super::compute::{Answer, invalid};
+use super::compute_view::server_document;
+use super::on_server::{OnServer, owned};
+use super::server_body::read_metadata;
+use crate::model::ids::{new_hex_id, now};
+use crate::model::refusal::Refusal;
+use crate::model::server::Status;
+use crate::model::server_changes::Membership;
+use crate::substrate::Power;
+
+pub fn routes() -> Router<App> {
+    Router::new().route("/compute/v2.1/servers/{id}/action", post(action))
+}
+
+async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
+    let body = read_json(&body)?;
+    let fields = body.as_object().filter(|fields| fields.len() == 1);
+    let (name, details) = fields
+        .and_then(|fields| fields.iter().next())
+        .ok_or_else(|| {
+            Refusal::bad_request("There is no such action: an action is an object with one key.")
+        })?;
+    let answer = match name.as_str() {
+        "os-getConsoleOutput" => console(&app, &on, details).await?,
+        "os-start" => switch(
+            &app,
+            &on,
+            ("start", "powering-on"),
+            &[Status::Shutoff],
+            Power::Start,
+        )?,
+        "os-stop" => switch(
+            &app,
+            &on,
+            ("stop", "powering-off"),
+            &[Status::Active, Status::Error],
+            Power::Stop,
+        )?,
+        "reboot" => reboot(&app, &on, details)?,
+        "addSecurityGroup" => regroup(&app, &on, details, Membership::In).await?,
+        "removeSecurityGroup" => regroup(&app, &on, details, Membership::Out).await?,
+        "resize" => resize(&app, &on, details)?,
+        "confirmResize" => {
+            begin(&app, &on, "confirm_resize", &[Status::VerifyResize], None)?;
+            app.change(|model| model.confirm_resize(on.id()));
+            empty_answer(204)
+        }
+        "revertResize" => {
+            begin(&app, &on, "revert_resize", &[Status::VerifyResize], None)?;
+            app.change(|model| model.revert_resize(on.id()));
+            app.spawn_resize(on.id().to_owned());
+            empty_answer(202)
+        }
+        "rebuild" => rebuild(&app, &on, details)?,
+        "createImage" | "migrate" | "os-migrateLive" | "shelve" | "unshelve" | "rescue"
+        | "unrescue" | "suspend" | "resume" | "pause" | "unpause" | "lock" | "unlock"
+        | "createBackup" => {
+            on.read(&app, |_, _| ())?;
+            return Err(Refusal::new(
+                501,
+                "NotImplemented",
+                format!("The lab cloud cannot {name} servers."),
+            )
+            .into());
+        }
+        other => {
+            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
+        }
+    };
+    Ok(answer)
+}
+
+async fn console(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
+    let status = on.read(app, |_, server| server.status)?;
+    if status == Status::Build {
+        return Err(Refusal::conflict(
+            "InstanceNotReady",
+            format!("Instance {} is not ready", on.id()),
+        ));
+    }
+    let text = app.console(on.id()).await;
+    let length = &details["length"];
+    let lines = length
+        .as_i64()
+        .or_else(|| length.as_str().and_then(|text| text.parse().ok()));
+    Ok(json_answer(200, json!({"output": tail(&text, lines)})))
+}
+
+/// The last lines of a text; all when no number or a negative one is asked for.
+fn tail(text: &str, lines: Option<i64>) -> String {
+    let Some(lines) = lines.and_then(|lines| usize::try_from(lines).ok()) else {
+        return text.to_owned();
+    };
+    let all: Vec<&str> = text.lines().collect();
+    let mut tail = all[all.len().saturating_sub(lines)..].join("\n");
+    tail.push('\n');
+    tail
+}
+
+/// Check that a server is in one of these states and that nothing is being done to it; then note what begins.
+fn begin(
+    app: &App,
+    on: &OnServer,
+    verb: &str,
+    from: &[Status],
+    task: Option<&str>,
+) -> Result<(), Refusal> {
+    let (member, id) = (on.member()?, on.id());
+    app.change(|model| {
+        let server = owned(model, &member, id)?;
+        let in_the_way = match &server.task_state {
+            Some(task) => Some(("task_state", task.as_str())),
+            None if !from.contains(&server.status) => Some(("vm_state", server.status.vm_state())),
+            None => None,
+        };
+        if let Some((what, state)) = in_the_way {
+            return Err(Refusal::conflict(
+                "InstanceInvalidState",
+                format!("Cannot '{verb}' instance {id} while it is in {what} {state}"),
+            ));
+        }
+        if let Some(server) = model.servers.get_mut(id) {
+            server.task_state = task.map(str::to_owned);
+        }
+        Ok(())
+    })
+}
+
+fn switch(
+    app: &App,
+    on: &OnServer,
+    (verb, task): (&str, &str),
+    from: &[Status],
+    power: Power,
+) -> Result<Response, Refusal> {
+    begin(app, on, verb, from, Some(task))?;
+    app.spawn_power(on.id().to_owned(), power);
+    Ok(empty_answer(202))
+}
+
+fn reboot(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
+    let kind = details["type"].as_str().unwrap_or_default().to_uppercase();
+    let task = match kind.as_str() {
+        "SOFT" => "rebooting",
+        "HARD" => "rebooting_hard",
+        _ => {
+            return Err(invalid(
+                "type",
+                &details["type"],
+                &format!(
+                    "{} is not one of ['HARD', 'Hard', 'hard', 'SOFT', 'Soft', 'soft']",
+                    details["type"]
+                ),
+            ));
+        }
+    };
+    let from: &[Status] = match kind.as_str() {
+        "SOFT" => &[Status::Active],
+        _ => &[Status::Active, Status::Shutoff, Status::Error],
+    };
+    switch(app, on, ("reboot", task), from, Power::Reboot)
+}
+
+async fn regroup(
+    app: &App,
+    on: &OnServer,
+    details: &Value,
+    membership: Membership,
+) -> Result<Response, Refusal> {
+    let member = on.member()?;
+    let name = details["name"]
+        .as_str()
+        .filter(|name| !name.trim().is_empty());
+    let name = name.ok_or_else(|| Refusal::bad_request("Missing parameter dict"))?;
+    app.rewire(|model| {
+        let server = owned(model, &member, on.id())?.clone();
+        model.change_server_groups(&server, name, membership)
+    })
+    .await?;
+    Ok(empty_answer(202))
+}
+
+fn resize(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
+    let flavor = details["flavorRef"].as_str();
+    let flavor =
+        flavor.ok_or_else(|| invalid("resize", details, "'flavorRef' is a required property"))?;
+    let flavor = flavor.rsplit('/').next().unwrap_or(flavor);
+    begin(app, on, "resize", &[Status::Active, Status::Shutoff], None)?;
+    app.change(|model| model.resize_server(on.id(), flavor))?;
+    app.spawn_resize(on.id().to_owned());
+    Ok(empty_answer(202))
+}
+
+/// A server anew, with the same ports and volumes: another image, name, or user data.
+fn rebuild(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
+    let member = on.member()?;
+    let text = |name: &str| details[name].as_str().map(str::to_owned);
+    let image = text("imageRef")
+        .ok_or_else(|| invalid("rebuild", details, "'imageRef' is a required property"))?;
+    let image = image.rsplit('/').next().unwrap_or(&image).to_owned();
+    let metadata = match details.get("metadata") {
+        None => None,
+        some => Some(read_metadata(some)?),
+    };
+    let usable = app.read(|model| {
+        let image = model.images.get(&image);
+        image.is_some_and(|image| image.visible_to(&member.project_id))
+    });
+    if !usable {
+        return Err(Refusal::bad_request("Cannot find image for rebuild"));
+    }
+    begin(
+        app,
+        on,
+        "rebuild",
+        &[Status::Active, Status::Shutoff, Status::Error],
+        Some("rebuilding"),
+    )?;
+    on.change(app, |server| {
+        server.image_id = image;
+        server.name = text("name").unwrap_or_else(|| server.name.clone());
+        server.description = text("description").or_else(|| server.description.take());
+        server.user_data = text("user_data").or_else(|| server.user_data.take());
+        server.metadata = metadata.unwrap_or_else(|| server.metadata.clone());
+        server.fault = None;
+        server.launched_at = Some(now());
+    })?;
+    app.spawn_rebuild(on.id().to_owned());
+    let mut shown = on.read(app, |model, server| {
+        server_document(model, server, on.version, &on.base)
+    })?;
+    shown["adminPass"] = new_hex_id()[..12].into();
+    Ok(json_answer(202, json!({ "server": shown })))
+}

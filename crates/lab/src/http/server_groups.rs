@@ -1,0 +1,168 @@
+//! Nova v2.1: server groups.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::answer::{empty_answer, json_answer, read_json};
+use super::compute::{Answer, invalid};
+use super::microversion::Microversion;
+use super::token::Caller;
+use super::{App, query};
+use crate::model::Model;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+use crate::model::server_group::{POLICIES, ServerGroup};
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/compute/v2.1/os-server-groups", get(list).post(create))
+        .route(
+            "/compute/v2.1/os-server-groups/{id}",
+            get(show).delete(delete),
+        )
+}
+
+fn document(model: &Model, row: &ServerGroup, version: Microversion) -> Value {
+    let members: Vec<&String> = model
+        .servers
+        .iter()
+        .filter(|server| server.group.as_ref() == Some(&row.id))
+        .map(|server| &server.id)
+        .collect();
+    let mut document = json!({"id": row.id, "name": row.name, "members": members});
+    if version >= Microversion(2, 13) {
+        document["project_id"] = json!(row.project_id);
+        document["user_id"] = json!(row.user_id);
+    }
+    // One policy with rules took the place of a list and of metadata that nobody could set.
+    if version >= Microversion(2, 64) {
+        document["policy"] = json!(row.policy);
+        document["rules"] = match row.max_server_per_host {
+            Some(most) => json!({"max_server_per_host": most}),
+            None => json!({}),
+        };
+    } else {
+        document["policies"] = json!([row.policy]);
+        document["metadata"] = json!({});
+    }
+    document
+}
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    Query(asked): query::Query,
+) -> Answer {
+    let member = caller.member()?;
+    let number = |name: &str| query::value(&asked, name).and_then(|text| text.parse().ok());
+    let (offset, limit) = (
+        number("offset").unwrap_or(0),
+        number("limit").unwrap_or(1_000),
+    );
+    let rows: Vec<Value> = app.read(|model| {
+        let mine = model
+            .server_groups
+            .iter()
+            .filter(|row| row.project_id == member.project_id);
+        mine.skip(offset)
+            .take(limit)
+            .map(|row| document(model, row, version))
+            .collect()
+    });
+    Ok(json_answer(200, json!({ "server_groups": rows })))
+}
+
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let body = read_json(&body)?;
+    let wanted = &body["server_group"];
+    let name = wanted["name"].as_str().filter(|name| !name.is_empty());
+    let name =
+        name.ok_or_else(|| invalid("server_group", wanted, "'name' is a required property"))?;
+    let new_form = version >= Microversion(2, 64);
+    let (field, policy) = match new_form {
+        true => ("policy", wanted["policy"].as_str()),
+        false => ("policies", wanted["policies"][0].as_str()),
+    };
+    let policy = policy.ok_or_else(|| {
+        invalid(
+            "server_group",
+            wanted,
+            &format!("'{field}' is a required property"),
+        )
+    })?;
+    if !POLICIES.contains(&policy) {
+        return Err(invalid(
+            field,
+            &wanted[field],
+            &format!("'{policy}' is not one of {POLICIES:?}"),
+        )
+        .into());
+    }
+    let most = wanted["rules"]["max_server_per_host"].as_u64();
+    if most.is_some() && policy != "anti-affinity" {
+        return Err(Refusal::bad_request("Only anti-affinity policy supports rules.").into());
+    }
+    let row = ServerGroup {
+        id: new_id(),
+        name: name.into(),
+        policy: policy.into(),
+        project_id: member.project_id.clone(),
+        user_id: member.user_id,
+        max_server_per_host: most.and_then(|most| u32::try_from(most).ok()),
+    };
+    let shown = app.change(|model| {
+        let mine = model.server_groups.iter();
+        let count = mine
+            .filter(|row| row.project_id == member.project_id)
+            .count() as i64;
+        let limit = model.quotas.limit("server_groups");
+        if limit >= 0 && count >= limit {
+            return Err(Refusal::forbidden(
+                "Quota exceeded, too many server groups.",
+            ));
+        }
+        let shown = document(model, &row, version);
+        model.server_groups.insert(row);
+        Ok(shown)
+    })?;
+    Ok(json_answer(200, json!({ "server_group": shown })))
+}
+
+async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    Path(id): Path<String>,
+) -> Answer {
+    let member = caller.member()?;
+    let shown = app.read(|model| {
+        let row = model.server_group_of(&member.project_id, &id)?;
+        Ok::<_, Refusal>(document(model, row, version))
+    })?;
+    Ok(json_answer(200, json!({ "server_group": shown })))
+}
+
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let member = caller.member()?;
+    app.change(|model| {
+        model.server_group_of(&member.project_id, &id)?;
+        model.server_groups.remove(&id);
+        for server in model.servers.iter_mut() {
+            if server.group.as_ref() == Some(&id) {
+                server.group = None;
+            }
+        }
+        Ok::<_, Refusal>(())
+    })?;
+    Ok(empty_answer(204))
+}

@@ -1,0 +1,166 @@
+//! Nova v2.1: a server's addresses, interfaces and security groups: what Nova says about Neutron's things.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::App;
+use super::answer::{empty_answer, json_answer, read_json};
+use super::compute::{Answer, invalid};
+use super::compute_view::addresses;
+use super::microversion::Microversion;
+use super::on_server::{OnServer, owned};
+use crate::model::network::port::Port;
+use crate::model::refusal::Refusal;
+use crate::model::server_create::Interface;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/compute/v2.1/servers/{id}/ips", get(ips))
+        .route(
+            "/compute/v2.1/servers/{id}/os-interface",
+            get(interfaces).post(attach),
+        )
+        .route(
+            "/compute/v2.1/servers/{id}/os-interface/{port}",
+            get(interface).delete(detach),
+        )
+        .route(
+            "/compute/v2.1/servers/{id}/os-security-groups",
+            get(security_groups),
+        )
+}
+
+async fn ips(State(app): State<App>, on: OnServer) -> Answer {
+    let shown = on.read(&app, addresses)?;
+    Ok(json_answer(200, json!({ "addresses": shown })))
+}
+
+fn document(port: &Port, version: Microversion) -> Value {
+    let mut document = json!({
+        "port_id": port.id,
+        "net_id": port.network_id,
+        "mac_addr": port.mac_address,
+        "port_state": port.status,
+        "fixed_ips": port.fixed_ips,
+    });
+    if version >= Microversion(2, 70) {
+        document["tag"] = Value::Null;
+    }
+    document
+}
+
+async fn interfaces(State(app): State<App>, on: OnServer) -> Answer {
+    let rows: Vec<Value> = on.read(&app, |model, server| {
+        let ports = server.ports.iter().filter_map(|id| model.ports.get(id));
+        ports.map(|port| document(port, on.version)).collect()
+    })?;
+    Ok(json_answer(200, json!({ "interfaceAttachments": rows })))
+}
+
+async fn interface(State(app): State<App>, on: OnServer) -> Answer {
+    let shown = on.read(&app, |model, server| {
+        let id = server.ports.iter().find(|id| *id == on.part("port"))?;
+        model.ports.get(id).map(|port| document(port, on.version))
+    })?;
+    let shown = shown.ok_or_else(|| no_such_port(&on))?;
+    Ok(json_answer(200, json!({ "interfaceAttachment": shown })))
+}
+
+fn no_such_port(on: &OnServer) -> Refusal {
+    Refusal::not_found(
+        "PortNotFound",
+        format!(
+            "Instance {} does not have a port with id {}",
+            on.id(),
+            on.part("port")
+        ),
+    )
+}
+
+async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
+    let member = on.member()?;
+    let body = read_json(&body)?;
+    let wanted = &body["interfaceAttachment"];
+    let text = |name: &str| wanted[name].as_str().map(str::to_owned);
+    let address = wanted["fixed_ips"][0]["ip_address"]
+        .as_str()
+        .map(str::to_owned);
+    let interface = match (text("port_id"), text("net_id")) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal::bad_request("Must not input both network_id and port_id").into());
+        }
+        (Some(_), None) if address.is_some() => {
+            return Err(invalid(
+                "fixed_ips",
+                wanted,
+                "fixed addresses are a port's own matter",
+            )
+            .into());
+        }
+        (Some(port), None) => Some(Interface::Port(port)),
+        (None, Some(network)) => Some(Interface::Network(network, address)),
+        (None, None) if address.is_some() => {
+            return Err(
+                Refusal::bad_request("Must input network_id when request IP address").into(),
+            );
+        }
+        (None, None) => None,
+    };
+    let (shown, server) = app.change(|model| {
+        owned(model, &member, on.id())?;
+        let port = model.plug_port(&member.project_id, on.id(), interface)?;
+        let shown = model
+            .ports
+            .get(&port)
+            .map(|port| document(port, on.version));
+        Ok::<_, Refusal>((shown, on.id().to_owned()))
+    })?;
+    app.rewire_server(&server).await;
+    Ok(json_answer(200, json!({ "interfaceAttachment": shown })))
+}
+
+async fn detach(State(app): State<App>, on: OnServer) -> Answer {
+    let member = on.member()?;
+    app.change(|model| {
+        let server = owned(model, &member, on.id())?;
+        if !server.ports.iter().any(|port| port == on.part("port")) {
+            return Err(Refusal::not_found(
+                "PortNotFound",
+                format!("Port {} could not be found.", on.part("port")),
+            ));
+        }
+        model.unplug_port(on.id(), on.part("port"));
+        Ok(())
+    })?;
+    app.rewire_server(on.id()).await;
+    Ok(empty_answer(202))
+}
+
+async fn security_groups(State(app): State<App>, on: OnServer) -> Answer {
+    let rows: Vec<Value> = on.read(&app, |model, server| {
+        let ports = server.ports.iter().filter_map(|id| model.ports.get(id));
+        let mut ids: Vec<&String> = Vec::new();
+        for id in ports.flat_map(|port| &port.security_groups) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let groups = ids
+            .into_iter()
+            .filter_map(|id| model.security_groups.get(id));
+        let shown = groups.map(|group| {
+            json!({
+                "id": group.id,
+                "name": group.name,
+                "description": group.common.description,
+                "tenant_id": group.common.project_id,
+                "rules": [],
+            })
+        });
+        shown.collect()
+    })?;
+    Ok(json_answer(200, json!({ "security_groups": rows })))
+}
