@@ -22,6 +22,7 @@
 //! The layers, from the outside in: [`http`] (bodies and status codes), [`cloud`] (what happens over time), [`model`] (what there is,
 //! and what may be done to it; no I/O), [`substrate`] (what it is made of).
 
+pub mod blobs;
 pub mod cloud;
 pub mod faults;
 pub mod http;

@@ -47,11 +47,18 @@ impl Store {
         std::fs::rename(&new, &self.file)
     }
 
-    /// Forget it.
+    /// Where the data of images are.
+    pub fn blobs(&self) -> PathBuf {
+        self.file.with_file_name("images")
+    }
+
+    /// Forget it all.
     pub fn remove(&self) -> std::io::Result<()> {
-        match std::fs::remove_file(&self.file) {
+        let gone = |tried: std::io::Result<()>| match tried {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
-        }
+        };
+        gone(std::fs::remove_file(&self.file))?;
+        gone(std::fs::remove_dir_all(self.blobs()))
     }
 }

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Notify;
 
+use crate::blobs::Blobs;
 use crate::faults::{Faults, ServerTrouble};
 use crate::model::Model;
 use crate::model::refusal::Refusal;
@@ -32,6 +33,8 @@ pub struct Cloud {
     substrate: Arc<dyn Substrate>,
     /// Things that go wrong on purpose.
     pub faults: Faults,
+    /// The data of images.
+    pub blobs: Blobs,
     store: Option<Store>,
     changed: AtomicBool,
     wake: Notify,
@@ -46,6 +49,10 @@ impl Cloud {
             model: Mutex::new(model),
             substrate,
             faults: Faults::default(),
+            blobs: match &store {
+                Some(store) => Blobs::files(store.blobs()),
+                None => Blobs::memory(),
+            },
             store,
             changed: AtomicBool::new(true),
             wake: Notify::new(),

@@ -122,9 +122,16 @@ fn list_flavors(
             })
             .collect()
     });
-    let page =
-        query::page(rows, &asked, 1_000).ok_or_else(|| Refusal::bad_request("marker not found"))?;
-    Ok(json_answer(200, json!({"flavors": page.items})))
+    let page = query::page(rows, &asked, 1_000);
+    let page = page.ok_or_else(|| Refusal::bad_request("marker not found"))?;
+    let mut body = json!({"flavors": page.items});
+    if let Some(next) = page.next {
+        let path = if detail { "flavors/detail" } else { "flavors" };
+        let query = query::with_marker(&asked, &next);
+        let href = format!("{base}/compute/v2.1/{path}?{query}");
+        body["flavors_links"] = json!([{"rel": "next", "href": href}]);
+    }
+    Ok(json_answer(200, body))
 }
 
 async fn flavor(

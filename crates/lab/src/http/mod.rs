@@ -104,6 +104,37 @@ fn refused(service: &str, refusal: Refusal) -> Response {
     }
 }
 
+/// What a token without the role `member` may not do: change anything, outside of Keystone.
+fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Option<Refusal> {
+    let method = request.method();
+    if service == "identity" || method.is_safe() {
+        return None;
+    }
+    let text = request.headers().get("x-auth-token")?.to_str().ok()?;
+    let reader = cloud.read(|model| {
+        let token = model.identity.token(text)?;
+        let member = token.roles.iter().any(|role| role == "member");
+        Some(token.project_id.is_some() && !member)
+    })?;
+    let collection = rest.split('/').nth(2).unwrap_or_default();
+    let verb = match method.as_str() {
+        "POST" => "create",
+        "DELETE" => "delete",
+        _ => "update",
+    };
+    reader.then(|| match service {
+        "network" => Refusal::forbidden(format!(
+            "(rule:{verb}_{collection}) is disallowed by policy"
+        )),
+        "image" => Refusal::forbidden(format!(
+            "You are not authorized to complete {verb}_image action."
+        )),
+        _ => Refusal::forbidden(format!(
+            "Policy doesn't allow {service}:{collection}:{verb} to be performed."
+        )),
+    })
+}
+
 /// Do a call in the behaviour that it asks for, and say so on the answer.
 async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next) -> Response {
     // Version documents are outside of it: they are where clients learn what to ask.
@@ -131,9 +162,11 @@ async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Respon
         .faults
         .on_call(service, request.method().as_str(), rest);
     let request_id = format!("req-{}", new_id());
-    let mut response = match fault {
-        None => negotiated(service, rest, request, next).await,
-        Some(fault) => {
+    let denied = only_a_look(&cloud, service, rest, &request);
+    let mut response = match (fault, denied) {
+        (None, Some(refusal)) => refused(service, refusal),
+        (None, None) => negotiated(service, rest, request, next).await,
+        (Some(fault), _) => {
             tokio::time::sleep(fault.delay()).await;
             let mut response = match (fault.damage, fault.status) {
                 (Some(Damage::CutBefore), _) => cut(),

@@ -21,14 +21,35 @@ type Answer = Result<Response, NeutronError>;
 
 /// The extensions that the lab behaves by.
 const EXTENSIONS: &[(&str, &str)] = &[
+    ("address-scope", "Address scope"),
+    ("allowed-address-pairs", "Allowed Address Pairs"),
+    ("availability_zone", "Availability Zone"),
+    ("binding", "Port Binding"),
+    (
+        "ext-gw-mode",
+        "Neutron L3 Configurable external gateway mode",
+    ),
     ("external-net", "Neutron external network"),
+    ("extra_dhcp_opt", "Neutron Extra DHCP options"),
+    ("extraroute", "Neutron Extra Route"),
+    ("extraroute-atomic", "Atomically add/remove extra routes"),
     ("filter-validation", "Filter parameters validation"),
+    ("fip-port-details", "Add port_details to Floating IP"),
+    ("net-mtu", "Network MTU"),
+    ("net-mtu-writable", "Network MTU (writable)"),
+    ("network_availability_zone", "Network Availability Zone"),
     ("pagination", "Pagination support"),
     ("port-security", "Port Security"),
     ("project-id", "project_id field enabled"),
+    ("quota_details", "Quota details management support"),
     ("quotas", "Quota management support"),
     ("router", "Neutron L3 Router"),
+    ("router_availability_zone", "Router Availability Zone"),
     ("security-group", "security-group"),
+    (
+        "security-groups-normalized-cidr",
+        "Normalized CIDR field for security group rules",
+    ),
     ("sorting", "Sorting support"),
     ("standard-attr-description", "standard-attr-description"),
     ("standard-attr-revisions", "Resource revision numbers"),
@@ -61,6 +82,15 @@ pub fn routes() -> Router<App> {
             "/network/v2.0/routers/{id}/remove_router_interface",
             put(remove_router_interface),
         )
+        .route(
+            "/network/v2.0/routers/{id}/add_extraroutes",
+            put(add_extra_routes),
+        )
+        .route(
+            "/network/v2.0/routers/{id}/remove_extraroutes",
+            put(remove_extra_routes),
+        )
+        .route("/network/v2.0/availability_zones", get(zones))
         .route("/network/v2.0/{collection}", get(list).post(create))
         .route(
             "/network/v2.0/{collection}/{id}",
@@ -155,7 +185,7 @@ async fn quota_details(
 }
 
 fn own_project(member: &Member, project: &str) -> Result<(), Refusal> {
-    match member.project_id == project || project == "tenant" {
+    match member.may_touch(project) || project == "tenant" {
         true => Ok(()),
         false => Err(only_admin("get_quota")),
     }
@@ -171,7 +201,8 @@ fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
 }
 
 fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
-    thing["project_id"] == member.project_id.as_str() || (kind.shared)(model, thing)
+    let owner = thing["project_id"].as_str().unwrap_or_default();
+    member.may_touch(owner) || (kind.shared)(model, thing)
 }
 
 /// The thing, if the caller may see it.
@@ -189,7 +220,7 @@ fn owned(
     verb: &str,
 ) -> Result<Value, Refusal> {
     let thing = seen(model, kind, member, id)?;
-    match thing["project_id"] == member.project_id.as_str() {
+    match member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
         true => Ok(thing),
         false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
     }
@@ -305,6 +336,25 @@ async fn show(
     ))
 }
 
+/// The bodies of a creation: one, or many under the collection's name.
+fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
+    let plural = kind.collection.replace('-', "_");
+    match body.get(&plural) {
+        None => Ok((vec![body], Amount::One)),
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let each = items.iter().map(|item| json!({ kind.singular: item }));
+            Ok((each.collect(), Amount::Many(plural)))
+        }
+        Some(_) => Err(Refusal::bad_request("Resources required")),
+    }
+}
+
+/// How an answer is worded.
+enum Amount {
+    One,
+    Many(String),
+}
+
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -313,24 +363,52 @@ async fn create(
 ) -> Answer {
     let member = caller.member()?;
     let kind = kind_of(&collection)?;
-    let body = read_json(&body)?;
-    for owner in ["project_id", "tenant_id"] {
-        let other = body[kind.singular]
-            .get(owner)
-            .and_then(Value::as_str)
-            .is_some_and(|id| id != member.project_id);
-        if other {
-            return Err(only_admin(&format!("create_{}:{owner}", kind.singular)).into());
-        }
+    let (bodies, amount) = bodies(kind, read_json(&body)?)?;
+    let mut wanted = Vec::new();
+    for body in bodies {
+        let owner = owner(kind, &member, &body)?;
+        let attributes = Attributes::for_create(kind.singular, kind.attributes, body)?;
+        wanted.push((owner, attributes));
     }
-    let attributes = Attributes::for_create(kind.singular, kind.attributes, body)?;
-    let thing = app
+    let mut things = app
         .rewire(|model| {
-            let id = (kind.create)(model, &member.project_id, attributes)?;
-            (kind.get)(model, &id).ok_or_else(|| (kind.not_found)(&id))
+            // All or none of them.
+            let mut made: Vec<String> = Vec::new();
+            for (owner, attributes) in wanted {
+                match (kind.create)(model, &owner, attributes) {
+                    Ok(id) => made.push(id),
+                    Err(refusal) => {
+                        for id in made.iter().rev() {
+                            (kind.delete)(model, id)?;
+                        }
+                        return Err(refusal);
+                    }
+                }
+            }
+            let shown = made.iter().filter_map(|id| (kind.get)(model, id));
+            Ok(shown.collect::<Vec<Value>>())
         })
         .await?;
-    Ok(json_answer(201, json!({kind.singular: thing})))
+    let body = match amount {
+        Amount::Many(plural) => json!({ plural: things }),
+        Amount::One => json!({kind.singular: things.pop()}),
+    };
+    Ok(json_answer(201, body))
+}
+
+/// The project that a new thing is for: the caller's own, or any if an administrator says so.
+fn owner(kind: &Kind, member: &Member, body: &Value) -> Result<String, Refusal> {
+    for name in ["project_id", "tenant_id"] {
+        let said = body[kind.singular].get(name).and_then(Value::as_str);
+        match said {
+            Some(id) if !member.may_touch(id) => {
+                return Err(only_admin(&format!("create_{}:{name}", kind.singular)));
+            }
+            Some(id) => return Ok(id.to_owned()),
+            None => {}
+        }
+    }
+    Ok(member.project_id.clone())
 }
 
 async fn update(
@@ -391,6 +469,70 @@ async fn remove_router_interface(
         .rewire(|model| model.remove_router_interface(&member.project_id, &id, &body))
         .await?;
     Ok(json_answer(200, answer))
+}
+
+/// Change a router's routes by what a body lists, and leave the others.
+async fn change_routes(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: &Bytes,
+    change: impl FnOnce(&mut Vec<Value>, &[Value]),
+) -> Answer {
+    let (member, kind) = (caller.member()?, kind_of("routers")?);
+    let body = read_json(body)?;
+    let listed = body["router"]["routes"].as_array().cloned();
+    let listed =
+        listed.ok_or_else(|| Refusal::bad_request("Unable to find 'routes' in request body"))?;
+    let router = app
+        .rewire(|model| {
+            let router = owned(model, kind, &member, id, "update")?;
+            let mut routes = router["routes"].as_array().cloned().unwrap_or_default();
+            change(&mut routes, &listed);
+            let mut attributes = Attributes::default();
+            attributes.set("routes", routes);
+            (kind.update)(model, id, attributes)?;
+            (kind.get)(model, id).ok_or_else(|| (kind.not_found)(id))
+        })
+        .await?;
+    Ok(json_answer(200, json!({ "router": router })))
+}
+
+async fn add_extra_routes(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    change_routes(&app, &caller, &id, &body, |routes, listed| {
+        for route in listed {
+            if !routes.contains(route) {
+                routes.push(route.clone());
+            }
+        }
+    })
+    .await
+}
+
+async fn remove_extra_routes(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    change_routes(&app, &caller, &id, &body, |routes, listed| {
+        routes.retain(|route| !listed.contains(route));
+    })
+    .await
+}
+
+async fn zones(caller: Caller) -> Answer {
+    caller.member()?;
+    let zone = |resource: &str| json!({"name": "nova", "resource": resource, "state": "available"});
+    Ok(json_answer(
+        200,
+        json!({"availability_zones": [zone("network"), zone("router")]}),
+    ))
 }
 
 fn tags_of(thing: &Value) -> Vec<String> {

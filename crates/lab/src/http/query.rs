@@ -177,12 +177,21 @@ pub fn pairs_fit(pairs: &std::collections::BTreeMap<String, String>, wanted: &st
 
 /// The same query with another marker, for a link to the next page.
 pub fn with_marker(query: &[(String, String)], marker: &str) -> String {
-    let mut pairs: Vec<String> = query
+    let mut words: Vec<(String, String)> = query
         .iter()
         .filter(|(key, _)| key != "marker")
+        .cloned()
+        .collect();
+    words.push(("marker".into(), marker.into()));
+    encoded(&words)
+}
+
+/// A query as it stands in a URL.
+pub fn encoded(query: &[(String, String)]) -> String {
+    let pairs: Vec<String> = query
+        .iter()
         .map(|(key, value)| format!("{}={}", escape(key), escape(value)))
         .collect();
-    pairs.push(format!("marker={}", escape(marker)));
     pairs.join("&")
 }
 

@@ -13,7 +13,6 @@ use crate::model::refusal::Refusal;
 #[derive(Debug, Clone)]
 pub struct Caller {
     token: Option<Token>,
-    text: String,
 }
 
 /// A caller with a project.
@@ -40,11 +39,6 @@ impl Caller {
         self.token.as_ref().ok_or_else(Refusal::unauthorized)
     }
 
-    /// The token's text.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// A valid token for a project, or 401 or 403.
     pub fn member(&self) -> Result<Member, Refusal> {
         let token = self.token()?;
@@ -68,9 +62,8 @@ impl FromRequestParts<App> for Caller {
             .headers
             .get("x-auth-token")
             .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
-        let token = app.read(|model| model.identity.token(&text).cloned());
-        Ok(Self { token, text })
+            .unwrap_or_default();
+        let token = app.read(|model| model.identity.token(text).cloned());
+        Ok(Self { token })
     }
 }

@@ -32,7 +32,8 @@ pub fn digest(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Nova's key pairs: public SSH keys, per user, by name.
 
 use serde::{Deserialize, Serialize};
-use ssh_key::{Algorithm, HashAlg, LineEnding, PrivateKey, PublicKey, rand_core::OsRng};
+use ssh_key::{Algorithm, LineEnding, PrivateKey, PublicKey, rand_core::OsRng};
 
 use super::ids::now;
 use super::refusal::Refusal;
@@ -18,7 +18,7 @@ pub struct KeyPair {
     pub user_id: String,
     /// One line, OpenSSH's form.
     pub public_key: String,
-    /// MD5 in real Nova; the lab gives the SHA-256 one, which `ssh-keygen -l` prints.
+    /// Of the public key, in MD5.
     pub fingerprint: String,
     /// When it was made.
     pub created_at: String,
@@ -54,12 +54,10 @@ impl KeyPair {
                 make_pair().map_err(|error| Refusal::new(500, "KeypairError", error.to_string()))?
             }
         };
-        let fingerprint = PublicKey::from_openssh(&public_key)
-            .map_err(|_| {
-                Refusal::bad_request("Keypair data is invalid: failed to generate fingerprint")
-            })?
-            .fingerprint(HashAlg::Sha256)
-            .to_string();
+        let unreadable =
+            || Refusal::bad_request("Keypair data is invalid: failed to generate fingerprint");
+        let key = PublicKey::from_openssh(&public_key).map_err(|_| unreadable())?;
+        let fingerprint = fingerprint(&key.to_bytes().map_err(|_| unreadable())?);
         let pair = Self {
             key: keypair_key(user_id, name),
             name: name.into(),
@@ -70,6 +68,13 @@ impl KeyPair {
         };
         Ok((pair, private_key))
     }
+}
+
+/// As `ssh-keygen -l -E md5` prints it.
+fn fingerprint(key: &[u8]) -> String {
+    let digest = <md5::Md5 as md5::Digest>::digest(key);
+    let pairs: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    pairs.join(":")
 }
 
 fn make_pair() -> Result<(String, Option<String>), ssh_key::Error> {

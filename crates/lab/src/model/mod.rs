@@ -56,6 +56,9 @@ pub struct Model {
     pub keypairs: Table<KeyPair>,
     /// Nova.
     pub servers: Table<Server>,
+    /// Nova: those that are no more, for who asks what has changed.
+    #[serde(default)]
+    pub deleted_servers: Table<Server>,
     /// Nova.
     #[serde(default)]
     pub server_groups: Table<ServerGroup>,

@@ -89,6 +89,8 @@ pub enum Status {
     VerifyResize,
     /// Broken.
     Error,
+    /// Gone; shown to those who ask what has changed.
+    Deleted,
 }
 
 impl Status {
@@ -99,6 +101,7 @@ impl Status {
             Status::Active => "ACTIVE",
             Status::Shutoff => "SHUTOFF",
             Status::VerifyResize => "VERIFY_RESIZE",
+            Status::Deleted => "DELETED",
             Status::Error => "ERROR",
         }
     }
@@ -110,6 +113,7 @@ impl Status {
             Status::Active => "active",
             Status::Shutoff => "stopped",
             Status::VerifyResize => "resized",
+            Status::Deleted => "deleted",
             Status::Error => "error",
         }
     }
@@ -117,7 +121,7 @@ impl Status {
     /// `OS-EXT-STS:power_state`.
     pub fn power_state(self) -> u8 {
         match self {
-            Status::Build | Status::Error => 0,
+            Status::Build | Status::Error | Status::Deleted => 0,
             Status::Active | Status::VerifyResize => 1,
             Status::Shutoff => 4,
         }
@@ -244,6 +248,7 @@ impl Model {
         let Some(server) = self.servers.remove(id) else {
             return Vec::new();
         };
+        self.remember_deleted(&server);
         let mut going = Vec::new();
         for volume in &server.volumes {
             let goes = self
@@ -259,6 +264,27 @@ impl Model {
             self.release_port(port_id, server.own_ports.contains(port_id));
         }
         going
+    }
+
+    /// Nova keeps the rows of deleted servers; the lab keeps the last ones.
+    fn remember_deleted(&mut self, server: &Server) {
+        const KEPT: usize = 10_000;
+        if self.deleted_servers.len() >= KEPT {
+            let oldest = self.deleted_servers.iter().next();
+            if let Some(oldest) = oldest.map(|server| server.id.clone()) {
+                self.deleted_servers.remove(&oldest);
+            }
+        }
+        self.deleted_servers.insert(Server {
+            status: Status::Deleted,
+            task_state: None,
+            updated: now(),
+            user_data: None,
+            ports: Vec::new(),
+            own_ports: Vec::new(),
+            volumes: Vec::new(),
+            ..server.clone()
+        });
     }
 
     fn set_port_status(&mut self, ports: &[String], status: &str) {

@@ -237,12 +237,19 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
     json!({ "token": document })
 }
 
+/// The token that a call is about.
+fn subject(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let value = headers.get("x-subject-token");
+    value.and_then(|value| value.to_str().ok()).ok_or_else(|| {
+        Refusal::forbidden(
+            "You are not authorized to perform the requested action: identity:validate_token.",
+        )
+    })
+}
+
 async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
     caller.token()?;
-    let subject = headers
-        .get("x-subject-token")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or(caller.text());
+    let subject = subject(&headers)?;
     let shown = app.read(|model| {
         let token = model.identity.token(subject)?;
         Some(token_document(model, token, &base_url(&headers)))
@@ -258,10 +265,7 @@ async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) 
 
 async fn delete_token(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
     caller.token()?;
-    let subject = headers
-        .get("x-subject-token")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or(caller.text());
+    let subject = subject(&headers)?;
     match app.change(|model| model.identity.revoke(subject)) {
         true => Ok(empty_answer(204)),
         false => Err(Refusal::not_found("TokenNotFound", "Failed to validate token").into()),

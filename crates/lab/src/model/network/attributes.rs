@@ -211,9 +211,13 @@ impl Attributes {
             return Ok(None);
         };
         let parsed = text.parse();
-        parsed
-            .map(Some)
-            .map_err(|_| Refusal::invalid_input(name, format!("'{text}' is not a valid IP subnet")))
+        parsed.map(Some).map_err(|_| {
+            Refusal::new(
+                400,
+                "InvalidInput",
+                format!("Invalid input for {name}. Reason: '{text}' is not a valid IP subnet."),
+            )
+        })
     }
 
     /// Take a list of strings out.

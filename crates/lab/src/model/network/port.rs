@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
-use super::ip::next_free;
+use super::ip::{Cidr, next_free};
 use super::{Common, Kind, assign, to_value, to_values};
 use crate::model::Model;
 use crate::model::ids::{new_id, new_mac};
@@ -119,7 +119,7 @@ fn create(
     model.quotas.check(project_id, "port", count)?;
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
-    if network.external {
+    if network.external && network.common.project_id != project_id {
         return Err(super::network::only_admin("create_port"));
     }
     let port_security_enabled = attributes
@@ -153,6 +153,7 @@ fn create(
         None if port_security_enabled => vec![model.default_security_group(project_id)],
         None => Vec::new(),
     };
+    let allowed_address_pairs = address_pairs(&mut attributes, &mac_address)?;
     let port = Port {
         id: new_id(),
         name: attributes.text("name")?.unwrap_or_default(),
@@ -165,7 +166,7 @@ fn create(
         device_owner: owner(&mut attributes)?.unwrap_or_default(),
         security_groups,
         port_security_enabled,
-        allowed_address_pairs: list(&mut attributes, "allowed_address_pairs")?,
+        allowed_address_pairs,
         extra_dhcp_opts: list(&mut attributes, "extra_dhcp_opts")?,
         vnic_type: attributes
             .text("binding:vnic_type")?
@@ -191,11 +192,13 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     if let Some(owner) = owner(&mut attributes)? {
         attributes.set("device_owner", owner);
     }
-    for name in ["allowed_address_pairs", "extra_dhcp_opts"] {
-        if attributes.says(name) {
-            let items = list(&mut attributes, name)?;
-            attributes.set(name, items);
-        }
+    if attributes.says("allowed_address_pairs") {
+        let pairs = address_pairs(&mut attributes, &port.mac_address)?;
+        attributes.set("allowed_address_pairs", pairs);
+    }
+    if attributes.says("extra_dhcp_opts") {
+        let items = list(&mut attributes, "extra_dhcp_opts")?;
+        attributes.set("extra_dhcp_opts", items);
     }
     let port = model.ports.get_mut(id).ok_or_else(|| not_found(id))?;
     assign(port, attributes)
@@ -234,6 +237,40 @@ fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>, Refusal> 
             format!("'{}' is not a list", bare(&other)),
         )),
     }
+}
+
+/// Further addresses that a port may send from. One without an Ethernet address has the port's own.
+fn address_pairs(attributes: &mut Attributes, mac: &str) -> Result<Vec<Value>, Refusal> {
+    const NAME: &str = "allowed_address_pairs";
+    let mut pairs = list(attributes, NAME)?;
+    for pair in &mut pairs {
+        let Some(fields) = pair.as_object_mut() else {
+            return Err(Refusal::invalid_input(
+                NAME,
+                format!("'{pair}' is not a dictionary"),
+            ));
+        };
+        let address = fields.get("ip_address").and_then(Value::as_str);
+        let address = address.ok_or_else(|| {
+            Refusal::new(
+                400,
+                "AllowedAddressPairsMissingIP",
+                "AllowedAddressPair must contain ip_address",
+            )
+        })?;
+        if address.parse::<Cidr>().is_err() && address.parse::<std::net::IpAddr>().is_err() {
+            return Err(Refusal::invalid_input(
+                NAME,
+                format!(
+                    "'{address}' is not a valid IP address, '{address}' is not a valid IP subnet"
+                ),
+            ));
+        }
+        fields
+            .entry("mac_address")
+            .or_insert_with(|| Value::from(mac));
+    }
+    Ok(pairs)
 }
 
 fn is_mac(text: &str) -> bool {

@@ -459,7 +459,6 @@ fn interface_answer(
     json!({
         "id": router,
         "tenant_id": project_id,
-        "project_id": project_id,
         "port_id": port_id,
         "network_id": network_id,
         "subnet_id": subnet_id,

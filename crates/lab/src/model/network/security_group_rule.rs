@@ -1,10 +1,11 @@
 //! Security group rules: what is let through. There is no rule that forbids; what no rule lets through is dropped.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::ip::Cidr;
-use super::{Common, Kind, assign, to_value, to_values};
+use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -82,14 +83,21 @@ pub static SECURITY_GROUP_RULE: Kind = Kind {
     collection: "security-group-rules",
     singular: "security_group_rule",
     attributes: ATTRIBUTES,
-    list: |model| to_values(&model.security_group_rules),
-    get: |model, id| model.security_group_rules.get(id).map(to_value),
+    list: |model| model.security_group_rules.iter().map(shown).collect(),
+    get: |model, id| model.security_group_rules.get(id).map(shown),
     shared: |_, _| false,
     not_found,
     create,
     update,
     delete,
 };
+
+/// With the prefix once more: Neutron's own reading of what a person wrote.
+fn shown(row: &SecurityGroupRule) -> Value {
+    let mut value = to_value(row);
+    value["normalized_cidr"] = value["remote_ip_prefix"].clone();
+    value
+}
 
 fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
@@ -161,7 +169,7 @@ fn create(
     if remote_ip_prefix.is_some() && remote_group_id.is_some() {
         return Err(Refusal::new(
             400,
-            "SecurityGroupMultipleRemoteEntitiesSpecified",
+            "SecurityGroupMultipleRemoteEntites",
             "Only remote_ip_prefix, remote_group_id or remote_address_group_id may be provided.",
         ));
     }

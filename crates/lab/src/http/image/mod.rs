@@ -1,0 +1,513 @@
+//! Glance v2: images: what people say about them. Their data are in [`data`].
+
+mod data;
+mod members;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use axum::routing::{get, post, put};
+use serde_json::{Map, Value, json};
+
+use super::answer::{GlanceError, empty_answer, json_answer, read_json};
+use super::token::{Caller, Member};
+use super::{App, base_url, query};
+use crate::model::Model;
+use crate::model::ids::now;
+use crate::model::image::{Image, ImageStatus};
+use crate::model::refusal::Refusal;
+
+type Answer = Result<Response, GlanceError>;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/image", get(versions))
+        .route("/image/", get(versions))
+        .route("/image/versions", get(versions))
+        .route("/image/v2", get(versions))
+        .route("/image/v2/", get(versions))
+        .route("/image/v2/schemas/image", get(image_schema))
+        .route("/image/v2/schemas/images", get(images_schema))
+        .route("/image/v2/images", get(list).post(create))
+        .route(
+            "/image/v2/images/{id}",
+            get(show).patch(update).delete(delete),
+        )
+        .route(
+            "/image/v2/images/{id}/tags/{tag}",
+            put(add_tag).delete(remove_tag),
+        )
+        .route("/image/v2/images/{id}/actions/deactivate", post(deactivate))
+        .route("/image/v2/images/{id}/actions/reactivate", post(reactivate))
+        .merge(data::routes())
+        .merge(members::routes())
+}
+
+async fn versions(headers: HeaderMap) -> Response {
+    let link = json!([{"rel": "self", "href": format!("{}/image/v2/", base_url(&headers))}]);
+    let version = |minor: u8, status: &str| json!({"id": format!("v2.{minor}"), "status": status, "links": link});
+    let supported = (0..9)
+        .rev()
+        .filter(|minor| *minor != 8)
+        .map(|minor| version(minor, "SUPPORTED"));
+    let all: Vec<Value> = std::iter::once(version(9, "CURRENT"))
+        .chain(supported)
+        .collect();
+    json_answer(300, json!({ "versions": all }))
+}
+
+fn document(row: &Image) -> Value {
+    let mut document = json!(row.properties);
+    let fields = json!({
+        "id": row.id,
+        "name": row.name,
+        "status": row.status.as_str(),
+        "visibility": row.visibility,
+        "size": row.size,
+        "virtual_size": null,
+        "min_ram": row.min_ram,
+        "min_disk": row.min_disk,
+        "disk_format": row.disk_format,
+        "container_format": row.container_format,
+        "checksum": row.checksum,
+        "os_hash_algo": row.os_hash_value.as_ref().map(|_| "sha512"),
+        "os_hash_value": row.os_hash_value,
+        "os_hidden": row.os_hidden,
+        "protected": row.protected,
+        "owner": row.owner,
+        "tags": row.tags,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "self": format!("/v2/images/{}", row.id),
+        "file": format!("/v2/images/{}/file", row.id),
+        "schema": "/v2/schemas/image",
+    });
+    if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), fields) {
+        all.extend(fields);
+    }
+    document
+}
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found("NotFound", format!("Failed to find image {id}"))
+}
+
+/// The image, if the caller may see it.
+fn seen<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Image, Refusal> {
+    model
+        .images
+        .get(id)
+        .filter(|row| member.admin || row.visible_to(&member.project_id))
+        .ok_or_else(|| Refusal::not_found("NotFound", format!("No image found with ID {id}")))
+}
+
+/// The image, if it is the caller's own. One that can only be seen is forbidden.
+fn owned<'a>(
+    model: &'a Model,
+    member: &Member,
+    id: &str,
+    rule: &str,
+) -> Result<&'a Image, Refusal> {
+    let row = seen(model, member, id).map_err(|_| not_found(id))?;
+    match member.may_touch(&row.owner) {
+        true => Ok(row),
+        false => Err(Refusal::forbidden(format!(
+            "You are not authorized to complete {rule} action."
+        ))),
+    }
+}
+
+/// Change an image that is known to be the caller's.
+fn changed(app: &App, id: &str, change: impl FnOnce(&mut Image)) {
+    app.change(|model| {
+        if let Some(row) = model.images.get_mut(id) {
+            change(&mut *row);
+            row.updated_at = now();
+        }
+    });
+}
+
+/// Query words that are not attributes.
+const NOT_FILTERS: &[&str] = &[
+    "limit",
+    "marker",
+    "sort",
+    "sort_key",
+    "sort_dir",
+    "member_status",
+    "visibility",
+    "tag",
+    "size_min",
+    "size_max",
+    "os_hidden",
+];
+
+fn fits(row: &Image, shown: &Value, asked: &[(String, String)]) -> bool {
+    let hidden =
+        query::value(asked, "os_hidden").is_some_and(|word| word.eq_ignore_ascii_case("true"));
+    row.os_hidden == hidden
+        && asked.iter().all(|(name, value)| match name.as_str() {
+            "tag" => row.tags.contains(value),
+            "visibility" => value == "all" || row.visibility == *value,
+            "size_min" => value
+                .parse()
+                .is_ok_and(|least: u64| row.size >= Some(least)),
+            "size_max" => value.parse().is_ok_and(|most: u64| row.size <= Some(most)),
+            name if NOT_FILTERS.contains(&name) => true,
+            name => match value.strip_prefix("in:") {
+                Some(list) => list
+                    .split(',')
+                    .any(|one| query::attribute_is(shown, name, one.trim_matches('"'))),
+                None => query::attribute_is(shown, name, value),
+            },
+        })
+}
+
+async fn list(State(app): State<App>, caller: Caller, Query(asked): query::Query) -> Answer {
+    let member = caller.member()?;
+    let page = app.read(|model| {
+        let visible = model
+            .images
+            .iter()
+            .rev()
+            .filter(|row| member.admin || row.visible_to(&member.project_id));
+        let mut rows: Vec<&Image> = visible
+            .filter(|row| fits(row, &document(row), &asked))
+            .collect();
+        query::sort_rows(&mut rows, &asked, |row, key| {
+            let shown = &document(row)[key];
+            match shown.as_u64() {
+                Some(number) => format!("{number:020}"),
+                None => shown.as_str().unwrap_or_default().to_owned(),
+            }
+        });
+        query::page_rows(rows, &asked, 1_000, |row| &row.id)
+            .map(|(rows, next)| (rows.into_iter().map(document).collect::<Vec<Value>>(), next))
+    });
+    let (items, next) = page.ok_or_else(|| Refusal::not_found("NotFound", "Invalid marker"))?;
+    let words: Vec<(String, String)> = asked
+        .iter()
+        .filter(|(name, _)| name != "marker")
+        .cloned()
+        .collect();
+    let first = match words.is_empty() {
+        true => "/v2/images".to_owned(),
+        false => format!("/v2/images?{}", query::encoded(&words)),
+    };
+    let mut body = json!({"images": items, "first": first, "schema": "/v2/schemas/images"});
+    if let Some(next) = next {
+        body["next"] = format!("/v2/images?{}", query::with_marker(&asked, &next)).into();
+    }
+    Ok(json_answer(200, body))
+}
+
+async fn show(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let member = caller.member()?;
+    let shown = app.read(|model| seen(model, &member, &id).map(document))?;
+    Ok(json_answer(200, shown))
+}
+
+/// Attributes that only Glance sets.
+const READ_ONLY: &[&str] = &[
+    "status",
+    "size",
+    "virtual_size",
+    "checksum",
+    "os_hash_algo",
+    "os_hash_value",
+    "created_at",
+    "updated_at",
+    "self",
+    "file",
+    "schema",
+    "direct_url",
+];
+
+const DISK_FORMATS: &[&str] = &[
+    "ami", "ari", "aki", "vhd", "vhdx", "vmdk", "raw", "qcow2", "vdi", "iso", "ploop",
+];
+
+const CONTAINER_FORMATS: &[&str] = &["ami", "ari", "aki", "bare", "ovf", "ova", "docker"];
+
+fn invalid(name: &str, value: &Value, reason: &str) -> Refusal {
+    Refusal::bad_request(format!(
+        "Provided object does not match schema 'image': {value} {reason} Failed validating {value} for attribute '{name}'."
+    ))
+}
+
+/// Set one attribute, as a creation and a change do; null takes it away.
+fn set(row: &mut Image, member: &Member, name: &str, value: &Value) -> Result<(), Refusal> {
+    if READ_ONLY.contains(&name) {
+        return Err(Refusal::forbidden(format!(
+            "Attribute '{name}' is read-only."
+        )));
+    }
+    let text = || match value {
+        Value::Null => Ok(None),
+        Value::String(text) if text.chars().count() <= 255 || name.starts_with("os_") => {
+            Ok(Some(text.clone()))
+        }
+        _ => Err(invalid(name, value, "is not a text that fits.")),
+    };
+    let number = || {
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        number.ok_or_else(|| invalid(name, value, "is not a number that fits."))
+    };
+    let flag = || {
+        let flag = value.as_bool();
+        flag.ok_or_else(|| invalid(name, value, "is not of type 'boolean'."))
+    };
+    let one_of = |all: &[&str]| match text()? {
+        Some(word) if !all.contains(&word.as_str()) => {
+            Err(invalid(name, value, &format!("is not one of {all:?}.")))
+        }
+        word => Ok(word),
+    };
+    match name {
+        "id" => return Err(Refusal::forbidden("Attribute 'id' is reserved.")),
+        "name" => row.name = text()?,
+        "owner" if !member.admin && value != &json!(member.project_id) => {
+            return Err(Refusal::forbidden(
+                "You are not permitted to create images owned by others.",
+            ));
+        }
+        "owner" => row.owner = text()?.unwrap_or_default(),
+        "visibility" => {
+            let word = one_of(&["public", "private", "shared", "community"])?;
+            if word.as_deref() == Some("public") && !member.admin {
+                return Err(Refusal::forbidden(
+                    "You are not authorized to complete publicize_image action.",
+                ));
+            }
+            row.visibility = word.unwrap_or_else(|| "shared".into());
+        }
+        "disk_format" => row.disk_format = one_of(DISK_FORMATS)?,
+        "container_format" => row.container_format = one_of(CONTAINER_FORMATS)?,
+        "min_disk" => row.min_disk = number()?,
+        "min_ram" => row.min_ram = number()?,
+        "protected" => row.protected = flag()?,
+        "os_hidden" => row.os_hidden = flag()?,
+        "tags" => {
+            let tags: Option<Vec<String>> = serde_json::from_value(value.clone()).ok();
+            row.tags = tags.ok_or_else(|| invalid(name, value, "is not of type 'array'."))?;
+            row.tags.sort();
+            row.tags.dedup();
+        }
+        _ => match text()? {
+            Some(text) => {
+                row.properties.insert(name.into(), text);
+            }
+            None => {
+                row.properties.remove(name);
+            }
+        },
+    }
+    Ok(())
+}
+
+async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
+    let member = caller.member()?;
+    let body = read_json(&body)?;
+    let fields: &Map<String, Value> = body
+        .as_object()
+        .ok_or_else(|| Refusal::bad_request("Provided object does not match schema 'image'."))?;
+    let mut row = Image::new(&member.project_id);
+    for (name, value) in fields {
+        match (name.as_str(), value.as_str()) {
+            // A client may choose the id.
+            ("id", Some(id)) if uuid::Uuid::parse_str(id).is_ok() => row.id = id.into(),
+            _ => set(&mut row, &member, name, value)?,
+        }
+    }
+    let shown = document(&row);
+    let id = row.id.clone();
+    app.change(|model| {
+        if model.images.get(&row.id).is_some() {
+            return Err(Refusal::conflict(
+                "Conflict",
+                format!("Image ID {} already exists!", row.id),
+            ));
+        }
+        model.images.insert(row);
+        Ok(())
+    })?;
+    let mut response = json_answer(201, shown);
+    let place = format!("{}/image/v2/images/{id}", base_url(&headers));
+    let headers = response.headers_mut();
+    if let Ok(place) = HeaderValue::try_from(place) {
+        headers.insert(header::LOCATION, place);
+    }
+    headers.insert(
+        "openstack-image-import-methods",
+        HeaderValue::from_static("glance-direct"),
+    );
+    Ok(response)
+}
+
+/// A JSON patch: `[{"op": "replace", "path": "/name", "value": "x"}]`, and nothing that points deeper.
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let body = read_json(&body)?;
+    let operations = body.as_array().ok_or_else(|| {
+        Refusal::bad_request("Request body must be a JSON array of operation objects.")
+    })?;
+    let shown = app.change(|model| {
+        let mut row = owned(model, &member, &id, "modify_image")?.clone();
+        for operation in operations {
+            let path = operation["path"].as_str().unwrap_or_default();
+            let name = path
+                .trim_start_matches('/')
+                .replace("~1", "/")
+                .replace("~0", "~");
+            let there = document(&row).get(&name).is_some();
+            match operation["op"].as_str() {
+                Some("add") => set(&mut row, &member, &name, &operation["value"])?,
+                Some("replace" | "remove") if !there => {
+                    return Err(Refusal::conflict(
+                        "Conflict",
+                        format!("Property {name} does not exist."),
+                    ));
+                }
+                Some("replace") => set(&mut row, &member, &name, &operation["value"])?,
+                Some("remove") if row.properties.contains_key(&name) => {
+                    row.properties.remove(&name);
+                }
+                Some("remove") => {
+                    return Err(Refusal::forbidden(format!(
+                        "Property {name} may not be removed."
+                    )));
+                }
+                _ => {
+                    return Err(Refusal::bad_request(format!(
+                        "Unable to find 'add', 'remove' or 'replace' in the operation {operation}."
+                    )));
+                }
+            }
+        }
+        row.updated_at = now();
+        let shown = document(&row);
+        model.images.insert(row);
+        Ok(shown)
+    })?;
+    Ok(json_answer(200, shown))
+}
+
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    let member = caller.member()?;
+    app.change(|model| {
+        let row = owned(model, &member, &id, "delete_image")?;
+        if row.protected {
+            return Err(Refusal::forbidden(format!(
+                "Image {id} is protected and cannot be deleted."
+            )));
+        }
+        model.images.remove(&id);
+        Ok(())
+    })?;
+    app.blobs.remove(&id);
+    Ok(empty_answer(204))
+}
+
+async fn add_tag(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, tag)): Path<(String, String)>,
+) -> Answer {
+    let member = caller.member()?;
+    app.read(|model| owned(model, &member, &id, "modify_image").map(|_| ()))?;
+    changed(&app, &id, |row| {
+        if !row.tags.contains(&tag) {
+            row.tags.push(tag);
+        }
+    });
+    Ok(empty_answer(204))
+}
+
+async fn remove_tag(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, tag)): Path<(String, String)>,
+) -> Answer {
+    let member = caller.member()?;
+    let there = app.read(|model| {
+        let row = owned(model, &member, &id, "modify_image")?;
+        Ok::<_, Refusal>(row.tags.contains(&tag))
+    })?;
+    if !there {
+        return Err(not_found(&tag).into());
+    }
+    changed(&app, &id, |row| row.tags.retain(|one| *one != tag));
+    Ok(empty_answer(204))
+}
+
+async fn deactivate(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    activation(
+        &app,
+        &caller,
+        &id,
+        ImageStatus::Active,
+        ImageStatus::Deactivated,
+    )
+}
+
+async fn reactivate(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    activation(
+        &app,
+        &caller,
+        &id,
+        ImageStatus::Deactivated,
+        ImageStatus::Active,
+    )
+}
+
+fn activation(app: &App, caller: &Caller, id: &str, from: ImageStatus, to: ImageStatus) -> Answer {
+    let member = caller.member()?;
+    if !member.admin {
+        return Err(
+            Refusal::forbidden("You are not authorized to complete deactivate action.").into(),
+        );
+    }
+    let status = app.read(|model| seen(model, &member, id).map(|row| row.status))?;
+    if status != from && status != to {
+        return Err(Refusal::forbidden(format!(
+            "Not allowed to change an image in status '{}'",
+            status.as_str()
+        ))
+        .into());
+    }
+    changed(app, id, |row| row.status = to);
+    Ok(empty_answer(204))
+}
+
+async fn image_schema(caller: Caller) -> Answer {
+    caller.token()?;
+    let text = json!({"type": ["null", "string"]});
+    let properties = json!({
+        "id": {"type": "string", "readOnly": true},
+        "name": text,
+        "status": {"type": "string", "readOnly": true, "enum": ["queued", "saving", "active", "killed", "deleted", "deactivated"]},
+        "visibility": {"type": "string", "enum": ["community", "public", "private", "shared"]},
+        "os_admin_user": text,
+        "os_distro": text,
+        "os_version": text,
+    });
+    Ok(json_answer(
+        200,
+        json!({"name": "image", "properties": properties, "additionalProperties": {"type": "string"}}),
+    ))
+}
+
+async fn images_schema(caller: Caller) -> Answer {
+    caller.token()?;
+    Ok(json_answer(
+        200,
+        json!({"name": "images", "properties": {"images": {"type": "array"}}}),
+    ))
+}
