@@ -5,7 +5,7 @@
 //! version number is also the lock: a save says which version it was made from, and a save from an
 //! older one is a conflict that changes nothing.
 
-use api::{Design, DesignRequest, DesignSummary, DesignVersion};
+use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
 use engine::Tenant;
 use sqlx::{FromRow, Row, SqlitePool, sqlite::SqliteRow};
 use topology::document::Document;
@@ -105,8 +105,15 @@ impl Designs {
             .hint("Nothing was overwritten. Load the newer version, or save yours as another design.")
             .path("base_version"));
         }
+        // Files that a save does not speak of stay.
+        let beside = request.beside.clone().or(&stored.beside);
+        let request = &DesignRequest {
+            beside: beside.clone(),
+            ..request.clone()
+        };
         if stored.name == name
             && stored.template == request.template
+            && stored.beside == beside
             && stored.layout == request.layout
         {
             return Ok(stored);
@@ -155,7 +162,7 @@ impl Designs {
     /// The kept versions, newest first.
     pub async fn versions(&self, tenant: &Tenant, id: &str) -> Result<Vec<DesignVersion>> {
         let rows: Vec<Version> = sqlx::query_as(
-            "SELECT v.version, v.saved, v.author, v.template
+            "SELECT v.version, v.saved, v.author, v.template, v.beside
              FROM design_versions v JOIN designs d ON d.id = v.design
              WHERE d.id = ? AND d.cloud = ? AND d.project_id = ? ORDER BY v.version DESC",
         )
@@ -177,7 +184,7 @@ async fn design_get(
     id: &str,
 ) -> Result<Design> {
     let found: Option<Whole> = sqlx::query_as(
-        "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.layout
+        "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.beside, v.layout
          FROM designs d JOIN design_versions v ON v.design = d.id AND v.version = d.version
          WHERE d.id = ? AND d.cloud = ? AND d.project_id = ?",
     )
@@ -201,12 +208,15 @@ async fn version_insert(
 ) -> Result<()> {
     let layout = serde_json::to_string(&request.layout)
         .map_err(|error| Error::internal("storing a layout", error))?;
+    let beside = serde_json::to_string(&request.beside)
+        .map_err(|error| Error::internal("storing files", error))?;
     sqlx::query(
-        "INSERT INTO design_versions (design, version, template, layout, author, saved) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO design_versions (design, version, template, beside, layout, author, saved) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(design)
     .bind(version)
     .bind(&request.template)
+    .bind(beside)
     .bind(layout)
     .bind(author)
     .bind(saved)
@@ -255,6 +265,11 @@ impl FromRow<'_, SqliteRow> for Summary {
     }
 }
 
+fn beside(row: &SqliteRow) -> sqlx::Result<Beside> {
+    let text: String = row.try_get("beside")?;
+    serde_json::from_str(&text).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
 struct Whole(Design);
 
 impl FromRow<'_, SqliteRow> for Whole {
@@ -264,6 +279,7 @@ impl FromRow<'_, SqliteRow> for Whole {
             id: row.try_get("id")?,
             name: row.try_get("name")?,
             template: row.try_get("template")?,
+            beside: beside(row)?,
             layout: serde_json::from_str(&layout)
                 .map_err(|error| sqlx::Error::Decode(error.into()))?,
             version: row.try_get("version")?,
@@ -283,6 +299,7 @@ impl FromRow<'_, SqliteRow> for Version {
             saved: row.try_get("saved")?,
             author: row.try_get("author")?,
             template: row.try_get("template")?,
+            beside: beside(row)?,
         }))
     }
 }

@@ -242,6 +242,7 @@ impl Saving {
         Some(DesignRequest {
             name: self.name.try_get_untracked()?,
             template,
+            beside: Default::default(),
             layout,
             base_version: Some(self.version.try_get_untracked()?),
         })

@@ -99,6 +99,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
         resources: Vec::new(),
         outputs: Default::default(),
         template: String::new(),
+        beside: Default::default(),
         layout: Default::default(),
         ..it.clone()
     });

@@ -341,6 +341,7 @@ fn duplicate(page: Page, design: api::Design) {
     page.create.try_run(DesignRequest {
         name: format!("{} copy", design.name),
         template: design.template,
+        beside: design.beside,
         layout: design.layout,
         base_version: None,
     });
@@ -422,6 +423,7 @@ async fn rename(id: &str, name: String) -> client::Answer<()> {
     let request = DesignRequest {
         name,
         template: design.template,
+        beside: design.beside,
         layout: design.layout,
         base_version: Some(design.version),
     };

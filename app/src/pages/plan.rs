@@ -114,14 +114,15 @@ pub fn PlanPage() -> impl IntoView {
 fn keep_planned(page: Page) {
     let asked = StoredValue::new(0_u32);
     Effect::new(move |before: Option<bool>| {
-        let Some(template) = page
+        let Some((template, beside)) = page
             .design
-            .with(|design| design.map(|design| design.template.clone()))
+            .with(|design| design.map(|design| (design.template.clone(), design.beside.clone())))
         else {
             return false;
         };
         let request = PlanRequest {
             template,
+            beside,
             parameters: page.form.values(),
             deployment: page.target.get(),
         };
@@ -169,6 +170,7 @@ fn deployer(page: Page) -> Callback<()> {
                 name: page.name.get_untracked().trim().to_owned(),
                 design: Some(design.id),
                 parameters: page.form.values_untracked(),
+                beside: Default::default(),
                 template: None,
             };
             let answer = match target {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Layout;
+use crate::{Beside, Layout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +15,9 @@ pub struct DeployRequest {
     /// HOT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
@@ -60,6 +63,9 @@ pub struct Deployment {
     /// HOT as deployed; in lists empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Where nodes stood.
     #[serde(default)]
     pub layout: Layout,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use topology::diagnostic::Diagnostic;
 
+use crate::Beside;
+
 /// Where nodes stand, beside the template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -39,6 +41,9 @@ pub struct DesignRequest {
     pub name: String,
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Where nodes stand.
     #[serde(default)]
     pub layout: Layout,
@@ -58,6 +63,9 @@ pub struct Design {
     pub name: String,
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Where nodes stand.
     pub layout: Layout,
     /// Counts up from 1 with every save.
@@ -100,6 +108,9 @@ pub struct DesignVersion {
     pub author: String,
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
 }
 
 /// `POST /api/v1/validate`.
@@ -108,6 +119,9 @@ pub struct DesignVersion {
 pub struct ValidateRequest {
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Parameter values.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
@@ -128,6 +142,9 @@ pub struct ValidateResponse {
 pub struct PlanRequest {
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// Parameter values.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,

@@ -3,6 +3,7 @@
 //! The REST API's own OpenAPI document describes the same shapes for everybody else; it is made from
 //! these types by the feature `openapi`, which only the server switches on. Read in this order:
 
+mod beside;
 mod deployment;
 mod design;
 mod event;
@@ -10,6 +11,7 @@ mod problem;
 mod run;
 mod session;
 
+pub use beside::Beside;
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState,
     Started,

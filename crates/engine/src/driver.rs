@@ -72,13 +72,19 @@ pub enum Progress {
 pub struct Ready {
     /// What `get_resource` gives.
     pub reference: Value,
-    /// What `get_attr` gives. Never a secret: attributes are stored in clear.
+    /// What `get_attr` gives. Stored in clear, but for those of [`Driver::secrets`].
     pub attributes: Map<String, Value>,
 }
 
 /// One file per resource type implements this.
 #[async_trait]
 pub trait Driver: Send + Sync {
+    /// Attributes that the driver makes up itself and that nobody else may read. They are sealed in the
+    /// journal and masked in logs, the reference too; once they are stored, the driver is not asked again.
+    fn secrets(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Find what carries the marker, else make it. Returns the cloud's id at once, without waiting
     /// until it is ready.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;

@@ -1,6 +1,6 @@
 //! Deployments: templates made real.
 
-use api::{DeployRequest, Deployment, Layout, Run, Started};
+use api::{Beside, DeployRequest, Deployment, Layout, Run, Started};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -38,6 +38,7 @@ pub async fn create(
     let new = NewDeployment {
         name: request.name,
         template: wanted.template,
+        bundle: wanted.beside.bundle(),
         layout: wanted.layout,
         parameters: request.parameters,
         design: wanted.design,
@@ -71,6 +72,11 @@ pub async fn update(
     let cloud = services.facts.of(&caller.actor).await;
     let changes = Changes {
         template: wanted.template,
+        bundle: wanted
+            .beside
+            .files
+            .is_some()
+            .then(|| wanted.beside.bundle()),
         layout: wanted.layout,
         parameters: request.parameters,
         design: wanted.design,
@@ -116,6 +122,7 @@ pub async fn runs(
 /// What shall be real: the request's own template, or a design's.
 struct Wanted {
     template: String,
+    beside: Beside,
     layout: Layout,
     design: Option<String>,
     design_version: Option<u32>,
@@ -129,6 +136,7 @@ impl Wanted {
                 let design = services.designs.get(caller.tenant(), id).await?;
                 Ok(Wanted {
                     template: template.clone().unwrap_or(design.template),
+                    beside: request.beside.clone().or(&design.beside),
                     layout: design.layout,
                     design: Some(design.id),
                     design_version: Some(design.version),
@@ -136,6 +144,7 @@ impl Wanted {
             }
             (Some(template), None) => Ok(Wanted {
                 template: template.clone(),
+                beside: request.beside.clone(),
                 layout: Layout::default(),
                 design: None,
                 design_version: None,

@@ -18,14 +18,17 @@ pub async fn plan(
     let facts = services.facts.of(&caller.actor).await;
     let PlanRequest {
         template,
+        beside,
         parameters,
         deployment,
     } = request;
+    let bundle = beside.files.is_some().then(|| beside.bundle());
     let plan = services
         .engine
         .plan(
             caller.tenant(),
             &template,
+            bundle.as_ref(),
             &parameters,
             deployment.as_deref(),
             &facts,

@@ -2,7 +2,7 @@
 
 use api::{ValidateRequest, ValidateResponse};
 use axum::extract::State;
-use topology::{document::Document, validate};
+use topology::{compose, document::Document};
 
 use crate::{
     auth::Caller,
@@ -23,7 +23,9 @@ pub async fn validate(
     let facts = services.facts.of(&caller.actor).await;
     let work = move || {
         let document = Document::parse(request.template);
-        validate::validate(&document, services.catalog.types(), &facts)
+        let bundle = request.beside.bundle();
+        let types = services.catalog.types();
+        compose::validate(&document, &bundle, types, &facts, &request.parameters)
     };
     let diagnostics = tokio::task::spawn_blocking(work)
         .await

@@ -150,6 +150,7 @@ async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answe
     let request = DesignRequest {
         name: design.name.clone(),
         template: edited.text().to_owned(),
+        beside: design.beside.clone(),
         layout: design.layout.clone(),
         base_version: Some(design.version),
     };

@@ -72,12 +72,6 @@ fn cloud_config(guest: &Guest<'_>, default_user: bool) -> String {
 }
 
 fn multipart(own: &str, ours: &str) -> String {
-    let digest = Sha256::digest([own, ours].concat());
-    let boundary: String = digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
     let own = match content_type(own) {
         Some(kind) => part(kind, "", own),
         // It brings its own header lines.
@@ -85,13 +79,28 @@ fn multipart(own: &str, ours: &str) -> String {
     };
     let merge = "Merge-Type: list(append)+dict(no_replace,recurse_list)+str()\n";
     let ours = part("text/cloud-config", merge, ours);
+    message(&[own, ours])
+}
+
+/// Parts with their headers as one message.
+pub(super) fn message(parts: &[String]) -> String {
+    let digest = Sha256::digest(parts.concat());
+    let boundary: String = digest
+        .iter()
+        .take(12)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let parts: String = parts
+        .iter()
+        .map(|part| format!("--{boundary}\n{part}\n"))
+        .collect();
     format!(
-        "Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n\
-         --{boundary}\n{own}\n--{boundary}\n{ours}\n--{boundary}--\n"
+        "Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n{parts}--{boundary}--\n"
     )
 }
 
-fn part(kind: &str, headers: &str, content: &str) -> String {
+/// One part; `headers` are further lines, each with its end.
+pub(super) fn part(kind: &str, headers: &str, content: &str) -> String {
     let (encoding, content) = if content.is_ascii() {
         ("7bit", content.to_string())
     } else {

@@ -18,6 +18,7 @@ pub mod bastion;
 mod cloud_init;
 mod floating_ip;
 mod floating_ip_association;
+mod heat;
 mod key_pair;
 pub mod keys;
 pub mod mark;
@@ -51,6 +52,6 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Nova::KeyPair" => &key_pair::KeyPair,
         "OS::Nova::Server" => &server::Server,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
-        _ => return None,
+        other => return heat::driver_for(other),
     })
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use api::{
-    Action, CloudFacts, DeploymentState, Plan, ResourceState, RunKind, RunState, Severity, Started,
-    Workflow,
+    Action, Beside, CloudFacts, DeploymentState, Plan, ResourceState, RunKind, RunState, Severity,
+    Started, Workflow,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
 use topology::{
+    bundle::Bundle,
     document::Document,
+    environment::Merged,
     plan::{Deployed, PlanInput},
 };
 use uuid::Uuid;
@@ -31,25 +33,29 @@ impl Engine {
         &self,
         tenant: &Tenant,
         template: &str,
+        bundle: Option<&Bundle>,
         parameters: &BTreeMap<String, Value>,
         deployment: Option<&str>,
         cloud: &CloudFacts,
     ) -> Result<Plan> {
         let document = Document::parse(template);
         let mut parameters = parameters.clone();
+        let mut bundle = bundle.cloned();
         let rows = match deployment {
             Some(id) => {
                 let row = self.deployment_row(tenant, id).await?;
+                bundle.get_or_insert_with(|| row.shown.beside.bundle());
                 parameters = with_stored(&row, &parameters);
                 self.core.journal.resources(id).await?
             }
             None => Vec::new(),
         };
+        let bundle = bundle.unwrap_or_default();
         let plan = |deployed: &Deployed| {
             let types = &self.core.registry;
             topology::plan::plan(&PlanInput {
                 document: &document,
-                bundle: &Default::default(),
+                bundle: &bundle,
                 parameters: &parameters,
                 deployed,
                 types,
@@ -79,6 +85,7 @@ impl Engine {
             .plan_for(
                 &actor.tenant,
                 &new.template,
+                Some(&new.bundle),
                 &new.parameters,
                 None,
                 &new.cloud,
@@ -86,7 +93,11 @@ impl Engine {
             .await?;
         let workflow = accepted(plan)?;
         let document = Document::parse(new.template.clone());
-        let (open, hidden) = divide(document.template(), &new.parameters);
+        let (open, _) = divide(document.template(), &new.parameters);
+        let (_, hidden) = divide(
+            document.template(),
+            &with_environments(&document, &new.bundle, &new.parameters),
+        );
         let id = Uuid::now_v7().to_string();
         if self.name_is_taken(&actor.tenant, &new.name).await? {
             return Err(Error::NameTaken(new.name));
@@ -102,8 +113,8 @@ impl Engine {
             .map_err(Error::storage("storing a deployment"))?;
         let now = now_text();
         let stored = sqlx::query(
-            "INSERT INTO deployments (id, cloud, project_id, name, state, template, layout, parameters, outputs, design, design_version, \
-             author, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO deployments (id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
+             author, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&id)
         .bind(&actor.tenant.cloud)
@@ -111,6 +122,7 @@ impl Engine {
         .bind(&new.name)
         .bind(to_text(&DeploymentState::Busy))
         .bind(&new.template)
+        .bind(to_json(&Beside::of(&new.bundle)))
         .bind(to_json(&new.layout))
         .bind(to_json(&open))
         .bind(to_json(&workflow.outputs))
@@ -167,10 +179,12 @@ impl Engine {
             )));
         }
         self.check_idle(&row).await?;
+        let bundle = changes.bundle.unwrap_or_else(|| row.shown.beside.bundle());
         let plan = self
             .plan_for(
                 &actor.tenant,
                 &changes.template,
+                Some(&bundle),
                 &changes.parameters,
                 Some(deployment),
                 &changes.cloud,
@@ -178,10 +192,14 @@ impl Engine {
             .await?;
         let workflow = accepted(plan)?;
         let document = Document::parse(changes.template.clone());
-        let (open, mut hidden) =
-            divide(document.template(), &with_stored(&row, &changes.parameters));
+        let given = with_stored(&row, &changes.parameters);
+        let (open, _) = divide(document.template(), &given);
+        let (_, mut hidden) = divide(
+            document.template(),
+            &with_environments(&document, &bundle, &given),
+        );
         for (name, value) in self.kept_hidden(actor, deployment).await? {
-            let given = changes.parameters.contains_key(&name);
+            let given = hidden.contains_key(&name);
             let still_hidden = document
                 .template()
                 .parameters
@@ -203,10 +221,11 @@ impl Engine {
             .await
             .map_err(Error::storage(doing))?;
         sqlx::query(
-            "UPDATE deployments SET template = ?, layout = ?, parameters = ?, outputs = ?, design = COALESCE(?, design), \
+            "UPDATE deployments SET template = ?, beside = ?, layout = ?, parameters = ?, outputs = ?, design = COALESCE(?, design), \
              design_version = COALESCE(?, design_version) WHERE id = ?",
         )
         .bind(&changes.template)
+        .bind(to_json(&Beside::of(&bundle)))
         .bind(to_json(&changes.layout))
         .bind(to_json(&open))
         .bind(to_json(&workflow.outputs))
@@ -439,6 +458,15 @@ fn with_stored(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> BTreeMap
     let mut all = row.parameters.clone();
     all.extend(given.clone());
     all
+}
+
+/// And what environments say where a person said nothing.
+fn with_environments(
+    document: &Document,
+    bundle: &Bundle,
+    given: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    Merged::of(bundle, document.template()).parameters(document.template(), given)
 }
 
 fn from_vault(error: crate::driver::DriverError) -> Error {

@@ -12,6 +12,7 @@ use futures::stream::BoxStream;
 use serde_json::Value;
 use sqlx::SqlitePool;
 use tokio::sync::oneshot;
+use topology::bundle::Bundle;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
@@ -34,6 +35,8 @@ pub struct NewDeployment {
     pub name: String,
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    pub bundle: Bundle,
     /// Where nodes stand.
     pub layout: Layout,
     /// Parameter values.
@@ -51,6 +54,8 @@ pub struct NewDeployment {
 pub struct Changes {
     /// HOT.
     pub template: String,
+    /// Files and environments beside it; those that it was deployed with where absent.
+    pub bundle: Option<Bundle>,
     /// Where nodes stand.
     pub layout: Layout,
     /// Parameter values.
@@ -100,11 +105,12 @@ impl Engine {
         &self,
         tenant: &Tenant,
         template: &str,
+        bundle: Option<&Bundle>,
         parameters: &BTreeMap<String, Value>,
         deployment: Option<&str>,
         cloud: &CloudFacts,
     ) -> Result<Plan> {
-        self.plan_for(tenant, template, parameters, deployment, cloud)
+        self.plan_for(tenant, template, bundle, parameters, deployment, cloud)
             .await
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use api::{Deployment, DeploymentState, OutputValue, Run};
+use api::{Beside, Deployment, DeploymentState, OutputValue, Run};
 
 use super::Engine;
 use crate::{
     Result, Tenant,
     journal::DeploymentRow,
     run::{Known, parameters},
+    secrets::kept,
 };
 
 impl Engine {
@@ -18,6 +19,7 @@ impl Engine {
             .into_iter()
             .map(|row| Deployment {
                 template: String::new(),
+                beside: Beside::nothing(),
                 ..row.shown
             })
             .collect())
@@ -29,7 +31,7 @@ impl Engine {
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let outputs = match row.shown.state {
             DeploymentState::Undeployed => BTreeMap::new(),
-            _ => outputs(&row, &Known::of(resources)),
+            _ => outputs(&row, &Known::of(kept::open(&self.core.key, id, resources))),
         };
         Ok(Deployment {
             resources: shown,

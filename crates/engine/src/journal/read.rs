@@ -78,7 +78,7 @@ pub enum Scoped<'a> {
     ToNone,
 }
 
-const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, layout, parameters, outputs, design, design_version, \
+const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
     author, last_run, created, updated FROM deployments";
 const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended FROM runs";
 
@@ -261,6 +261,7 @@ fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
             design_version: row.try_get("design_version")?,
             last_run: row.try_get("last_run")?,
             template: row.try_get("template")?,
+            beside: from_json(row.try_get("beside")?)?,
             layout: from_json(row.try_get("layout")?)?,
             resources: Vec::new(),
             outputs: BTreeMap::new(),

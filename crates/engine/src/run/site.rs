@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use openstack::Session;
 use serde_json::Value;
-use topology::{document::Document, template::Template};
+use topology::{document::Document, environment::Merged, template::Template};
 
 use super::{known::Known, step::Site};
 use crate::{
     Result,
     journal::{DeploymentRow, RunRow},
-    secrets::{Mask, RunSecrets, RunVault},
+    secrets::{Mask, RunSecrets, RunVault, kept},
     shared::Core,
 };
 
@@ -46,9 +46,11 @@ impl Opening<'_> {
         } = self;
         let known = match known {
             Some(known) => known,
-            None => Arc::new(Known::of(
-                core.journal.resources(&deployment.shown.id).await?,
-            )),
+            None => {
+                let id = &deployment.shown.id;
+                let rows = core.journal.resources(id).await?;
+                Arc::new(Known::of(kept::open(&core.key, id, rows)))
+            }
         };
         let mask = Mask::default();
         mask.add(&secrets.token);
@@ -56,6 +58,14 @@ impl Opening<'_> {
             .parameters
             .values()
             .for_each(|value| mask.add_value(value));
+        for (_, thing) in known.all() {
+            let made_up = crate::drivers::driver_for(&thing.spec.resource_type)
+                .map_or(&[][..], |driver| driver.secrets());
+            let secrets = made_up
+                .iter()
+                .filter_map(|name| thing.attributes.get(*name));
+            secrets.for_each(|value| mask.add_value(value));
+        }
         let vault = RunVault::new(
             session.clone(),
             core.journal.pool().clone(),
@@ -98,7 +108,8 @@ pub fn parameters(
         ),
     ]);
     values.extend(defaults(document.template(), |hidden| !hidden));
-    values.extend(deployment.parameters.clone());
+    let merged = Merged::of(&deployment.shown.beside.bundle(), document.template());
+    values.extend(merged.parameters(document.template(), &deployment.parameters));
     values.extend(hidden.clone());
     values
 }

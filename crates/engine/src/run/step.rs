@@ -17,10 +17,10 @@ use topology::{
 use super::{address, known::Known, log::StepLog, outcome::Ended};
 use crate::{
     bastion::{Bastion, address_towards},
-    driver::{Context, Driver, Login, Marker, Progress, Vault},
+    driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
     drivers,
     journal::{Entry, ResourceChange},
-    secrets::{Mask, RunVault},
+    secrets::{Mask, RunVault, kept},
     shared::Core,
 };
 
@@ -334,24 +334,13 @@ impl Attempt {
         id: &str,
     ) -> StepResult {
         let name = self.name()?;
+        if let Some(ready) = self.made_up(driver, name) {
+            return self.ready(driver, id, ready).await;
+        }
         let mut told = String::new();
         for pause in self.pauses() {
             match driver.progress(context, id).await? {
-                Progress::Ready(ready) => {
-                    self.site.known.change(name, |thing| {
-                        thing.reference = Some(ready.reference.clone());
-                        thing.attributes.clone_from(&ready.attributes);
-                        thing.state = ResourceState::Ready;
-                    });
-                    let change = ResourceChange::Ready {
-                        reference: ready.reference,
-                        attributes: ready.attributes,
-                        physical_id: Some(id.to_owned()),
-                    };
-                    self.note(name, change).await?;
-                    self.log.info(format!("`{name}` is there: {id}")).await;
-                    return Ok(());
-                }
+                Progress::Ready(ready) => return self.ready(driver, id, ready).await,
                 Progress::Failed(why) => {
                     self.note_state(name, ResourceState::Failed).await?;
                     return Err(Ended::infrastructure(format!(
@@ -369,6 +358,46 @@ impl Attempt {
             self.pause(pause).await?;
         }
         Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// What a driver made up itself and the journal has: it is not made up again.
+    fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
+        let secrets = driver.secrets();
+        let thing = self.site.known.get(name)?;
+        let has_all = secrets
+            .iter()
+            .all(|one| thing.attributes.contains_key(*one));
+        (!secrets.is_empty() && has_all).then(|| Ready {
+            reference: thing.reference.unwrap_or_default(),
+            attributes: thing.attributes,
+        })
+    }
+
+    /// It is there: others may refer to it.
+    async fn ready(&self, driver: &dyn Driver, id: &str, ready: Ready) -> StepResult {
+        let name = self.name()?;
+        let secrets = driver.secrets();
+        for secret in secrets.iter().filter_map(|one| ready.attributes.get(*one)) {
+            self.site.mask.add_value(secret);
+        }
+        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
+        let change = ResourceChange::Ready {
+            reference: if secrets.is_empty() {
+                ready.reference.clone()
+            } else {
+                kept::seal(key, deployment, name, "", &ready.reference)
+            },
+            attributes: kept::seal_all(key, deployment, name, secrets, &ready.attributes),
+            physical_id: Some(id.to_owned()),
+        };
+        self.site.known.change(name, |thing| {
+            thing.reference = Some(ready.reference);
+            thing.attributes = ready.attributes;
+            thing.state = ResourceState::Ready;
+        });
+        self.note(name, change).await?;
+        self.log.info(format!("`{name}` is there: {id}")).await;
+        Ok(())
     }
 
     // ---- removing ----

@@ -5,6 +5,7 @@
 //! keys, hidden parameters) is in the cloud's key manager under the person's token, or sealed under
 //! a key that only the person can make: without them, neither the server nor who runs it opens it.
 
+pub(crate) mod kept;
 mod mask;
 mod run;
 mod seal;

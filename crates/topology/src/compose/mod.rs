@@ -27,13 +27,14 @@ use serde_json::Value;
 use crate::{
     bundle::Bundle,
     cloud::CloudFacts,
-    diagnostic::Diagnostic,
+    diagnostic::{self, Diagnostic},
     document::Document,
     environment::{Merged, Target},
     expr::{Expr, Scope, Unresolved},
     passes::Model,
     plan::Deployed,
     types::Registry,
+    validate::{Known, validate_with},
     workflow::{OutputSpec, ResourceSpec},
 };
 
@@ -325,6 +326,48 @@ impl Composer<'_> {
             Err(_) => value.clone(),
         }
     }
+}
+
+/// All problems of a template, of the files beside it, and of what they make together, in the order of
+/// the text; those of the template first.
+pub fn validate(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+    cloud: &CloudFacts,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<Diagnostic> {
+    let template = document.template();
+    let merged = Merged::of(bundle, template);
+    let parameters = merged.parameters(template, parameters);
+    let described = types_for(types, bundle, &merged, document);
+    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
+    diagnostics.extend(merged.diagnostics.iter().cloned());
+    diagnostics.extend(merged.strangers(template));
+    let has_parents = template
+        .resources
+        .iter()
+        .any(|resource| is_parent(&resource.resource_type));
+    if document.is_readable() && (has_parents || !merged.aliases.is_empty()) {
+        let scope = Known::of(template, &parameters);
+        let (model, _) = Model::of(template, &scope);
+        let around = Around {
+            document,
+            bundle,
+            merged: &merged,
+            types,
+            cloud,
+            deployed: &Deployed::default(),
+            scope: &scope,
+        };
+        for one in flatten(&around, model, BTreeMap::new()).diagnostics {
+            if !diagnostics.contains(&one) {
+                diagnostics.push(one);
+            }
+        }
+    }
+    diagnostic::sort(&mut diagnostics);
+    diagnostics
 }
 
 /// Descriptions for a template that may use nested ones.

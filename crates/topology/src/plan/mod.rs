@@ -36,6 +36,8 @@ mod remove;
 pub use change::{Action, Change, PropertyChange};
 pub use deployed::{Actual, Deployed};
 
+pub use parameters::coerce;
+
 /// What [`plan`] reads.
 pub struct PlanInput<'a> {
     /// The drawing.

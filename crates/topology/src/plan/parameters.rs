@@ -10,7 +10,7 @@ use crate::{
 
 /// A value as its parameter's type has it: Heat takes numbers and booleans as text, and lists as
 /// `a,b`. What does not fit stays as it is, and [`check`] says so.
-pub(crate) fn coerce(kind: &str, value: &Value) -> Value {
+pub fn coerce(kind: &str, value: &Value) -> Value {
     match (kind, value) {
         ("number", Value::String(text)) => {
             let text = text.trim();

@@ -1,0 +1,53 @@
+//! `OS::Heat::Delay`: takes time, so that what depends on it comes later.
+//!
+//! `min_wait` seconds, and up to `max_jitter` times `jitter_multiplier_secs` more, by chance. Only the
+//! wait before a creation is kept; Heat can wait before other actions too.
+
+use serde_json::{Map, Value as Json};
+
+use super::{DriverError, Local, Properties, Ready};
+
+/// As long as the step of a creation may take at most, less some room.
+const SECONDS_MAX: f64 = 540.0;
+
+pub(super) struct Delay;
+
+impl Local for Delay {
+    fn ready(&self, _: &Map<String, Json>) -> Result<Ready, DriverError> {
+        Ok(Ready::default())
+    }
+
+    fn waits_seconds(&self, properties: Properties<'_>) -> Result<u64, DriverError> {
+        if let Some(actions) = properties
+            .get("actions")
+            .and_then(|actions| actions.as_array())
+            && !actions.iter().any(|action| action == "CREATE")
+        {
+            return Ok(0);
+        }
+        let number = |name: &str, default: f64| {
+            let value = properties.get(name);
+            value.map_or(Some(default), |value| {
+                value
+                    .as_f64()
+                    .or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
+            })
+        };
+        let wrong = |name: &str| DriverError::Property {
+            property: name.to_owned(),
+            message: "it must be a number of seconds, 0 or more".to_owned(),
+        };
+        let least = number("min_wait", 0.0).ok_or_else(|| wrong("min_wait"))?;
+        let jitter = number("max_jitter", 0.0).ok_or_else(|| wrong("max_jitter"))?;
+        let unit =
+            number("jitter_multiplier_secs", 1.0).ok_or_else(|| wrong("jitter_multiplier_secs"))?;
+        let seconds = least.max(0.0) + rand::random::<f64>() * jitter.max(0.0) * unit.max(0.0);
+        if seconds > SECONDS_MAX {
+            return Err(DriverError::Property {
+                property: "min_wait".to_owned(),
+                message: format!("a delay takes {SECONDS_MAX} seconds at most"),
+            });
+        }
+        Ok(seconds.round() as u64)
+    }
+}

@@ -1,0 +1,124 @@
+//! Types of the language itself: what they are happens here, and nothing of them is in a cloud.
+//!
+//! Each is a pure function from properties to what others can ask of it ([`Local`]); what it means to
+//! make, change and remove such a thing is the same for all ([`Here`]).
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::{mark, properties::Properties};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+mod cloud_config;
+mod delay;
+mod multipart_mime;
+mod none;
+mod parent;
+mod random_string;
+mod software_config;
+mod test_resource;
+mod value;
+
+/// A type with nothing in the cloud.
+pub(super) trait Local: Send + Sync {
+    /// What it gives to others.
+    fn ready(&self, properties: &Map<String, Value>) -> Result<Ready, DriverError>;
+
+    /// Attributes that it makes up and that nobody else may read.
+    fn secrets(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Seconds that it takes to make.
+    fn waits_seconds(&self, _properties: Properties<'_>) -> Result<u64, DriverError> {
+        Ok(0)
+    }
+}
+
+/// The driver of a [`Local`] type. The id is its name here and the moment from which on it is there, as
+/// seconds since 1970: so a wait goes on where a restart cut it.
+pub(super) struct Here<T>(pub T);
+
+#[async_trait]
+impl<T: Local> Driver for Here<T> {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let from = now_seconds() + self.0.waits_seconds(properties)?;
+        Ok(format!("{}@{from}", mark::store_name(context.marker)))
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let from = physical_id
+            .rsplit_once('@')
+            .and_then(|(_, from)| from.parse::<u64>().ok())
+            .unwrap_or_default();
+        let left = from.saturating_sub(now_seconds());
+        if left > 0 {
+            return Ok(Progress::Pending(format!("{left} s left to wait")));
+        }
+        let mut ready = self.0.ready(context.properties)?;
+        if ready.reference.is_null() {
+            ready.reference = json!(physical_id);
+        }
+        Ok(Progress::Ready(ready))
+    }
+
+    async fn update(&self, _: &Context<'_>, _: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn delete(&self, _: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+
+    fn secrets(&self) -> &'static [&'static str] {
+        self.0.secrets()
+    }
+}
+
+/// The driver of a type of the language.
+pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
+    Some(match resource_type {
+        "OS::Heat::CloudConfig" => &Here(cloud_config::CloudConfig),
+        "OS::Heat::Delay" => &Here(delay::Delay),
+        "OS::Heat::MultipartMime" => &Here(multipart_mime::MultipartMime),
+        "OS::Heat::None" => &Here(none::None),
+        "OS::Heat::RandomString" => &Here(random_string::RandomString),
+        "OS::Heat::SoftwareConfig" | "OS::Heat::StructuredConfig" => {
+            &Here(software_config::SoftwareConfig)
+        }
+        "OS::Heat::TestResource" => &Here(test_resource::TestResource),
+        "OS::Heat::Value" => &Here(value::Value),
+        parent if topology::compose::is_parent(parent) => &Here(parent::Parent),
+        _ => return None,
+    })
+}
+
+fn now_seconds() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map(|since| since.as_secs()).unwrap_or_default()
+}
+
+/// A text and how others call it: `get_resource` and `get_attr: [.., config]` both give it.
+///
+/// In Heat, `get_resource` of a config is an id that only Heat can turn into the text, which it does
+/// where a server's user data asks for it. Here the text itself is given, so it goes wherever a text may go.
+fn config(text: String) -> Ready {
+    let mut attributes = Map::new();
+    attributes.insert("config".into(), json!(text));
+    Ready {
+        reference: json!(text),
+        attributes,
+    }
+}
+
+#[cfg(test)]
+mod tests;
