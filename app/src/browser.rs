@@ -82,13 +82,36 @@ fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
     web_sys::Url::revoke_object_url(&url).ok()
 }
 
-/// The text of the file that a person picked in an `<input type=file>`.
-pub async fn picked_text(input: &web_sys::HtmlInputElement) -> Option<(String, String)> {
-    let file = input.files()?.get(0)?;
-    let text = wasm_bindgen_futures::JsFuture::from(file.text())
-        .await
-        .ok()?;
-    Some((file.name(), text.as_string()?))
+/// Names and texts of the files that a person picked in an `<input type=file>`, or dropped.
+///
+/// # Errors
+/// The name of the first file that could not be read as text.
+pub async fn texts(files: web_sys::FileList) -> Result<Vec<(String, String)>, String> {
+    let mut read = Vec::new();
+    for file in (0..files.length()).filter_map(|at| files.get(at)) {
+        let text = wasm_bindgen_futures::JsFuture::from(file.text()).await;
+        let text = text.ok().and_then(|text| text.as_string());
+        match text.filter(|text| !text.contains('\0')) {
+            Some(text) => read.push((file.name(), text)),
+            None => return Err(file.name()),
+        }
+    }
+    Ok(read)
+}
+
+/// The files of a drop, if it carries some.
+pub fn dropped(event: &web_sys::DragEvent) -> Option<web_sys::FileList> {
+    event
+        .data_transfer()?
+        .files()
+        .filter(|files| files.length() > 0)
+}
+
+/// Whether what is dragged over the page are files.
+pub fn drags_files(event: &web_sys::DragEvent) -> bool {
+    event
+        .data_transfer()
+        .is_some_and(|data| data.types().includes(&JsValue::from_str("Files"), 0))
 }
 
 /// Go to an address, with a load of its own.

@@ -19,6 +19,7 @@ use canvas::{
 };
 use leptos::{ev, html, prelude::*};
 use topology::{
+    bundle::Bundle,
     document::Document,
     plan::{Deployed, PlanInput},
     types::Registry,
@@ -71,6 +72,9 @@ pub fn Board(
     /// HOT.
     #[prop(into)]
     template: Signal<String>,
+    /// Files and environments beside it.
+    #[prop(into)]
+    beside: Signal<api::Beside>,
     /// Where nodes stand.
     #[prop(into)]
     layout: Signal<api::Layout>,
@@ -123,8 +127,10 @@ pub fn Board(
         if !described.get() {
             return;
         }
-        let drawing = types
-            .with(|types| cloud.with(|cloud| draw(&template.get(), &layout.get(), types, cloud)));
+        let bundle = beside.with(api::Beside::bundle);
+        let drawing = types.with(|types| {
+            cloud.with(|cloud| draw(&template.get(), &bundle, &layout.get(), types, cloud))
+        });
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -199,15 +205,27 @@ pub fn Board(
     }
 }
 
-fn draw(template: &str, layout: &api::Layout, types: &Registry, cloud: &CloudFacts) -> Drawing {
+fn draw(
+    template: &str,
+    bundle: &Bundle,
+    layout: &api::Layout,
+    types: &Registry,
+    cloud: &CloudFacts,
+) -> Drawing {
     let document = Document::parse(template);
     let plan = topology::plan::plan(&PlanInput {
         document: &document,
-        bundle: &Default::default(),
+        bundle,
         parameters: &BTreeMap::new(),
         deployed: &Deployed::default(),
         types,
         cloud,
     });
-    drawing::draw(document.template(), Some(&plan), types, &places_of(layout))
+    let described = topology::compose::described(types, bundle, &document);
+    drawing::draw(
+        document.template(),
+        Some(&plan),
+        &described,
+        &places_of(layout),
+    )
 }

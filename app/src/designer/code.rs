@@ -32,7 +32,10 @@ pub fn Code(
         workspace.problems.with(|problems| {
             let mut marks: BTreeMap<u32, (Severity, String)> = BTreeMap::new();
             for problem in problems.iter() {
-                let Some(line) = problem.line else { continue };
+                // Lines of other files are not these lines.
+                let Some(line) = problem.line.filter(|_| problem.file.is_none()) else {
+                    continue;
+                };
                 let mark = marks
                     .entry(line)
                     .or_insert((problem.severity, String::new()));

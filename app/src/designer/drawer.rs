@@ -156,7 +156,10 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                         Severity::Warning => ("warning", "triangle-alert", "Warning"),
                         Severity::Info => ("info", "info", "Note"),
                     };
-                    let place = [Some(problem.path.clone()).filter(|path| !path.is_empty()), problem.line.map(|line| format!("line {line}"))];
+                    let place = [Some(problem.path.clone()).filter(|path| !path.is_empty()), problem.line.map(|line| match &problem.file {
+                        Some(file) => format!("{file}, line {line}"),
+                        None => format!("line {line}"),
+                    })];
                     let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
                     let message = problem.message.clone();
                     view! {

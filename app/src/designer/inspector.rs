@@ -9,6 +9,7 @@ use serde_json::json;
 use topology::{diagnostic::Severity, document::Edit, types::Category};
 
 use super::{
+    files::{Files, Members},
     nodes::TypeIcon,
     store::{Drawer, Workspace},
 };
@@ -88,6 +89,7 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
             <dl class="inspector-facts">
                 {move || counts().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
             </dl>
+            <Files workspace />
             <p class="quiet">"Select something on the canvas to see its form."</p>
             <ul class="inspector-tips">
                 <li><kbd>"Tab"</kbd>" goes from resource to resource"</li>
@@ -264,10 +266,17 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
             problems
                 .iter()
                 .filter(|problem| {
-                    problem.path == prefix || problem.path.starts_with(&format!("{prefix}."))
+                    belongs(&problem.path, &prefix)
+                        || problem.path.starts_with(&format!("{prefix}/"))
                 })
                 .filter(|problem| !on_fields.iter().any(|field| belongs(&problem.path, field)))
-                .map(|problem| (problem.severity, problem.message.clone()))
+                .map(|problem| {
+                    let at = problem.file.as_ref().map(|file| match problem.line {
+                        Some(line) => format!("{file}, line {line}: "),
+                        None => format!("{file}: "),
+                    });
+                    (problem.severity, at.unwrap_or_default() + &problem.message)
+                })
                 .collect::<Vec<_>>()
         })
     });
@@ -309,6 +318,7 @@ fn Form(workspace: Workspace, name: String) -> impl IntoView {
                     <FieldView workspace resource=name fields field />
                 </For>
             </details>
+            <Members workspace name />
             <footer class="inspector-foot">
                 <span class="meta">{title}{move || lines().map(|line| format!(" · line {line}"))}</span>
                 <button type="button" class="button" data-size="small" on:click=move |_| workspace.duplicate_selected()>"Duplicate"</button>

@@ -8,6 +8,7 @@ mod actions;
 pub mod board;
 mod code;
 mod drawer;
+mod files;
 mod gesture;
 mod header;
 mod inspector;

@@ -219,6 +219,12 @@ fn spoken(node: &Node) -> String {
     if let Some(parent) = &node.parent {
         words.push_str(&format!(", on {parent}"));
     }
+    if let Some(members) = node.members {
+        words.push_str(&match members {
+            1 => ", 1 member".to_owned(),
+            many => format!(", {many} members"),
+        });
+    }
     if node.marks.public {
         words.push_str(", public");
     }
@@ -282,6 +288,11 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
         let node = node.clone();
         Memo::new(move |_| node.with(|node| (node.marks.public, node.marks.bastion)))
     };
+    let is_group = resource_type == topology::compose::GROUP;
+    let members = {
+        let node = node.clone();
+        Memo::new(move |_| node.with(|node| node.members))
+    };
     view! {
         <div class="node-head">
             <TypeIcon resource_type category stage />
@@ -289,6 +300,9 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
                 <span class="node-name">{if kind == NodeKind::Internet { title } else { name }}</span>
                 <span class="node-detail">{detail}</span>
             </div>
+            {move || members.get().map(|count| view! {
+                <span class="node-count" data-testid="member-count">{if is_group { format!("×{count}") } else { count.to_string() }}</span>
+            })}
         </div>
         {move || {
             let (public, bastion) = marks.get();

@@ -11,7 +11,7 @@
 //!                                         +--other--> refused --change--> waiting
 //! ```
 
-use api::{Design, DesignRequest, Layout, Problem};
+use api::{Beside, Design, DesignRequest, Layout, Problem};
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,9 @@ struct Draft {
     base_version: u32,
     name: String,
     template: String,
+    /// Drafts of older visits have none: the server's files are kept then.
+    #[serde(default)]
+    beside: Option<Beside>,
     layout: Layout,
 }
 
@@ -214,6 +217,7 @@ impl Saving {
                     // An answer that was lost on its way: the server has it.
                     Ok(theirs)
                         if theirs.template == request.template
+                            && theirs.beside.bundle() == request.beside.bundle()
                             && theirs.layout == request.layout =>
                     {
                         self.version.try_set(theirs.version);
@@ -242,7 +246,7 @@ impl Saving {
         Some(DesignRequest {
             name: self.name.try_get_untracked()?,
             template,
-            beside: Default::default(),
+            beside: Beside::of(&workspace.bundle.try_get_untracked()?),
             layout,
             base_version: Some(self.version.try_get_untracked()?),
         })
@@ -256,6 +260,7 @@ impl Saving {
             base_version: request.base_version.unwrap_or_default(),
             name: request.name,
             template: request.template,
+            beside: Some(request.beside),
             layout: request.layout,
         };
         if let (Ok(text), Some(id)) = (serde_json::to_string(&draft), self.id.try_get_value()) {
@@ -271,9 +276,14 @@ impl Saving {
         let Ok(draft) = serde_json::from_str::<Draft>(&text) else {
             return;
         };
-        let same = workspace
-            .editor
-            .with_untracked(|editor| editor.document().text() == draft.template);
+        let bundle = draft.beside.as_ref().map(Beside::bundle);
+        let same_files = bundle
+            .as_ref()
+            .is_none_or(|bundle| workspace.bundle.with_untracked(|now| now == bundle));
+        let same = same_files
+            && workspace
+                .editor
+                .with_untracked(|editor| editor.document().text() == draft.template);
         if same && self.name.with_untracked(|name| *name == draft.name) {
             browser::forget(&draft_key(&self.id()));
             return;
@@ -281,6 +291,9 @@ impl Saving {
         // Saved by someone else since: the server answers 409 to this version, and the person chooses.
         self.version.set(draft.base_version);
         self.name.set(draft.name.clone());
+        if let Some(bundle) = bundle {
+            workspace.bundle.set(bundle);
+        }
         workspace.replace(&draft.template, &draft.layout, "Restore unsaved work");
     }
 
@@ -299,6 +312,7 @@ impl Saving {
             self.version.set(theirs.version);
             self.name.set(theirs.name.clone());
             self.state.set(SaveState::Waiting);
+            workspace.bundle.set(theirs.beside.bundle());
             workspace.replace(&theirs.template, &theirs.layout, "Take the other version");
         }
     }

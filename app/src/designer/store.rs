@@ -5,6 +5,7 @@
 //! derived, never written.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
@@ -20,6 +21,8 @@ use canvas::{
 };
 use leptos::{html, prelude::*};
 use topology::{
+    bundle::Bundle,
+    compose,
     document::{Document, Edit, EditError},
     plan::{Deployed, Plan, PlanInput},
     types::Registry,
@@ -62,8 +65,12 @@ pub struct Hint {
 pub struct Workspace {
     /// Document, places, history.
     pub editor: RwSignal<Editor>,
-    /// Types, those of the catalogue included.
+    /// Types, those of the catalogue and of the files beside the template included.
     pub types: RwSignal<Arc<Registry>>,
+    /// Files and environments beside the template.
+    pub bundle: RwSignal<Bundle>,
+    /// Types without those of the files.
+    built_in: StoredValue<Arc<Registry>>,
     /// What the cloud has.
     pub cloud: RwSignal<Arc<CloudFacts>>,
     /// The drawing as it was painted last.
@@ -104,7 +111,9 @@ impl Workspace {
             super::board::places_of(&design.layout),
         );
         let editor = RwSignal::new(editor);
+        let built_in = StoredValue::new(types.0.clone());
         let types = RwSignal::new(types.0);
+        let bundle = RwSignal::new(design.beside.bundle());
         let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
         let plan = RwSignal::new(None::<Arc<Plan>>);
         let document = Memo::new_with_compare(
@@ -116,14 +125,18 @@ impl Workspace {
         );
         let problems = Memo::new(move |_| {
             let document = document.get();
-            let found = types.with(|types| {
-                cloud.with(|cloud| topology::validate::validate(&document, types, cloud))
+            let types = built_in.get_value();
+            let none = BTreeMap::new();
+            let found = bundle.with(|bundle| {
+                cloud.with(|cloud| compose::validate(&document, bundle, &types, cloud, &none))
             });
             Arc::new(plan.with(|plan| with_decisions(found, plan.as_deref())))
         });
         let workspace = Self {
             editor,
             types,
+            bundle,
+            built_in,
             cloud,
             drawing: RwSignal::new(Arc::default()),
             plan,
@@ -178,9 +191,10 @@ impl Workspace {
 
     /// Draws anew and shows what differs.
     pub fn refresh(self) {
-        let (Some(types), Some(cloud)) = (
-            self.types.try_get_untracked(),
+        let (Some(built_in), Some(cloud), Some(bundle)) = (
+            self.built_in.try_get_value(),
             self.cloud.try_get_untracked(),
+            self.bundle.try_get_untracked(),
         ) else {
             return;
         };
@@ -193,13 +207,25 @@ impl Workspace {
         let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
             Arc::new(topology::plan::plan(&PlanInput {
                 document: &shown,
-                bundle: &Default::default(),
+                bundle: &bundle,
                 parameters: &BTreeMap::new(),
                 deployed: &Deployed::default(),
-                types: &types,
+                types: &built_in,
                 cloud: &cloud,
             }))
         });
+        let types = match compose::described(&built_in, &bundle, &shown) {
+            Cow::Borrowed(_) => built_in.clone(),
+            Cow::Owned(types) => Arc::new(types),
+        };
+        let plain = Arc::ptr_eq(&types, &built_in);
+        let was_plain = self
+            .types
+            .try_with_untracked(|now| Arc::ptr_eq(now, &built_in))
+            .unwrap_or(true);
+        if !(plain && was_plain) {
+            self.types.try_set(types.clone());
+        }
         let drawing = self.editor.try_update_untracked(|editor| {
             let drawing = editor.draw(plan.as_deref(), &types);
             editor.settle(&drawing);
@@ -317,6 +343,13 @@ impl Workspace {
         self.editor
             .try_update(|editor| editor.replace(text, places, label));
         self.changed();
+    }
+
+    /// Other files beside the template.
+    pub fn set_bundle(self, bundle: Bundle, label: &str) {
+        self.bundle.try_set(bundle);
+        self.changed();
+        self.say(label);
     }
 
     fn changed(self) {
@@ -523,7 +556,10 @@ fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagno
             found.push(one.clone());
         }
     }
-    found.sort_by_key(|one| (one.line.unwrap_or(u32::MAX), one.severity));
+    found.sort_by_key(|one| {
+        let line = one.line.unwrap_or(u32::MAX);
+        (one.file.is_some(), line, one.severity)
+    });
     found
 }
 
@@ -535,7 +571,7 @@ fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     {
         if let Some(name) = problem.resource() {
             tallies
-                .entry(name.to_owned())
+                .entry(compose::drawn(name).to_owned())
                 .or_default()
                 .count(problem.severity);
         }

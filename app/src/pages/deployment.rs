@@ -264,6 +264,11 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
             .with(|it| it.map(|it| it.layout.clone()))
             .unwrap_or_default()
     });
+    let beside = Memo::new(move |_| {
+        deployment
+            .with(|it| it.map(|it| it.beside.clone()))
+            .unwrap_or_default()
+    });
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
         deployment.with(|it| {
             let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
@@ -277,7 +282,7 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
     view! {
         <section class="section" aria-label="Drawing">
             <h2>"Drawing"</h2>
-            <div class="panel deployment-board" on:wheel:capture=keep_scrolling><Board template layout states selected /></div>
+            <div class="panel deployment-board" on:wheel:capture=keep_scrolling><Board template beside layout states selected /></div>
         </section>
     }
 }

@@ -1,6 +1,6 @@
 //! All designs of the project: open, start, import, rename, duplicate, export, delete.
 
-use api::{DesignRequest, DesignSummary, Problem};
+use api::{Beside, DesignRequest, DesignSummary, Problem};
 use leptos::{ev::SubmitEvent, html, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::use_navigate;
@@ -51,6 +51,7 @@ pub fn DesignsPage() -> impl IntoView {
             }
         });
     });
+    let over = RwSignal::new(false);
     let page = Page {
         designs: Load::new(client::designs),
         starting: RwSignal::new(false),
@@ -66,7 +67,7 @@ pub fn DesignsPage() -> impl IntoView {
             page.starting.try_set(true);
         })
         .keys("n"),
-        Command::new("Designs", "file-up", "Import a HOT file", move || {
+        Command::new("Designs", "file-up", "Open HOT files", move || {
             page.pick_file()
         }),
     ]);
@@ -83,7 +84,18 @@ pub fn DesignsPage() -> impl IntoView {
     );
     view! {
         <Title text="Designs" />
-        <div class="page">
+        <div
+            class="page" data-drop=move || over.get().then_some("true")
+            on:dragover=move |event| if browser::drags_files(&event) { event.prevent_default(); over.set(true) }
+            on:dragleave=move |_| over.set(false)
+            on:drop=move |event| {
+                over.set(false);
+                if let Some(files) = browser::dropped(&event) {
+                    event.prevent_default();
+                    page.open_files(files);
+                }
+            }
+        >
             <header class="page-head">
                 <div>
                     <h1>"Designs"</h1>
@@ -96,7 +108,7 @@ pub fn DesignsPage() -> impl IntoView {
         <NewDesign page />
         <RenameDesign page />
         <input
-            type="file" hidden accept=".yaml,.yml,.hot,.template,.json,text/yaml" aria-label="HOT file" node_ref=page.import
+            type="file" hidden multiple aria-label="HOT files" node_ref=page.import
             on:change=move |_| page.import_picked()
         />
     }
@@ -111,25 +123,42 @@ impl Page {
     }
 
     fn import_picked(self) {
+        let input = self.import.get_untracked();
+        if let Some(files) = input.and_then(|input| input.files()) {
+            self.open_files(files);
+        }
+    }
+
+    /// A design for each template that no other one uses, with the files beside it.
+    fn open_files(self, files: web_sys::FileList) {
         let toasts = self.toasts;
-        let Some(input) = self.import.get_untracked() else {
-            return;
-        };
         leptos::task::spawn_local(async move {
-            match browser::picked_text(&input).await {
-                Some((file, template)) => {
-                    let name = file
-                        .rsplit_once('.')
-                        .map_or(file.as_str(), |(stem, _)| stem)
-                        .to_owned();
-                    self.create.try_run(DesignRequest {
-                        name,
-                        template,
-                        ..DesignRequest::default()
-                    });
+            let files = match browser::texts(files).await {
+                Ok(files) => files,
+                Err(name) => return toasts.warn(format!("`{name}` could not be read as text.")),
+            };
+            let mut opened: Vec<DesignRequest> = topology::bundle::open(files)
+                .into_iter()
+                .map(|one| DesignRequest {
+                    name: one.name,
+                    template: one.template,
+                    beside: Beside::of(&one.bundle),
+                    ..DesignRequest::default()
+                })
+                .collect();
+            // One is opened at once; of several, all are kept and the list shows them.
+            if opened.len() <= 1 {
+                if let Some(request) = opened.pop() {
+                    self.create.try_run(request);
                 }
-                None => toasts.warn("The file could not be read as text."),
+                return;
             }
+            for request in &opened {
+                if let Err(problem) = client::design_create(request).await {
+                    return toasts.problem(&problem);
+                }
+            }
+            self.designs.reload();
         });
     }
 
@@ -150,7 +179,7 @@ fn ChangeActions(page: Page) -> impl IntoView {
         <div class="page-actions">
             <button type="button" class="button" disabled=move || !session.can_change() on:click=move |_| page.pick_file()>
                 <Icon name="file-up" />
-                "Import"
+                "Open"
             </button>
             <button
                 type="button" class="button" data-look="primary" disabled=move || !session.can_change()

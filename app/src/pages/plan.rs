@@ -67,7 +67,7 @@ pub fn PlanPage() -> impl IntoView {
     Effect::new(move |_| {
         page.design.with(|design| {
             if let Some(design) = design {
-                page.form.read(&design.template);
+                page.form.read(&design.template, &design.beside.bundle());
                 if page.name.with_untracked(String::is_empty) {
                     page.name.set(file_stem(&design.name));
                 }

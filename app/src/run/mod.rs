@@ -253,8 +253,9 @@ fn UpperHalf(view: RunView) -> impl IntoView {
 fn RunBoard(view: RunView) -> impl IntoView {
     let model = view.feed.model;
     let drawing = Memo::new(move |_| {
-        view.deployment
-            .with(|deployment| deployment.map(|it| (it.template.clone(), it.layout.clone())))
+        view.deployment.with(|deployment| {
+            deployment.map(|it| (it.template.clone(), it.layout.clone(), it.beside.clone()))
+        })
     });
     let template = Memo::new(move |_| {
         drawing
@@ -265,6 +266,11 @@ fn RunBoard(view: RunView) -> impl IntoView {
         drawing
             .with(|it| it.as_ref().map(|it| it.1.clone()))
             .unwrap_or_else(Layout::default)
+    });
+    let beside = Memo::new(move |_| {
+        drawing
+            .with(|it| it.as_ref().map(|it| it.2.clone()))
+            .unwrap_or_default()
     });
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
         model.with(|model| {
@@ -283,9 +289,10 @@ fn RunBoard(view: RunView) -> impl IntoView {
             let step = model.with_untracked(|model| {
                 let steps = &model.as_ref()?.run.steps;
                 let of_resource = || {
-                    steps
-                        .iter()
-                        .filter(|step| step.resource.as_ref() == Some(resource))
+                    steps.iter().filter(|step| {
+                        let of = step.resource.as_deref();
+                        of.is_some_and(|of| of == resource || compose::drawn(of) == resource)
+                    })
                 };
                 of_resource()
                     .rfind(|step| step.state != StepState::Waiting)
@@ -299,7 +306,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
     let is_drawn = Memo::new(move |_| drawing.with(Option::is_some));
     move || {
         if is_drawn.get() {
-            view! { <Board template layout states selected=node /> }.into_any()
+            view! { <Board template beside layout states selected=node /> }.into_any()
         } else {
             skeleton::panel()
         }

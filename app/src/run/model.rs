@@ -162,6 +162,11 @@ impl Model {
         for step in &self.run.steps {
             if let Some(resource) = &step.resource {
                 by_resource.entry(resource).or_default().push(step.state);
+                // A group stands for its members.
+                let drawn = topology::compose::drawn(resource);
+                if drawn != resource {
+                    by_resource.entry(drawn).or_default().push(step.state);
+                }
             }
         }
         by_resource

@@ -7,7 +7,7 @@
 //! only one file has is good enough.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
 
@@ -90,6 +90,47 @@ impl Bundle {
         &self.inner.environments
     }
 
+    /// Whether a file is one of the environments.
+    pub fn is_environment(&self, path: &str) -> bool {
+        let mut environments = self.inner.environments.iter();
+        environments.any(|name| self.find(None, name) == Some(path))
+    }
+
+    /// And these files, in place of those of the same path. Those that read like environments are used so.
+    pub fn with(&self, files: Vec<(String, String)>) -> Bundle {
+        let new = files
+            .iter()
+            .filter(|(path, text)| {
+                is_environment(text) && !self.environments().contains(&normal(path))
+            })
+            .map(|(path, _)| normal(path));
+        let environments: Vec<String> = self.environments().iter().cloned().chain(new).collect();
+        Bundle::new(self.owned().chain(files), environments)
+    }
+
+    /// Without a file.
+    pub fn without(&self, path: &str) -> Bundle {
+        let environments = self.environments().iter();
+        let environments = environments.filter(|name| self.find(None, name) != Some(path));
+        Bundle::new(
+            self.owned().filter(|(one, _)| one != path),
+            environments.cloned(),
+        )
+    }
+
+    /// With a file used as an environment, after the others, or no longer.
+    pub fn with_environment(&self, path: &str, used: bool) -> Bundle {
+        let environments = self.environments().iter();
+        let others = environments.filter(|name| self.find(None, name) != Some(path));
+        let this = used.then(|| path.to_owned());
+        Bundle::new(self.owned(), others.cloned().chain(this))
+    }
+
+    fn owned(&self) -> impl Iterator<Item = (String, String)> {
+        self.files()
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+    }
+
     /// The path under which a file is kept that `from` (a path, or nothing for the template itself)
     /// calls `name`.
     pub fn find(&self, from: Option<&str>, name: &str) -> Option<&str> {
@@ -134,6 +175,101 @@ impl Bundle {
                 .get_or_init(|| Environment::parse(path, &file.text)),
         )
     }
+}
+
+/// A template among files that were opened together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    /// Its file's name without the ending.
+    pub name: String,
+    /// Its text.
+    pub template: String,
+    /// The other files, by paths relative to its own.
+    pub bundle: Bundle,
+}
+
+/// What files that are opened together are: templates that no other one uses, each with the rest. Files
+/// that read like environments are environments. Without a template, the first file is taken for one,
+/// so that what is wrong with it can be seen.
+pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
+    let all = Bundle::new(files.iter().cloned(), []);
+    let is_template = |text: &str| {
+        text.lines().any(|line| {
+            line.trim_start_matches(['"', '{', ' '])
+                .starts_with("heat_template_version")
+        })
+    };
+    let used: BTreeSet<&str> = all
+        .files()
+        .flat_map(|(path, text)| {
+            let names = if is_environment(text) {
+                let environment = all.environment(path);
+                let aliases = environment.map_or(&[][..], |one| &one.registry);
+                aliases
+                    .iter()
+                    .filter_map(|alias| alias.target.clone())
+                    .collect()
+            } else {
+                all.document(path).map(nested_files).unwrap_or_default()
+            };
+            let found = names
+                .into_iter()
+                .filter_map(|name| all.find(Some(path), &name));
+            // A file that uses itself is no reason to overlook it.
+            found.filter(|used| *used != path).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut tops: Vec<&str> = all
+        .files()
+        .filter(|(path, text)| is_template(text) && !used.contains(path))
+        .map(|(path, _)| path)
+        .collect();
+    if tops.is_empty() {
+        let first = |wanted: &dyn Fn(&str) -> bool| {
+            let mut texts = all.files().filter(|(_, text)| wanted(text));
+            texts.next().map(|(path, _)| path)
+        };
+        tops.extend(
+            first(&is_template)
+                .or_else(|| first(&|text| !is_environment(text)))
+                .or_else(|| first(&|_| true)),
+        );
+    }
+    let opened = tops.iter().map(|top| {
+        let folder = top.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+        let relative = |path: &str| {
+            let below = folder
+                .as_deref()
+                .and_then(|folder| path.strip_prefix(folder));
+            below.unwrap_or(path).to_owned()
+        };
+        let others = || all.files().filter(|(path, _)| !tops.contains(path));
+        let environments = others().filter(|(_, text)| is_environment(text));
+        Opened {
+            name: stem(top).to_owned(),
+            template: all.text(top).unwrap_or_default().to_owned(),
+            bundle: Bundle::new(
+                others().map(|(path, text)| (relative(path), text.to_owned())),
+                environments.map(|(path, _)| relative(path)),
+            ),
+        }
+    });
+    opened.collect()
+}
+
+/// Names of the files that stand as types in a template.
+fn nested_files(document: &Document) -> Vec<String> {
+    let resources = document.template().resources.iter();
+    let types = resources.flat_map(crate::compose::types_in);
+    types
+        .filter(|name| crate::environment::is_file(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn stem(path: &str) -> &str {
+    let file = base_name(path);
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
 /// Whether a text reads like an environment rather than a template: by its top keys.
@@ -216,6 +352,43 @@ mod tests {
             Some("web.yaml")
         );
         assert_eq!(files.find(None, "same.yaml"), None);
+    }
+
+    #[test]
+    fn files_that_are_opened_together_are_sorted_out() {
+        let head = "heat_template_version: 2021-04-16\n";
+        let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let site = format!("{head}resources: {{web: {{type: lib/web.yaml}}}}\n");
+        let web = format!("{head}resources: {{db: {{type: My::Db}}}}\n");
+        let opened = open(vec![
+            file("app/lib/web.yaml", &web),
+            file("app/env.yaml", "resource_registry: {My::Db: lib/db.yaml}\n"),
+            file("app/site.yaml", &site),
+            file("app/lib/db.yaml", head),
+            file("app/init.sh", "#!/bin/sh\n"),
+        ]);
+        assert_eq!(opened.len(), 1);
+        assert_eq!(
+            (opened[0].name.as_str(), &opened[0].template),
+            ("site", &site)
+        );
+        let paths: Vec<&str> = opened[0].bundle.files().map(|(path, _)| path).collect();
+        assert_eq!(
+            paths,
+            ["env.yaml", "init.sh", "lib/db.yaml", "lib/web.yaml"]
+        );
+        assert_eq!(opened[0].bundle.environments(), ["env.yaml"]);
+
+        let two = open(vec![
+            file("a.yaml", head),
+            file("b.yaml", head),
+            file("e.yaml", "parameters: {}\n"),
+        ]);
+        let names: Vec<&str> = two.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(two[1].bundle.environments(), ["e.yaml"]);
+        assert_eq!(open(vec![file("x.txt", "nonsense")])[0].name, "x");
+        assert_eq!(open(vec![]), []);
     }
 
     #[test]

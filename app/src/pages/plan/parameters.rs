@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 use serde_json::{Number, Value};
-use topology::{document::Document, template::Parameter, types::Constraint};
+use topology::{
+    bundle::Bundle, document::Document, environment::Merged, template::Parameter, types::Constraint,
+};
 
 /// The parameters and what was typed for them.
 #[derive(Clone, Copy)]
@@ -22,10 +24,18 @@ impl Form {
         }
     }
 
-    /// Take the parameters of a template.
-    pub fn read(self, template: &str) {
-        self.parameters
-            .set(Document::parse(template).template().parameters.clone());
+    /// Take the parameters of a template. What an environment says is as a default here.
+    pub fn read(self, template: &str, bundle: &Bundle) {
+        let document = Document::parse(template);
+        let template = document.template();
+        let said = Merged::of(bundle, template).parameters(template, &BTreeMap::new());
+        let parameters = template.parameters.iter().cloned().map(|mut parameter| {
+            if let Some(value) = said.get(&parameter.name) {
+                parameter.default = Some(value.clone());
+            }
+            parameter
+        });
+        self.parameters.set(parameters.collect());
     }
 
     /// What was typed, as values; what was not is left to the defaults. Tracks.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use topology::{
+    compose,
     expr::Expr,
     plan::Plan,
     template::Template,
@@ -49,6 +50,7 @@ pub(super) fn build(template: &Template, plan: Option<&Plan>, types: &Registry) 
     let mut builder = Builder {
         types,
         template,
+        members: members(plan),
         by_name: HashMap::new(),
         entries,
         nodes: Vec::new(),
@@ -99,6 +101,11 @@ fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> 
         let Origin::Derived { why, serves, .. } = &spec.origin else {
             continue;
         };
+        // What serves a member is not drawn, as the member is not: the parent stands for both.
+        let of_member = |name: &str| name.contains('/');
+        if of_member(name) || serves.as_deref().is_some_and(of_member) {
+            continue;
+        }
         if seen.insert(name) {
             entries.push(Entry {
                 name,
@@ -117,9 +124,25 @@ fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> 
     entries
 }
 
+/// How many members each parent has, members of members left out.
+fn members(plan: Option<&Plan>) -> HashMap<&str, usize> {
+    let mut members = HashMap::new();
+    for change in plan.iter().flat_map(|plan| &plan.changes) {
+        if change.origin == Origin::Drawn
+            && let Some((parent, member)) = change.resource.split_once('/')
+            && !member.contains('/')
+        {
+            *members.entry(parent).or_default() += 1;
+        }
+    }
+    members
+}
+
 struct Builder<'a> {
     types: &'a Registry,
     template: &'a Template,
+    /// By parent.
+    members: HashMap<&'a str, usize>,
     entries: Vec<Entry<'a>>,
     by_name: HashMap<&'a str, usize>,
     nodes: Vec<Node>,
@@ -300,6 +323,7 @@ impl<'a> Builder<'a> {
                 detail: self.detail(entry, kind),
                 parts: Vec::new(),
                 marks: entry.marks.clone(),
+                members: self.count(entry),
                 ghost: entry.ghost.map(|(why, _)| why.to_owned()),
                 rect: Rect::default(),
             });
@@ -311,6 +335,17 @@ impl<'a> Builder<'a> {
             _ => 1,
         });
         self.nodes = nodes;
+    }
+
+    /// How many members a group or nested template has.
+    fn count(&self, entry: &Entry<'a>) -> Option<usize> {
+        let members = self.members.get(entry.name).copied();
+        let written = entry.resource_type;
+        let is_parent = matches!(written, compose::GROUP | compose::CHAIN);
+        members.or_else(|| match entry.property("count") {
+            Some(Expr::Literal(count)) if is_parent => count.as_u64().map(|count| count as usize),
+            _ => None,
+        })
     }
 
     fn first_network(&self, server: &Entry<'a>) -> Option<String> {
@@ -330,6 +365,11 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .flatten()
                 .collect(),
+            NodeKind::Card if entry.resource_type == compose::GROUP => {
+                let definition = entry.property("resource_def");
+                let of = definition.and_then(|definition| definition.get("type")?.as_str());
+                of.map(|of| self.title(of)).into_iter().collect()
+            }
             NodeKind::Chip | NodeKind::Card => self.ports(entry),
             _ => Vec::new(),
         }
@@ -385,6 +425,7 @@ impl<'a> Builder<'a> {
             detail: outside,
             parts: Vec::new(),
             marks: Marks::default(),
+            members: None,
             ghost: None,
             rect: Rect::default(),
         });

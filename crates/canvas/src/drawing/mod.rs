@@ -118,6 +118,8 @@ pub struct Node {
     pub parts: Vec<Part>,
     /// Public, bastion.
     pub marks: Marks,
+    /// How many members it has: a group, or a nested template.
+    pub members: Option<usize>,
     /// A pass adds it, for this reason.
     pub ghost: Option<String>,
     /// Where it stands.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 
 mod bench;
+mod compose;
 mod endings;
 mod faults;
 mod life;

@@ -10,7 +10,8 @@ use super::{Bundle, CHAIN, Expr, GROUP, Merged, Registry, Target};
 use crate::{
     template::{Parameter, Resource, Template},
     types::{
-        self, Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType, Shape,
+        self, Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType,
+        Shape,
     },
 };
 
@@ -26,7 +27,7 @@ pub(crate) fn overlay<'t>(
 ) -> Cow<'t, Registry> {
     let mut all = Cow::Borrowed(types);
     for resource in &template.resources {
-        for written in mentioned(resource) {
+        for written in types_in(resource) {
             let described = match merged.aliases.resolve(&resource.name, written, itself) {
                 Target::Type(target) if target == written => continue,
                 Target::Type(target) => types.get(&target).map(|target| ResourceType {
@@ -47,7 +48,7 @@ pub(crate) fn overlay<'t>(
 }
 
 /// A resource's type, and the types of its members.
-fn mentioned(resource: &Resource) -> Vec<&str> {
+pub(crate) fn types_in(resource: &Resource) -> Vec<&str> {
     let mut types = vec![resource.resource_type.as_str()];
     match resource.resource_type.as_str() {
         GROUP => types.extend(

@@ -46,7 +46,7 @@ mod group;
 mod nested;
 mod references;
 
-pub(crate) use described::overlay;
+pub(crate) use described::{overlay, types_in};
 use frame::Frame;
 pub(crate) use group::{index_variable, put_index};
 
@@ -368,6 +368,17 @@ pub fn validate(
     }
     diagnostic::sort(&mut diagnostics);
     diagnostics
+}
+
+/// The types that a template can use: those that there are, and a description of each nested template
+/// and alias that it names, so that a form treats them alike.
+pub fn described<'t>(
+    types: &'t Registry,
+    bundle: &Bundle,
+    document: &Document,
+) -> Cow<'t, Registry> {
+    let merged = Merged::of(bundle, document.template());
+    types_for(types, bundle, &merged, document)
 }
 
 /// Descriptions for a template that may use nested ones.

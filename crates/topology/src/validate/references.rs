@@ -90,6 +90,10 @@ impl Checker<'_> {
         else {
             return;
         };
+        // A parent gives what its members give, by their names.
+        if described.any_attribute || attribute.starts_with("resource.") {
+            return;
+        }
         if !described
             .attributes
             .iter()

@@ -1,0 +1,163 @@
+//! Groups, nested templates and the language's own types: made, seen, changed, removed.
+
+use std::collections::BTreeMap;
+
+use api::{DeploymentState, RunState};
+use engine::{Changes, NewDeployment};
+use serde_json::{Value, json};
+use topology::bundle::Bundle;
+
+use crate::bench::{Bench, facts};
+
+const TEMPLATE: &str = "\
+heat_template_version: 2021-04-16
+parameters:
+  size: {type: number}
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  password: {type: OS::Heat::RandomString, properties: {length: 20}}
+  label: {type: OS::Heat::Value, properties: {value: {list_join: ['-', [tier, {get_param: 'OS::stack_name'}]]}}}
+  setup: {type: OS::Heat::CloudConfig, properties: {cloud_config: {hostname: x}}}
+  group:
+    type: OS::Heat::ResourceGroup
+    depends_on: subnet
+    properties:
+      count: {get_param: size}
+      resource_def:
+        type: OS::Nova::Server
+        properties:
+          name: 'web-%index%'
+          image: debian-12
+          flavor: m1.tiny
+          user_data_format: RAW
+          user_data: {get_resource: setup}
+          metadata: {label: {get_attr: [label, value]}}
+          networks: [{network: {get_resource: net}}]
+  db: {type: db.yaml, depends_on: subnet, properties: {net: {get_resource: net}, secret: {get_attr: [password, value]}}}
+outputs:
+  addresses: {value: {get_attr: [group, first_address]}}
+  second: {value: {get_attr: [group, resource.1, name]}}
+  names: {value: {get_attr: [group, attributes, name]}}
+  db: {value: {get_attr: [db, address]}}
+  password: {value: {get_attr: [password, value]}}
+  label: {value: {get_attr: [label, value]}}
+";
+
+const DB: &str = "\
+heat_template_version: 2021-04-16
+parameters:
+  net: {type: string}
+  flavor: {type: string}
+  secret: {type: string, hidden: true}
+resources:
+  port: {type: OS::Neutron::Port, properties: {network: {get_param: net}}}
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: {get_param: flavor}
+      metadata: {secret: {get_param: secret}}
+      networks: [{port: {get_resource: port}}]
+outputs:
+  address: {value: {get_attr: [server, first_address]}}
+";
+
+const ENVIRONMENT: &str = "parameters: {size: 3}\nparameter_defaults: {flavor: m1.tiny}\n";
+
+fn bundle(size: u32) -> Bundle {
+    let files = [
+        ("db.yaml".to_owned(), DB.to_owned()),
+        (
+            "small.yaml".to_owned(),
+            ENVIRONMENT.replace("size: 3", &format!("size: {size}")),
+        ),
+    ];
+    Bundle::new(files, ["small.yaml".to_owned()])
+}
+
+#[tokio::test]
+async fn a_group_and_a_nested_template_live_and_go() {
+    let bench = Bench::new().await;
+    let new = NewDeployment {
+        name: "shop".into(),
+        template: TEMPLATE.into(),
+        bundle: bundle(3),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let shown = bench
+        .engine
+        .deployment(&bench.tenant, &started.deployment)
+        .await
+        .unwrap();
+    let output = |name: &str| {
+        let output = &shown.outputs[name];
+        output
+            .value
+            .clone()
+            .unwrap_or_else(|| panic!("{name}: {:?}", output.error))
+    };
+    let addresses = output("addresses");
+    assert_eq!(addresses.as_array().unwrap().len(), 3);
+    assert!(addresses[2].as_str().unwrap().starts_with("10.0.1."));
+    assert_eq!(output("second"), "web-1");
+    assert_eq!(
+        output("names"),
+        json!({"0": "web-0", "1": "web-1", "2": "web-2"})
+    );
+    assert!(output("db").as_str().unwrap().starts_with("10.0.1."));
+    assert_eq!(output("label"), "tier-shop");
+    let password = output("password").as_str().unwrap().to_owned();
+    assert_eq!(password.len(), 20);
+    assert_eq!(shown.beside.environments.unwrap(), ["small.yaml"]);
+
+    // What was made up is nowhere in clear, and stays when the rest changes.
+    let stored: Vec<(Option<String>, Option<String>)> =
+        sqlx::query_as("SELECT reference, attributes FROM resources WHERE name = 'password'")
+            .fetch_all(&bench.pool)
+            .await
+            .unwrap();
+    assert!(!format!("{stored:?}").contains(&password), "{stored:?}");
+
+    let changes = Changes {
+        template: TEMPLATE.into(),
+        bundle: Some(bundle(2)),
+        parameters: BTreeMap::<String, Value>::new(),
+        cloud: facts(),
+        ..Changes::default()
+    };
+    let started = bench
+        .engine
+        .update(&bench.actor, &started.deployment, changes)
+        .await
+        .unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let shown = bench
+        .engine
+        .deployment(&bench.tenant, &started.deployment)
+        .await
+        .unwrap();
+    assert_eq!(
+        shown.outputs["password"].value.as_ref().unwrap(),
+        &json!(password)
+    );
+    assert_eq!(
+        shown.outputs["names"].value.as_ref().unwrap(),
+        &json!({"0": "web-0", "1": "web-1"})
+    );
+
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left(), Vec::<String>::new());
+    let shown = bench
+        .engine
+        .deployment(&bench.tenant, &started.deployment)
+        .await
+        .unwrap();
+    assert_eq!(shown.state, DeploymentState::Undeployed);
+}
