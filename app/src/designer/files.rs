@@ -1,7 +1,7 @@
 //! What stands beside the template, and what stands within a resource.
 
 use leptos::{html, prelude::*};
-use topology::{bundle::Bundle, compose, workflow::Origin};
+use topology::{compose, workflow::Origin};
 
 use super::store::Workspace;
 use crate::{

@@ -291,7 +291,9 @@ fn RunBoard(view: RunView) -> impl IntoView {
                 let of_resource = || {
                     steps.iter().filter(|step| {
                         let of = step.resource.as_deref();
-                        of.is_some_and(|of| of == resource || compose::drawn(of) == resource)
+                        of.is_some_and(|of| {
+                            of == resource || topology::compose::drawn(of) == resource
+                        })
                     })
                 };
                 of_resource()
