@@ -4,6 +4,9 @@
 //! they come, states only when the replay has reached the present, so that nothing goes back in time. Then
 //! the websocket, from the last number on. Numbers are dense, so a double is dropped and a hole asks again;
 //! a socket that is lost, or silent while the server has news, is opened anew from the last number.
+//!
+//! Drawing takes a third of the page's time at most: after a frame that took long, the next one waits twice as long.
+//! So a flood of lines is read as fast as it comes, and clicks are answered meanwhile.
 
 use std::cell::Cell;
 
@@ -22,6 +25,10 @@ use crate::{browser, client};
 const PAGE: u32 = 5_000;
 /// How often a silent socket is checked against the server.
 const WATCH_MS: u64 = 15_000;
+/// From one frame to the next, where nothing is in the way.
+const FRAME_MS: f64 = 1000.0 / 60.0;
+/// However slow the page is, it draws this often.
+const REST_MAX_MS: f64 = 250.0;
 /// Normal closure: the run has ended.
 const CLOSED_NORMALLY: u16 = 1000;
 
@@ -60,6 +67,8 @@ struct Inner {
     sequence: Sequence,
     waiting: Vec<Event>,
     frame_asked: bool,
+    /// Nothing is drawn before this moment; see the module's doc.
+    rest_until_ms: f64,
     socket: Option<Socket>,
     failures: u32,
     /// Counts runs of the page, so that answers for an earlier one are dropped.
@@ -263,29 +272,52 @@ impl Feed {
         }
     }
 
-    /// What came is shown with the next frame; in a hidden tab, where there are none, twice a second.
+    /// What came is shown with the next frame that may be drawn; in a hidden tab, where there are none, twice a second.
     fn ask_for_frame(self) {
-        let asked = self
-            .inner
-            .try_update_value(|inner| std::mem::replace(&mut inner.frame_asked, true));
-        if asked != Some(false) {
+        let Some((asked, rest_until_ms)) = self.inner.try_update_value(|inner| {
+            (
+                std::mem::replace(&mut inner.frame_asked, true),
+                inner.rest_until_ms,
+            )
+        }) else {
+            return;
+        };
+        if asked {
             return;
         }
-        let flush = move || {
-            let waiting = self.inner.try_update_value(|inner| {
-                inner.frame_asked = false;
-                std::mem::take(&mut inner.waiting)
-            });
-            if let Some(waiting) = waiting {
-                let fresh = self.take(waiting);
-                self.apply(fresh);
-            }
-        };
+        let rest_ms = rest_until_ms - browser::now_ms();
         if browser::document().is_some_and(|document| document.hidden()) {
-            browser::after_ms(500, flush);
+            browser::after_ms(500, move || self.draw());
+        } else if rest_ms > 0.0 {
+            browser::after_ms(rest_ms.ceil() as i32, move || {
+                browser::on_next_frame(move || self.draw());
+            });
         } else {
-            browser::on_next_frame(flush);
+            browser::on_next_frame(move || self.draw());
         }
+    }
+
+    fn draw(self) {
+        let begun_ms = browser::now_ms();
+        let waiting = self.inner.try_update_value(|inner| {
+            inner.frame_asked = false;
+            std::mem::take(&mut inner.waiting)
+        });
+        let Some(waiting) = waiting else {
+            return;
+        };
+        let fresh = self.take(waiting);
+        self.apply(fresh);
+        // The turn after the next frame's begin comes when this one is on the screen.
+        browser::on_next_frame(move || {
+            browser::after_ms(0, move || {
+                let now_ms = browser::now_ms();
+                let took_ms = now_ms - begun_ms - FRAME_MS;
+                self.inner.try_update_value(|inner| {
+                    inner.rest_until_ms = now_ms + (2.0 * took_ms).clamp(0.0, REST_MAX_MS);
+                });
+            });
+        });
     }
 
     fn connect(self) {

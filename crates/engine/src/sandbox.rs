@@ -84,6 +84,8 @@ const LABEL_STEP: &str = "stackloom.step";
 const LABEL_OWNER: &str = "stackloom.owner";
 /// A line longer than this is cut into several.
 const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
+/// Pieces of output that are read at once.
+const CHUNKS: usize = 256;
 const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10001";
 
 impl Sandboxes {
@@ -281,15 +283,25 @@ async fn run(
         .map_err(|error| SandboxError::Docker(format!("its input could not be sent: {error}")))?;
 
     let (mut out, mut err) = (Lines::default(), Lines::default());
-    while let Some(chunk) = attached.output.next().await {
-        let lines = match chunk? {
-            LogOutput::StdErr { message } => err.take(&message),
-            LogOutput::StdOut { message } | LogOutput::Console { message } => out.take(&message),
-            LogOutput::StdIn { .. } => Vec::new(),
-        };
+    // A program that flushes every line sends as many chunks: those that wait are taken together.
+    let mut output = attached.output.ready_chunks(CHUNKS);
+    while let Some(chunks) = output.next().await {
+        let mut lines = Vec::new();
+        let mut broken = Ok(());
+        for chunk in chunks {
+            match chunk {
+                Ok(LogOutput::StdErr { message }) => lines.extend(err.take(&message)),
+                Ok(LogOutput::StdOut { message } | LogOutput::Console { message }) => {
+                    lines.extend(out.take(&message));
+                }
+                Ok(LogOutput::StdIn { .. }) => {}
+                Err(error) => broken = Err(error),
+            }
+        }
         if !lines.is_empty() {
             told.lines(lines).await;
         }
+        broken?;
     }
     let rest: Vec<String> = out.rest().into_iter().chain(err.rest()).collect();
     if !rest.is_empty() {

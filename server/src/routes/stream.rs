@@ -8,8 +8,11 @@
 //!
 //! A slow client slows nothing but itself: while a frame waits to be taken, the engine's stream is
 //! not read, and goes on from storage afterwards.
+//!
+//! What comes after a pause is sent at once; what comes thick and fast is sent together, every
+//! [`PACE`]. A frame a line would cost a browser more in waking up than in reading.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use axum::{
     extract::{
@@ -18,8 +21,11 @@ use axum::{
     },
     response::Response,
 };
-use futures::{SinkExt, StreamExt, stream::BoxStream};
-use tokio::time::MissedTickBehavior;
+use futures::{
+    FutureExt, SinkExt, Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use tokio::time::{Instant, MissedTickBehavior, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::events::EventsQuery;
@@ -32,6 +38,12 @@ use crate::{
 };
 
 const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// The least time between two frames.
+const PACE: Duration = Duration::from_millis(10);
+
+/// Events in one frame, about.
+const FRAME: usize = 2000;
 
 /// How long a frame may wait for a client that takes nothing.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
@@ -67,16 +79,18 @@ pub async fn open(
 
 async fn serve(
     socket: WebSocket,
-    mut events: BoxStream<'static, Vec<api::Event>>,
+    events: BoxStream<'static, Vec<api::Event>>,
     closing: CancellationToken,
 ) {
+    // A frame in the making outlives a ping: the stream keeps it, not the `select!`.
+    let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let message = tokio::select! {
-            batch = events.next() => match batch {
-                Some(batch) => match serde_json::to_string(&batch) {
+            frame = frames.next() => match frame {
+                Some(events) => match serde_json::to_string(&events) {
                     Ok(text) => Message::text(text),
                     Err(error) => {
                         tracing::error!("events could not be written as JSON: {error}");
@@ -101,9 +115,79 @@ async fn serve(
     }
 }
 
+/// One item a frame: what is there, and where the last frame was less than [`PACE`] ago, what comes until then.
+fn frames(
+    events: BoxStream<'static, Vec<api::Event>>,
+) -> impl Stream<Item = Vec<api::Event>> + Send {
+    stream::unfold(
+        (events.fuse(), Instant::now()),
+        |(mut events, due)| async move {
+            let mut frame = events.next().await?;
+            while frame.len() < FRAME
+                && let Some(more) = before(due, events.next()).await
+            {
+                frame.extend(more);
+            }
+            Some((frame, (events, Instant::now() + PACE)))
+        },
+    )
+}
+
+/// What comes until then; past that, what is there.
+async fn before<T>(due: Instant, next: impl Future<Output = Option<T>>) -> Option<T> {
+    if Instant::now() < due {
+        timeout_at(due, next).await.ok().flatten()
+    } else {
+        next.now_or_never().flatten()
+    }
+}
+
 fn close(code: u16, reason: &'static str) -> Message {
     Message::Close(Some(CloseFrame {
         code,
         reason: reason.into(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use api::{Event, EventBody, LogLevel, LogStream};
+
+    use super::*;
+
+    fn line(seq: u64) -> Event {
+        Event {
+            seq,
+            time: String::new(),
+            body: EventBody::Log {
+                step: "web:create".into(),
+                stream: LogStream::Engine,
+                level: LogLevel::Info,
+                text: "hello".into(),
+            },
+        }
+    }
+
+    fn numbers(frame: Option<Vec<Event>>) -> Vec<u64> {
+        frame.into_iter().flatten().map(|event| event.seq).collect()
+    }
+
+    #[tokio::test]
+    async fn a_line_after_a_pause_goes_at_once_and_a_flood_goes_together() {
+        let (say, said) = futures::channel::mpsc::unbounded();
+        let mut frames = pin!(frames(said.boxed()));
+
+        say.unbounded_send(vec![line(1)]).unwrap();
+        assert_eq!(numbers(frames.next().now_or_never().unwrap()), [1]);
+
+        say.unbounded_send(vec![line(2)]).unwrap();
+        assert!(frames.next().now_or_never().is_none(), "it waits for more");
+        say.unbounded_send(vec![line(3)]).unwrap();
+        assert_eq!(numbers(frames.next().await), [2, 3]);
+
+        say.unbounded_send(vec![line(4)]).unwrap();
+        drop(say);
+        assert_eq!(numbers(frames.next().await), [4]);
+        assert!(frames.next().await.is_none());
+    }
 }
