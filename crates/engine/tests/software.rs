@@ -10,9 +10,11 @@
 )]
 mod bench;
 
-use api::{EventBody, LogStream, RunState};
+use std::time::{Duration, Instant};
+
+use api::{Event, EventBody, LogStream, Run, RunState};
 use bench::Bench;
-use lab::{Lab, LabConfig};
+use lab::{Fault, Lab, LabConfig, ServerFault, ServerTrouble};
 use serde_json::Value;
 
 const PAGE: &str = "heat_template_version: 2021-04-16
@@ -41,25 +43,9 @@ outputs:
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Docker, the lab's images and the sandbox image"]
 async fn a_page_from_a_private_server_behind_a_proxy() {
-    let lab = Lab::start(LabConfig::docker(
-        "engine-test",
-        "172.31.44.0/24".parse().unwrap(),
-    ))
-    .await
-    .unwrap();
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
-    let bench =
-        Bench::with_catalog(lab, catalog.as_ref(), std::time::Duration::from_secs(900)).await;
+    let bench = on_docker("engine-page", "172.31.44.0/24", Duration::from_secs(90)).await;
     let started = bench.start(PAGE).await;
-    let run = bench.end_of(&started.run).await;
-    let events = bench
-        .engine
-        .events(&bench.tenant, &started.run, 0, 10_000)
-        .await
-        .unwrap();
-    for event in &events {
-        println!("{} {:?}", event.time, event.body);
-    }
+    let (run, events) = story(&bench, &started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let told = |text: &str| {
         events.iter().any(|event| matches!(&event.body, EventBody::Log { stream: LogStream::Ansible, text: line, .. } if line.contains(text)))
@@ -84,21 +70,131 @@ async fn a_page_from_a_private_server_behind_a_proxy() {
         .to_owned();
     let page = fetch(&url).await;
     assert!(page.contains("woven on a private server"), "{page}");
-    let open = bench.lab.model(|model| {
-        model
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
+/// One server that carries software, with whatever a person adds to its boot.
+fn one_server(user_data: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+resources:
+  front: {{type: OS::Neutron::Net}}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: front}}, cidr: 10.45.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties:
+      image: debian-12
+      flavor: m1.tiny
+      networks: [{{network: {{get_resource: front}}}}]
+      user_data: {user_data:?}
+  nginx:
+    type: Stackloom::Catalog::nginx
+    properties: {{host: {{get_resource: web}}}}
+"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_server_that_never_answers_fails_the_run_in_time_and_shows_its_console() {
+    let seconds = 10;
+    let bench = on_docker(
+        "engine-silent",
+        "172.31.45.0/24",
+        Duration::from_secs(seconds),
+    )
+    .await;
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*web*".into(),
+        fault: ServerTrouble::NoSsh,
+        times: None,
+    }));
+    let started = bench.start(&one_server("#!/bin/sh\n")).await;
+    bench
+        .until_step(&started.run, "web:ssh", api::StepState::Running)
+        .await;
+    let waiting = Instant::now();
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Failed);
+    assert!(
+        waiting.elapsed() < Duration::from_secs(seconds + 20),
+        "it took {:?}",
+        waiting.elapsed()
+    );
+    let error = error_of(&run, "web:ssh");
+    assert!(
+        error.contains("could not be reached over SSH within 10 s")
+            && error.contains("Log in to the VM"),
+        "{error}"
+    );
+    assert!(
+        events.iter().any(|event| matches!(&event.body, EventBody::Log { stream: LogStream::Console, text, .. } if text.contains("lab-boot"))),
+        "the end of the console log is in the step's log"
+    );
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn a_server_with_another_host_key_is_not_talked_to() {
+    let bench = on_docker("engine-key", "172.31.46.0/24", Duration::from_secs(60)).await;
+    // Before sshd's first start, after cloud-init has written the key that we gave it.
+    let template = one_server(
+        "#cloud-config\nbootcmd: [[sh, -c, \"printf '#!/bin/sh\\nrm -f /etc/ssh/ssh_host_ed25519_key*\\nexec /usr/bin/ssh-keygen \\\"$@\\\"\\n' > /usr/local/bin/ssh-keygen; chmod +x /usr/local/bin/ssh-keygen\"]]\n",
+    );
+    let started = bench.start(&template).await;
+    let (run, _) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Failed);
+    let error = error_of(&run, "web:ssh");
+    assert!(
+        error.contains("showed another SSH host key") && error.contains("Nothing was sent to it"),
+        "{error}"
+    );
+    assert!(is_bastion_closed(&bench));
+    all_goes(bench, &started.deployment).await;
+}
+
+async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Bench {
+    let config = LabConfig::docker(name, public_cidr.parse().unwrap());
+    let lab = Lab::start(config).await.unwrap();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    Bench::with_catalog(lab, catalog.as_ref(), Duration::from_secs(900), ssh_timeout).await
+}
+
+/// The run at its end, and all that happened, which is also printed.
+async fn story(bench: &Bench, run: &str) -> (Run, Vec<Event>) {
+    let ended = bench.end_of(run).await;
+    let events = bench.engine.events(&bench.tenant, run, 0, 10_000).await;
+    let events = events.unwrap();
+    for event in &events {
+        println!("{} {:?}", event.time, event.body);
+    }
+    (ended, events)
+}
+
+fn error_of<'a>(run: &'a Run, step: &str) -> &'a str {
+    let step = run.steps.iter().find(|known| known.id == step);
+    step.and_then(|step| step.error.as_deref())
+        .unwrap_or_default()
+}
+
+fn is_bastion_closed(bench: &Bench) -> bool {
+    bench.lab.model(|model| {
+        !model
             .security_group_rules
             .iter()
-            .filter(|rule| format!("{rule:?}").contains("ssh for the run"))
-            .count()
-    });
-    assert_eq!(open, 0, "the bastion is closed");
+            .any(|rule| format!("{rule:?}").contains("ssh for the run"))
+    })
+}
 
-    let gone = bench
-        .engine
-        .undeploy(&bench.actor, &started.deployment, engine::Force::No)
-        .await
-        .unwrap();
-    assert_eq!(bench.end_of(&gone.run).await.state, RunState::Succeeded);
+/// Undeploys, and the cloud is empty.
+async fn all_goes(bench: Bench, deployment: &str) {
+    assert_eq!(bench.undeploy(deployment).await.state, RunState::Succeeded);
     assert_eq!(bench.left(), Vec::<String>::new());
     bench.lab.stop().await;
 }

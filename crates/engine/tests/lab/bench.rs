@@ -56,16 +56,17 @@ pub struct Bench {
     folder: TempDir,
     catalog: PathBuf,
     patience: Duration,
+    ssh_timeout: Duration,
 }
 
-fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path) -> Config {
+fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Duration) -> Config {
     Config {
         grace: Duration::from_millis(300),
         retry_pause: Duration::from_millis(20),
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
         stop_patience: Duration::from_millis(500),
-        ssh_timeout: Duration::from_secs(90),
+        ssh_timeout,
         ..Config::new(folder.path().join("data"), catalog, clouds.clone())
     }
 }
@@ -76,10 +77,16 @@ impl Bench {
     }
 
     pub async fn on(lab: Lab) -> Bench {
-        Bench::with_catalog(lab, "no-catalog".as_ref(), Duration::from_secs(60)).await
+        let minute = Duration::from_secs(60);
+        Bench::with_catalog(lab, "no-catalog".as_ref(), minute, minute).await
     }
 
-    pub async fn with_catalog(lab: Lab, catalog: &Path, patience: Duration) -> Bench {
+    pub async fn with_catalog(
+        lab: Lab,
+        catalog: &Path,
+        patience: Duration,
+        ssh_timeout: Duration,
+    ) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "clouds:\n  lab:\n    auth: {{auth_url: '{}'}}\n    region_name: lab\n",
@@ -91,9 +98,8 @@ impl Bench {
             .unwrap();
         sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
         let actor = log_in(&clouds, "demo").await;
-        let engine = Engine::start(config(&folder, &clouds, catalog), pool.clone())
-            .await
-            .unwrap();
+        let config = config(&folder, &clouds, catalog, ssh_timeout);
+        let engine = Engine::start(config, pool.clone()).await.unwrap();
         Bench {
             lab,
             engine,
@@ -104,6 +110,7 @@ impl Bench {
             folder,
             catalog: catalog.to_owned(),
             patience,
+            ssh_timeout,
         }
     }
 
@@ -114,12 +121,8 @@ impl Bench {
     /// As if the process were killed and started again.
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
-        self.engine = Engine::start(
-            config(&self.folder, &self.clouds, &self.catalog),
-            self.pool.clone(),
-        )
-        .await
-        .unwrap();
+        let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
+        self.engine = Engine::start(config, self.pool.clone()).await.unwrap();
     }
 
     pub async fn try_deploy(
