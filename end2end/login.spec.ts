@@ -1,6 +1,7 @@
 // Logging in, and each way of not getting in with its own words.
 import { expect, test } from '@playwright/test';
 import { alert, demo, fillLogin, login, shoot, watchConsole } from './support/app.ts';
+import { applicationCredential } from './support/lab.ts';
 
 test('the demo account gets in, and out again', async ({ page }) => {
   const complaints = watchConsole(page);
@@ -17,6 +18,22 @@ test('the page of the login', async ({ page }) => {
   await page.goto('/login');
   await expect(page.getByLabel('Cloud', { exact: true }).locator('option')).not.toHaveCount(0);
   await shoot(page, 'login');
+});
+
+test('an application credential gets in, a wrong secret does not', async ({ page, request }) => {
+  const { id, secret } = await applicationCredential(request);
+  await page.goto('/login');
+  const button = page.getByRole('button', { name: 'Log in', exact: true });
+  await expect(button).toBeEnabled({ timeout: 30_000 });
+  await page.getByLabel('Cloud', { exact: true }).selectOption('lab');
+  await page.getByRole('button', { name: 'Application credential' }).click();
+  await page.getByLabel('Credential id').fill(id);
+  await page.getByLabel('Credential secret').fill(`${secret}x`);
+  await button.click();
+  await expect(alert(page)).toContainText(/credential/i);
+  await page.getByLabel('Credential secret').fill(secret);
+  await button.click();
+  await expect(page).toHaveURL(/\/designs$/);
 });
 
 const refusals = [

@@ -38,3 +38,32 @@ export async function openBastionRules(request: APIRequestContext): Promise<Rule
   const { security_group_rules: rules } = (await response.json()) as { security_group_rules: Rule[] };
   return rules.filter((rule) => rule.direction === 'ingress' && rule.port_range_min === 22 && rule.remote_ip_prefix !== null);
 }
+
+/** Makes the lab misbehave until `clearFaults`; the form is that of `crates/lab/src/faults.rs`. */
+export async function fault(request: APIRequestContext, what: unknown): Promise<void> {
+  const response = await request.post(`${lab}/lab/faults`, { data: what });
+  expect(response.status(), await response.text()).toBe(201);
+}
+
+/** The lab behaves again. */
+export async function clearFaults(request: APIRequestContext): Promise<void> {
+  expect((await request.delete(`${lab}/lab/faults`)).ok()).toBeTruthy();
+}
+
+/** Removes something as the demo user, past our own program. */
+export async function remove(request: APIRequestContext, path: string): Promise<void> {
+  const response = await request.delete(`${lab}${path}`, { headers: { 'X-Auth-Token': await token(request) } });
+  expect(response.status()).toBe(204);
+}
+
+/** An application credential of the demo user. */
+export async function applicationCredential(request: APIRequestContext): Promise<{ id: string; secret: string }> {
+  const headers = { 'X-Auth-Token': await token(request) };
+  const me = await request.get(`${lab}/identity/v3/auth/tokens`, { headers: { ...headers, 'X-Subject-Token': headers['X-Auth-Token'] } });
+  const { token: { user } } = (await me.json()) as { token: { user: { id: string } } };
+  const data = { application_credential: { name: `e2e ${Date.now()}` } };
+  const made = await request.post(`${lab}/identity/v3/users/${user.id}/application_credentials`, { headers, data });
+  expect(made.status(), await made.text()).toBe(201);
+  const { application_credential: credential } = (await made.json()) as { application_credential: { id: string; secret: string } };
+  return credential;
+}

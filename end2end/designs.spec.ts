@@ -1,0 +1,60 @@
+// The list of designs: bring one in from a file, rename it, copy it, take it out again, throw it away.
+import { readFileSync } from 'node:fs';
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { canvasReady, login, nodeNames } from './support/app.ts';
+import { twoTier } from './support/templates.ts';
+
+const template = `${twoTier('from a file')}# the last line is a comment, and stays\n`;
+
+/** The row of a design, and what its menu offers. */
+function row(page: Page, name: string): Locator {
+  return page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
+}
+
+async function choose(page: Page, name: string, action: string): Promise<void> {
+  await row(page, name).getByRole('button', { name: `Actions for ${name}` }).click();
+  await row(page, name).getByRole('button', { name: action, exact: true }).click();
+}
+
+test('a design comes from a file, gets a name, and goes to a file as it came', async ({ page }) => {
+  await login(page);
+  await page.getByLabel('HOT file').setInputFiles({ name: 'shop-front.yaml', mimeType: 'text/yaml', buffer: Buffer.from(template) });
+  await expect(page).toHaveURL(/\/designs\/[^/]+$/);
+  await canvasReady(page);
+  expect(await nodeNames(page)).toEqual(expect.arrayContaining(['front', 'edge', 'web', 'nginx', 'balancer']));
+
+  await page.goto('/designs');
+  await choose(page, 'shop-front', 'Rename');
+  const dialog = page.getByRole('dialog', { name: 'Rename design' });
+  await dialog.getByLabel('Name').fill('Shop, summer');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await expect(row(page, 'Shop, summer')).toBeVisible();
+  await expect(row(page, 'shop-front')).toHaveCount(0);
+
+  const download = page.waitForEvent('download');
+  await choose(page, 'Shop, summer', 'Export as HOT');
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('shop-summer.yaml');
+  expect(readFileSync(await file.path(), 'utf8')).toBe(template);
+});
+
+test('a design is copied, and thrown away after a question', async ({ page }) => {
+  await login(page);
+  await page.request.post('/api/v1/designs', { data: { name: 'original', template } });
+  await page.goto('/designs');
+  await choose(page, 'original', 'Duplicate');
+  await expect(page).toHaveURL(/\/designs\/[^/]+$/);
+  await canvasReady(page);
+  await page.goto('/designs');
+  await expect(row(page, 'original copy')).toBeVisible();
+
+  await choose(page, 'original', 'Delete');
+  const question = page.getByRole('dialog', { name: 'Delete original?' });
+  await expect(question).toContainText('all its versions');
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await expect(row(page, 'original')).toBeVisible();
+  await choose(page, 'original', 'Delete');
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await expect(row(page, 'original')).toHaveCount(0);
+  await expect(row(page, 'original copy')).toBeVisible();
+});

@@ -1,0 +1,71 @@
+// Runs that do not end well, and what a person does then.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, shoot } from './support/app.ts';
+import { clearFaults, fault, leftovers, remove } from './support/lab.ts';
+
+const template = `heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  back: {type: OS::Neutron::Net}
+`;
+
+interface Started {
+  deployment: string;
+  run: string;
+}
+
+test.afterEach(async ({ request }) => clearFaults(request));
+
+/** The state in the run page's head. */
+async function ends(page: Page, state: string): Promise<void> {
+  await expect(page.getByRole('main').locator('header').locator(`[data-state="${state}"]`).first()).toBeVisible({ timeout: 60_000 });
+}
+
+test('a session that ends in mid-run pauses it, and a resume goes on', async ({ page, request }) => {
+  await login(page);
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 401 } });
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'paused', template });
+  await page.goto(`/runs/${run}`);
+  await ends(page, 'paused');
+  await expect(page.getByText('Your session with the cloud ended. Log in again, then resume')).toBeVisible();
+  await shoot(page, 'run-paused');
+
+  await clearFaults(request);
+  await page.getByRole('button', { name: 'Resume' }).first().click();
+  await ends(page, 'succeeded');
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await page.goto(`/runs/${gone.run}`);
+  await ends(page, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
+test('what the cloud does not let go is left by force, and named', async ({ page, request }) => {
+  await login(page);
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'stuck', template });
+  await page.goto(`/runs/${run}`);
+  await ends(page, 'succeeded');
+  const { resources } = await api<{ resources: { name: string; physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
+  const back = resources.find(({ name }) => name === 'back')!.physical_id;
+  await fault(request, { call: { service: 'network', method: 'DELETE', path: `/v2.0/networks/${back}`, status: 409, body: '{"NeutronError": {"message": "it is in use"}}' } });
+
+  await page.goto(`/deployments/${deployment}`);
+  await page.getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Undeploy stuck?' }).getByRole('button', { name: 'Undeploy', exact: true }).click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await ends(page, 'failed');
+  await expect(page.getByRole('main')).toContainText('it is in use');
+
+  await page.goto(`/deployments/${deployment}`);
+  await page.getByRole('button', { name: 'Force undeploy' }).click();
+  const question = page.getByRole('dialog', { name: 'Undeploy stuck?' });
+  await expect(question).toContainText('what cannot be removed is left in the cloud');
+  await question.getByRole('button', { name: 'Force undeploy' }).click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await ends(page, 'succeeded');
+  await expect(page.getByRole('main')).toContainText('back:delete');
+  await shoot(page, 'run-forced');
+
+  await clearFaults(request);
+  await remove(request, `/network/v2.0/networks/${back}`);
+  expect(await leftovers(request)).toEqual({});
+});
