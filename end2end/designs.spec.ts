@@ -18,7 +18,7 @@ async function choose(page: Page, name: string, action: string): Promise<void> {
 
 test('a design comes from a file, gets a name, and goes to a file as it came', async ({ page }) => {
   await login(page);
-  await page.getByLabel('HOT file').setInputFiles({ name: 'shop-front.yaml', mimeType: 'text/yaml', buffer: Buffer.from(template) });
+  await page.getByLabel(/HOT file/).setInputFiles({ name: 'shop-front.yaml', mimeType: 'text/yaml', buffer: Buffer.from(template) });
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
   await canvasReady(page);
   expect(await nodeNames(page)).toEqual(expect.arrayContaining(['front', 'edge', 'web', 'nginx', 'balancer']));
