@@ -59,12 +59,26 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
 }
 
 /// The page, or why it is not there: without a connection, or when the server has been renewed since this tab was opened.
-fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
-    piece.unwrap_or_else(|Missing| {
+async fn or_why_not(piece: Result<AnyView, Missing>) -> AnyView {
+    if let Ok(page) = piece {
+        return page;
+    }
+    let card = || {
         let problem = client::page_missing();
         let retry = Callback::new(|()| browser::go(&browser::here()));
-        view! { <ProblemCard problem retry /> }.into_any()
-    })
+        view! { <ProblemCard problem retry /> }
+    };
+    let is_first_page =
+        Owner::current_shared_context().is_some_and(|context| context.during_hydration());
+    if is_first_page {
+        // What the server drew cannot come alive without its piece, so the card takes its place.
+        if let Some(body) = browser::document().and_then(|document| document.body()) {
+            body.set_inner_html("");
+        }
+        leptos::mount::mount_to_body(card);
+        std::future::pending::<()>().await;
+    }
+    card().into_any()
 }
 
 /// Fetches the pieces that a person on the list of designs will want next, once the browser is idle.
@@ -92,7 +106,7 @@ macro_rules! routes {
 
             async fn view(_: Self) -> AnyView {
                 leptos::prefetch_lazy_fn_on_server($piece);
-                or_why_not($view.await)
+                or_why_not($view.await).await
             }
 
             async fn preload() {

@@ -17,17 +17,28 @@ use leptos::{
     prelude::{expect_context, provide_context},
 };
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
-use tower_http::{services::ServeDir, set_header::SetResponseHeaderLayer};
+use tower_http::services::ServeDir;
 use tower_sessions::Session;
 
 use crate::{auth, codes, config::Config, headers, problem::Error, services::Services};
 
+/// How the folders of programs begin; what follows is a hash of what is in them.
+const PROGRAM: &str = "app-";
+
 /// What leptos must know; in code, so that no file has to lie beside the program.
+///
+/// `pkg/program` names the folder of scripts and modules (see `xtask build`). It is read once: a server goes on with the pages that it
+/// started with. Without that file, or below `cargo leptos watch`, they lie in `pkg` itself.
 pub fn options(config: &Config) -> LeptosOptions {
+    let program = std::fs::read_to_string(config.site.join("pkg/program"))
+        .ok()
+        .filter(|_| std::env::var_os("LEPTOS_WATCH").is_none())
+        .filter(|name| name.starts_with(PROGRAM))
+        .map(|name| format!("pkg/{}", name.trim()));
     LeptosOptions::builder()
         .output_name("stackloom")
         .site_root(config.site.to_string_lossy().into_owned())
-        .site_pkg_dir("pkg")
+        .site_pkg_dir(program.unwrap_or_else(|| "pkg".to_owned()))
         .site_addr(config.addr)
         .env(leptos::config::Env::PROD)
         .build()
@@ -71,18 +82,30 @@ pub fn routes(services: &Services) -> Router<Services> {
         )
 }
 
-/// Scripts, styles, fonts, icons. Their names stay the same from build to build, so browsers ask
-/// each time whether their copy is still good.
+/// Programs, styles, fonts, icons. What is in a program's folder never changes, so browsers keep it. The other names
+/// stay the same from build to build, so browsers ask each time whether their copy is still good.
 pub fn files(config: &Config) -> Router<Services> {
     let folder = ServeDir::new(config.site.join("pkg"))
         .precompressed_br()
         .precompressed_gzip();
     Router::new()
         .nest_service("/pkg", folder)
-        .layer(SetResponseHeaderLayer::if_not_present(
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("public, no-cache"),
-        ))
+        .layer(middleware::from_fn(keep))
+}
+
+async fn keep(request: Request, next: Next) -> Response {
+    let path = request.uri().path().strip_prefix("/pkg/");
+    let is_program = path.is_some_and(|path| path.starts_with(PROGRAM));
+    let mut response = next.run(request).await;
+    // A file that is missing now may be there after an update.
+    let how = if is_program && !response.status().is_client_error() {
+        "public, max-age=31536000, immutable"
+    } else {
+        "public, no-cache"
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(how));
+    response
 }
 
 fn secure_page() {

@@ -82,27 +82,42 @@ fn compile() -> Result<()> {
 
 fn page() -> Result<()> {
     build::site(build::Speed::Release, true)?;
-    let size = |suffix: &str| -> Result<f64> {
-        let files = ["stackloom_bg.wasm", "stackloom.js"];
-        let bytes = files.iter().map(|file| {
-            let path = paths::pkg().join(format!("{file}{suffix}"));
-            path.metadata()
-                .map(|meta| meta.len())
-                .with_context(|| format!("there is no {}", path.display()))
-        });
-        Ok(bytes.sum::<Result<u64>>()? as f64 / 1000.0)
+    let program = build::program()?;
+    let mut pieces = build::pieces()?;
+    let mut piece = |name: &str| -> Result<Vec<String>> {
+        let stems = pieces
+            .remove(name)
+            .with_context(|| format!("the program has no piece `{name}`"))?;
+        Ok(stems.iter().map(|stem| format!("{stem}.wasm")).collect())
     };
-    figure(
-        "first page, wasm and js",
-        &format!("{:.0}", size("")?),
-        "kB",
-    );
-    figure(
-        "first page, wasm and js, brotli",
-        &format!("{:.0}", size(".br")?),
-        "kB",
-    );
+    let loads = [
+        ("first page", core(&program)?),
+        ("opening a design adds", piece("designer")?),
+        ("opening a plan or a run adds", piece("pages")?),
+    ];
+    for (what, files) in loads {
+        for (suffix, how) in [("", ""), (".br", ", brotli")] {
+            let sizes = files.iter().map(|file| {
+                let path = program.join(format!("{file}{suffix}"));
+                path.metadata()
+                    .map(|meta| meta.len())
+                    .with_context(|| format!("there is no {}", path.display()))
+            });
+            let bytes: u64 = sizes.sum::<Result<u64>>()?;
+            let kb = format!("{:.0}", bytes as f64 / 1000.0);
+            figure(&format!("{what}, wasm and js{how}"), &kb, "kB");
+        }
+    }
     Ok(())
+}
+
+/// What every page loads: the core, and all scripts.
+fn core(program: &Path) -> Result<Vec<String>> {
+    let entries =
+        std::fs::read_dir(program).with_context(|| format!("cannot list {}", program.display()))?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let scripts = names.filter(|name| name.ends_with(".js"));
+    Ok(scripts.chain(["stackloom_bg.wasm".to_owned()]).collect())
 }
 
 fn memory() -> Result<()> {

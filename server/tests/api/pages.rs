@@ -101,6 +101,23 @@ async fn files_are_served_compressed_and_asked_for_again_only_when_they_change()
 }
 
 #[tokio::test]
+async fn a_program_is_kept_for_good_and_a_missing_one_is_not() {
+    let stack = Stack::start().await;
+    fs::create_dir(stack.site().join("pkg/app-1")).unwrap();
+    fs::write(stack.site().join("pkg/app-1/stackloom.js"), b"").unwrap();
+    fs::write(stack.site().join("pkg/icons.svg"), b"<svg/>").unwrap();
+    let browser = stack.stranger();
+    for (path, how) in [
+        ("app-1/stackloom.js", "public, max-age=31536000, immutable"),
+        ("app-2/stackloom.js", "public, no-cache"),
+        ("icons.svg", "public, no-cache"),
+    ] {
+        let file = browser.get(&format!("/pkg/{path}")).await;
+        assert_eq!(file.headers()[header::CACHE_CONTROL], how, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn every_code_has_its_page() {
     let stack = Stack::start().await;
     for code in server::CODES {

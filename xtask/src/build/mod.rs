@@ -1,6 +1,6 @@
 //! `cargo xtask build`: what the browser gets, in `target/site/pkg`.
 //!
-//! `stackloom.js` and `stackloom_bg.wasm` from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/` and
+//! `app-<hash>/` with scripts and modules from the `frontend` crate, `stackloom.css` from `style/main.css`, `fonts/` and
 //! `icons.svg` from npm packages. Each part is made again only when what it is made from has changed.
 
 mod assets;
@@ -8,12 +8,14 @@ mod compiler;
 mod css;
 mod host;
 mod packed;
+mod program;
 mod split;
 mod wasm;
 
 pub use compiler::{DEBIAN_PACKAGES, has_rustup_target};
 pub use host::{Profile, Programs, programs};
 pub use packed::is_older;
+pub use program::{folder as program, pieces};
 pub use wasm::Speed;
 
 use std::time::Instant;
@@ -59,10 +61,12 @@ pub fn site(speed: Speed, with_wasm: bool) -> Result<()> {
     if with_wasm {
         wasm::build(speed)?;
     }
-    if speed == Speed::Release {
-        packed::build(&paths::pkg())?;
-    } else {
-        packed::remove(&paths::pkg())?;
+    for folder in [Ok(paths::pkg()), program::folder()].into_iter().flatten() {
+        if speed == Speed::Release {
+            packed::build(&folder)?;
+        } else {
+            packed::remove(&folder)?;
+        }
     }
     Ok(())
 }

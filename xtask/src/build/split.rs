@@ -5,6 +5,7 @@
 //! script of its own fetches the pieces and ties them to the core; a manifest says which files a page needs, and Leptos names
 //! them in the head of the page.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -12,6 +13,16 @@ use anyhow::{Context, Result, anyhow};
 /// As Leptos expects it where file names carry no hash.
 const SCRIPT: &str = "./__wasm_split.______________________.js";
 const MANIFEST: &str = "__wasm_split_manifest.json";
+
+/// Name of a piece, as in `app::lazy`, to the stems of its files.
+pub type Pieces = HashMap<String, Vec<String>>;
+
+/// What the manifest says.
+pub fn pieces(dir: &Path) -> Result<Pieces> {
+    let file = dir.join(MANIFEST);
+    let text = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is no manifest", file.display()))
+}
 
 /// Writes pieces, script and manifest to `dir`, and gives the core: a module for wasm-bindgen.
 pub fn split(module: &[u8], dir: &Path) -> Result<PathBuf> {

@@ -11,8 +11,7 @@ use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
 use super::compiler::{Compiler, TARGET};
-use super::packed::write_if_changed;
-use super::split;
+use super::{program, split};
 use crate::paths;
 use crate::shell::{self, cargo, cmd};
 
@@ -36,15 +35,15 @@ const FEATURES: [&str; 6] = [
     "--enable-sign-ext",
 ];
 
-/// Builds `pkg/stackloom.js` and `pkg/stackloom_bg.wasm`.
+/// Builds the program's folder in `pkg` (see `program`).
 pub fn build(speed: Speed) -> Result<()> {
     let module = compile(speed)?;
     let wasm =
         std::fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;
     let stamp_file = paths::web().join("bound");
     let stamp = stamp(&wasm, speed);
-    let target = paths::pkg().join("stackloom_bg.wasm");
-    if target.is_file() && std::fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
+    let is_there = program::folder().is_ok_and(|folder| folder.is_dir());
+    if is_there && std::fs::read_to_string(&stamp_file).is_ok_and(|old| old == stamp) {
         return Ok(());
     }
     let dir = paths::web().join("bindgen");
@@ -58,7 +57,7 @@ pub fn build(speed: Speed) -> Result<()> {
             optimise(&module)?;
         }
     }
-    publish(&dir)?;
+    program::publish(&dir)?;
     std::fs::write(&stamp_file, stamp)
         .with_context(|| format!("cannot write {}", stamp_file.display()))
 }
@@ -154,25 +153,7 @@ fn point_exports_at_their_tables(module: &mut walrus::Module) -> bool {
     has_changed
 }
 
-/// Puts what the browser asks for in its place, and takes away what a build before left there. All keep the names that
-/// wasm-bindgen and the splitter give: Leptos asks for them wherever cargo-leptos did not build it.
-fn publish(from: &Path) -> Result<()> {
-    let kinds = ["wasm", "js", "json"];
-    let made = files_of(from, &kinds)?;
-    for old in files_of(&paths::pkg(), &kinds)? {
-        if !made.iter().any(|new| new.file_name() == old.file_name()) {
-            std::fs::remove_file(&old)
-                .with_context(|| format!("cannot remove {}", old.display()))?;
-        }
-    }
-    for file in made {
-        let name = file.file_name().unwrap_or_default();
-        write_if_changed(&paths::pkg().join(name), &std::fs::read(&file)?)?;
-    }
-    copy_snippets(&from.join("snippets"), &paths::pkg().join("snippets"))
-}
-
-fn files_of(dir: &Path, kinds: &[&str]) -> Result<Vec<PathBuf>> {
+pub(super) fn files_of(dir: &Path, kinds: &[&str]) -> Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
     let is_wanted = |path: &PathBuf| {
@@ -183,14 +164,6 @@ fn files_of(dir: &Path, kinds: &[&str]) -> Result<Vec<PathBuf>> {
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(is_wanted)
         .collect())
-}
-
-/// Scripts that crates bring along inline; wasm-bindgen writes them beside its own.
-fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
-    if from.is_dir() {
-        shell::run_quiet(cmd("cp", ["-R", "-T"]).arg(from).arg(to))?;
-    }
-    Ok(())
 }
 
 /// Changes with the module, with the tool that treats it, and with the way it is treated, which is this file.

@@ -1,0 +1,53 @@
+// Pages come in pieces: what is fetched when, and what is told when a piece does not come.
+import { expect, test, type Page } from '@playwright/test';
+import { alert, canvasReady, login, newDesign, watchConsole } from './support/app.ts';
+
+/** The names of the modules that the page has asked for, as they come. */
+function modules(page: Page): string[] {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const name = new URL(request.url()).pathname.split('/').pop() ?? '';
+    if (name.endsWith('.wasm')) asked.push(name);
+  });
+  return asked;
+}
+
+test('the login loads the core alone, the list fetches what comes next, a design then waits for nothing', async ({ page }) => {
+  const complaints = watchConsole(page);
+  const asked = modules(page);
+  await page.goto('/login');
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 30_000 });
+  expect(new Set(asked)).toEqual(new Set(['stackloom_bg.wasm']));
+  await login(page);
+  await expect.poll(() => asked).toContain('split_pages.wasm');
+  expect(asked).toContain('split_designer.wasm');
+  const before = asked.length;
+  await page.getByRole('button', { name: 'New design' }).click();
+  await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
+  await canvasReady(page);
+  expect(asked.slice(before)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test('the document of a design names its piece', async ({ page }) => {
+  await login(page);
+  await newDesign(page);
+  const html = await (await page.request.get(page.url())).text();
+  const hints = [...html.matchAll(/<link rel="preload"[^>]*href="([^"]+\.wasm)"/g)].map((found) => found[1]);
+  expect(hints.filter((hint) => hint?.endsWith('/split_designer.wasm'))).toHaveLength(1);
+  for (const hint of hints) {
+    const file = await page.request.get(hint ?? '');
+    expect(file.headers()['cache-control']).toContain('immutable');
+  }
+});
+
+test('a piece that does not come is told, and asked for again', async ({ page }) => {
+  await login(page);
+  await newDesign(page);
+  await page.route('**/split_designer.wasm', (route) => route.abort());
+  await page.reload();
+  await expect(alert(page)).toContainText('could not be loaded');
+  await page.unroute('**/split_designer.wasm');
+  await alert(page).getByRole('button', { name: 'Try again' }).click();
+  await canvasReady(page);
+});
