@@ -33,7 +33,7 @@ test('the document of a design names its piece', async ({ page }) => {
   await login(page);
   await newDesign(page);
   const html = await (await page.request.get(page.url())).text();
-  const hints = [...html.matchAll(/<link rel="preload"[^>]*href="([^"]+\.wasm)"/g)].map((found) => found[1]);
+  const hints = [...html.matchAll(/<link [^>]*href="([^"]+\.wasm)"/g)].map((found) => found[1]);
   expect(hints.filter((hint) => hint?.endsWith('/split_designer.wasm'))).toHaveLength(1);
   for (const hint of hints) {
     const file = await page.request.get(hint ?? '');
