@@ -18,12 +18,15 @@ pub mod document;
 pub mod environment;
 pub mod expr;
 mod graph;
+mod parameters;
 pub mod passes;
 pub mod plan;
+mod scope;
 pub mod template;
 mod text;
 pub mod types;
 pub mod validate;
+pub mod version;
 pub mod workflow;
 mod yaml;
 

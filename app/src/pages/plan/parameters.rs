@@ -122,7 +122,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     let allowed = parameter
         .constraints
         .iter()
-        .find_map(|constraint| match constraint {
+        .find_map(|rule| match &rule.constraint {
             Constraint::AllowedValues(values) => Some(values.iter().map(plain).collect::<Vec<_>>()),
             _ => None,
         });

@@ -38,8 +38,8 @@ fn variable(parameter: &Parameter) -> Value {
     let validations: Vec<Value> = parameter
         .constraints
         .iter()
-        .filter_map(|constraint| {
-            let constraint = serde_json::to_value(constraint).ok()?;
+        .filter_map(|rule| {
+            let constraint = serde_json::to_value(&rule.constraint).ok()?;
             let (condition, message) = validation(&constraint, &variable)?;
             Some(json!({"condition": format!("${{{condition}}}"), "error_message": message}))
         })

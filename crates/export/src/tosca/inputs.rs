@@ -28,7 +28,7 @@ pub(super) fn input(parameter: &Parameter) -> Value {
     let constraints: Vec<Value> = parameter
         .constraints
         .iter()
-        .filter_map(|constraint| serde_json::to_value(constraint).ok())
+        .filter_map(|rule| serde_json::to_value(&rule.constraint).ok())
         .flat_map(|constraint| written(&constraint))
         .collect();
     if !constraints.is_empty() {
@@ -40,8 +40,8 @@ pub(super) fn input(parameter: &Parameter) -> Value {
 /// HOT knows numbers only, and TOSCA wants to know: whole ones are what is mostly meant.
 fn is_whole(parameter: &Parameter) -> bool {
     let fraction = |value: &Value| value.as_f64().is_some_and(|number| number.fract() != 0.0);
-    let ends = parameter.constraints.iter().flat_map(|constraint| {
-        let constraint = serde_json::to_value(constraint).unwrap_or_default();
+    let ends = parameter.constraints.iter().flat_map(|rule| {
+        let constraint = serde_json::to_value(&rule.constraint).unwrap_or_default();
         ["min", "max"].map(|end| constraint["range"][end].clone())
     });
     !parameter

@@ -118,7 +118,11 @@ fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
     Property {
         required: default.is_none(),
         default: default.cloned(),
-        constraints: parameter.constraints.clone(),
+        constraints: parameter
+            .constraints
+            .iter()
+            .map(|rule| rule.constraint.clone())
+            .collect(),
         on_change: OnChange::UpdateInPlace,
         secret: parameter.hidden,
         summary: summary

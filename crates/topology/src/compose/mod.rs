@@ -33,8 +33,9 @@ use crate::{
     expr::{Expr, Scope, Unresolved},
     passes::Model,
     plan::Deployed,
+    scope::Known,
     types::Registry,
-    validate::{Known, validate_with},
+    validate::validate_with,
     workflow::{OutputSpec, ResourceSpec},
 };
 
@@ -349,7 +350,9 @@ pub fn validate(
         .iter()
         .any(|resource| is_parent(&resource.resource_type));
     if document.is_readable() && (has_parents || !merged.aliases.is_empty()) {
-        let scope = Known::of(template, &parameters);
+        let scope = Known::of(template, &parameters)
+            .with_files(bundle, None)
+            .with_cloud(cloud);
         let (model, _) = Model::of(template, &scope);
         let around = Around {
             document,

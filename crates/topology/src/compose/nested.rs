@@ -8,10 +8,7 @@ use super::{
     ResourceSpec, Value, overlay,
 };
 use crate::{
-    document::Document,
-    template::Template,
-    text::shown,
-    validate::{Known, validate_with},
+    document::Document, scope::Known, template::Template, text::shown, validate::validate_with,
 };
 
 impl Composer<'_> {
@@ -51,7 +48,9 @@ impl Composer<'_> {
         itself.push(spec.resource_type.clone());
         self.check(&full, path, document, &known, &itself);
 
-        let scope = Known::of(template, &known);
+        let scope = Known::of(template, &known)
+            .with_files(bundle, Some(path))
+            .with_cloud(self.around.cloud);
         let (model, said) = Model::of(template, &scope);
         let prefix = format!("{full}/");
         let inner = Frame {
@@ -95,6 +94,7 @@ impl Composer<'_> {
         let outputs: BTreeMap<String, Expr> = template
             .outputs
             .iter()
+            .filter(|output| output.is_on(&scope) != Some(false))
             .map(|output| {
                 let value = output.value.simplify(&scope);
                 let value = value.unwrap_or_else(|_| output.value.clone());
@@ -132,9 +132,7 @@ impl Composer<'_> {
             .filter_map(|parameter| {
                 let value = of(&parameter.name, parameter.default.as_ref())?;
                 let value = match value.as_data() {
-                    Some(data) => {
-                        Expr::data(crate::plan::parameters::coerce(&parameter.kind, &data))
-                    }
+                    Some(data) => Expr::data(crate::parameters::coerce(&parameter.kind, &data)),
                     None => value,
                 };
                 Some((parameter.name.clone(), value))

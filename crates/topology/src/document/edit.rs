@@ -84,7 +84,9 @@ fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
 
 fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
     let after = match set::set(document.text(), document.root(), path, value)? {
-        set::Outcome::Splices(splices) => Document::parse(splice::apply(document.text(), splices)),
+        set::Outcome::Splices(splices) => {
+            document.with_text(splice::apply(document.text(), splices))
+        }
         set::Outcome::Steps(steps) => {
             let mut now = document.clone();
             for step in steps {
@@ -133,7 +135,7 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
         return Err(EditError::NotFound(paths[0].join(".")));
     };
     let splices = remove::remove(document.text(), root, paths)?;
-    let after = Document::parse(splice::apply(document.text(), splices));
+    let after = document.with_text(splice::apply(document.text(), splices));
     if after.is_readable() {
         Ok(after)
     } else {
@@ -158,7 +160,7 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
     let splices = spans
         .map(|span| splice::Splice::replace(span, write::key_text(to, true)))
         .collect();
-    let after = Document::parse(splice::apply(document.text(), splices));
+    let after = document.with_text(splice::apply(document.text(), splices));
     if after.is_readable() && after.value(&["resources", to]).is_some() {
         Ok(after)
     } else {

@@ -14,6 +14,8 @@ use crate::{
     yaml::{self, Node, Tree},
 };
 
+pub use crate::yaml::Limits;
+
 mod edit;
 mod references;
 mod remove;
@@ -33,6 +35,7 @@ struct Inner {
     tree: Tree,
     template: Template,
     diagnostics: Vec<Diagnostic>,
+    limits: Limits,
 }
 
 /// The text is the truth.
@@ -109,8 +112,13 @@ pub enum EditError {
 impl Document {
     /// Never fails: see [`Document::diagnostics`].
     pub fn parse(text: impl Into<String>) -> Document {
+        Document::parse_within(text, &Limits::default())
+    }
+
+    /// The same, with other limits. What is edited keeps to them.
+    pub fn parse_within(text: impl Into<String>, limits: &Limits) -> Document {
         let text = text.into();
-        let tree = yaml::parse(&text);
+        let tree = yaml::parse_within(&text, limits);
         let lines = Lines::of(&text);
         let (template, mut diagnostics) = read::read(&text, &lines, &tree);
         diagnostic::sort(&mut diagnostics);
@@ -121,6 +129,7 @@ impl Document {
                 tree,
                 template,
                 diagnostics,
+                limits: *limits,
             }),
         }
     }
@@ -160,6 +169,18 @@ impl Document {
             return Err(EditError::Syntax {
                 line: self.inner.lines.line(problem.at),
             });
+        }
+        if let Some(double) = self
+            .inner
+            .tree
+            .problems
+            .iter()
+            .find(|problem| problem.code == "duplicate-key")
+        {
+            let line = self.inner.lines.line(double.at);
+            return Err(EditError::NotPossible(format!(
+                "a key stands twice in a map, the second time on line {line}"
+            )));
         }
         edit::apply(self, edit)
     }
@@ -241,6 +262,11 @@ impl Document {
         {
             (diagnostic.line, diagnostic.column) = (Some(position.line), Some(position.column));
         }
+    }
+
+    /// Another text, within the same limits.
+    fn with_text(&self, text: String) -> Document {
+        Document::parse_within(text, &self.inner.limits)
     }
 
     fn root(&self) -> Option<&Node> {

@@ -1,16 +1,32 @@
-//! Property values: literals, and functions that are resolved when their time comes.
+//! Values as a template writes them: literals, and functions that are resolved when their time comes.
+//!
+//! A value is resolved in three phases. When a plan is made, [`Expr::simplify`] puts in what is known:
+//! parameters, conditions, files, and all that follows from them. When a step starts, and again when an
+//! output is read, [`Expr::resolve`] asks for the rest: ids and attributes of resources. The same
+//! functions serve all phases; only the [`Scope`] knows more each time.
+//!
+//! References stay variants of their own, since order, drawing and renaming live on them; all other
+//! functions are a [`Expr::Call`] of a [`Function`] on one argument, as in the text.
 //!
 //! An expression serialises to the HOT form that it was read from (`{"get_attr": ["web", "name"]}`),
 //! so a stored workflow reads like the template.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
+mod arguments;
+mod condition;
+mod evaluate;
 mod function;
+mod python;
 mod resolve;
 mod rewrite;
+mod store;
+mod yaql;
 
-pub(crate) use function::{call, is_function, is_supported};
+pub(crate) use arguments::{build, check};
+pub use function::Function;
+pub(crate) use function::{Place, Reading, is_function, reading};
+pub(crate) use resolve::select;
 
 /// A value that may hang on parameters, other resources, or their attributes.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,25 +41,19 @@ pub enum Expr {
     GetParam(String, Vec<Expr>),
     /// `get_resource`: the resource's name.
     GetResource(String),
-    /// `get_attr`: the resource's name, then the attribute and keys and indices into it.
+    /// `get_attr`: the resource's name, then the attribute and keys and indices into it; without an
+    /// attribute, a map of all.
     GetAttr(String, Vec<Expr>),
-    /// `str_replace`: a template, and what to put for which words.
-    StrReplace {
-        /// The text.
-        template: Box<Expr>,
-        /// Word to value.
-        params: Box<Expr>,
-    },
-    /// `list_join`: a delimiter and lists.
-    ListJoin {
-        /// Put between the items.
-        delimiter: Box<Expr>,
-        /// Lists of strings.
-        lists: Vec<Expr>,
+    /// Any other function, with its arguments as they are written: mostly a list or a map.
+    Call {
+        /// Which.
+        function: Function,
+        /// What stands under its name.
+        arguments: Box<Expr>,
     },
 }
 
-/// What [`Expr::resolve`] can ask.
+/// What a value can ask while it is resolved. What is not known answers `None`.
 pub trait Scope {
     /// The value of a parameter, if it is known and may be used now.
     fn parameter(&self, name: &str) -> Option<Value>;
@@ -51,6 +61,31 @@ pub trait Scope {
     fn reference(&self, resource: &str) -> Option<Value>;
     /// An attribute, whole. `None` while the resource does not exist.
     fn attribute(&self, resource: &str, name: &str) -> Option<Value>;
+    /// All attributes, as a map. `None` while the resource does not exist.
+    fn attributes(&self, _resource: &str) -> Option<Value> {
+        None
+    }
+    /// Whether a condition of the template holds.
+    fn condition(&self, _name: &str) -> Option<bool> {
+        None
+    }
+    /// The value of a parameter inside of a condition. A hidden one may be used there, where only a
+    /// truth comes out of it.
+    fn condition_parameter(&self, name: &str) -> Option<Value> {
+        self.parameter(name)
+    }
+    /// The content of a file beside the template.
+    fn file(&self, _name: &str) -> Option<String> {
+        None
+    }
+    /// `metadata`, `deletion_policy` or `update_policy` of the resource that this template stands for.
+    fn facade(&self, _what: &str) -> Option<Value> {
+        None
+    }
+    /// Availability zones for servers.
+    fn zones(&self) -> Vec<String> {
+        vec!["nova".to_owned()]
+    }
 }
 
 /// Why an expression has no value yet, or never will.
@@ -62,6 +97,15 @@ pub enum Unresolved {
     /// A parameter without a value.
     #[error("parameter `{0}` has no value")]
     Parameter(String),
+    /// A condition that is not known, or hangs on a parameter without a value.
+    #[error("it is not known whether the condition `{0}` holds")]
+    Condition(String),
+    /// A file that was not given with the template.
+    #[error("the file `{0}` was not given with the template")]
+    File(String),
+    /// Only a template that is used by another one has it.
+    #[error("`{0}` of the resource that uses this template is not known here")]
+    Facade(String),
     /// The function was given what it cannot work with.
     #[error("{0}")]
     Invalid(String),
@@ -76,6 +120,11 @@ impl Expr {
     /// `{get_resource: name}`.
     pub fn reference(name: impl Into<String>) -> Expr {
         Expr::GetResource(name.into())
+    }
+
+    /// A call with arguments as HOT has them; `get_param` and its like become the variant of their own.
+    pub fn call(function: Function, arguments: Expr) -> Expr {
+        build(function, arguments)
     }
 
     /// The text of a literal that is text.
@@ -102,31 +151,6 @@ impl Expr {
         matches!(self, Expr::Literal(Value::Null))
     }
 
-    /// From HOT in JSON form. A map with one key that names a function is that function.
-    pub fn from_json(value: &Value) -> Result<Expr, Unresolved> {
-        match value {
-            Value::Array(items) => items
-                .iter()
-                .map(Expr::from_json)
-                .collect::<Result<_, _>>()
-                .map(Expr::List),
-            Value::Object(map) => {
-                let mut entries = Vec::with_capacity(map.len());
-                for (key, value) in map {
-                    entries.push((key.clone(), Expr::from_json(value)?));
-                }
-                match entries.as_slice() {
-                    [(key, _)] if is_function(key) => {
-                        let (key, arguments) = entries.remove(0);
-                        call(&key, arguments).map_err(Unresolved::Invalid)
-                    }
-                    _ => Ok(Expr::Map(entries)),
-                }
-            }
-            scalar => Ok(Expr::Literal(scalar.clone())),
-        }
-    }
-
     /// To HOT in JSON form.
     pub fn to_json(&self) -> Value {
         match self {
@@ -142,16 +166,10 @@ impl Expr {
             Expr::GetParam(name, path) => json!({"get_param": with_path(name, path)}),
             Expr::GetResource(name) => json!({"get_resource": name}),
             Expr::GetAttr(name, path) => json!({"get_attr": with_path(name, path)}),
-            Expr::StrReplace { template, params } => {
-                json!({"str_replace": {"template": template.to_json(), "params": params.to_json()}})
-            }
-            Expr::ListJoin { delimiter, lists } => {
-                let arguments = std::iter::once(delimiter.as_ref())
-                    .chain(lists)
-                    .map(Expr::to_json)
-                    .collect();
-                json!({"list_join": Value::Array(arguments)})
-            }
+            Expr::Call {
+                function,
+                arguments,
+            } => json!({function.name(): arguments.to_json()}),
         }
     }
 
@@ -164,14 +182,7 @@ impl Expr {
                 items.iter().for_each(|item| item.walk(visit));
             }
             Expr::Map(entries) => entries.iter().for_each(|(_, value)| value.walk(visit)),
-            Expr::StrReplace { template, params } => {
-                template.walk(visit);
-                params.walk(visit);
-            }
-            Expr::ListJoin { delimiter, lists } => {
-                delimiter.walk(visit);
-                lists.iter().for_each(|list| list.walk(visit));
-            }
+            Expr::Call { arguments, .. } => arguments.walk(visit),
         }
     }
 
@@ -195,14 +206,5 @@ fn with_path(name: &str, path: &[Expr]) -> Value {
         .collect()
 }
 
-impl Serialize for Expr {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_json().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Expr {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Expr::from_json(&Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
+#[cfg(test)]
+mod tests;

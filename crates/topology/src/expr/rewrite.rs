@@ -1,8 +1,8 @@
-//! Expressions made from expressions.
+//! Expressions made from expressions and plain values.
 
 use serde_json::Value;
 
-use super::Expr;
+use super::{Expr, Function, build};
 
 impl Expr {
     /// A plain value. Maps in it are data, even when a key reads like a function.
@@ -32,14 +32,31 @@ impl Expr {
         }
     }
 
-    /// What stands at keys and indices in it.
+    /// The value, functions as HOT writes them.
+    pub(crate) fn into_data(self) -> Value {
+        match self {
+            Expr::Literal(value) => value,
+            Expr::List(items) => items.into_iter().map(Expr::into_data).collect(),
+            Expr::Map(entries) => Value::Object(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key, value.into_data()))
+                    .collect(),
+            ),
+            other => other.to_json(),
+        }
+    }
+
+    /// What stands at keys and indices in it. What is the result of a function is looked into when it is
+    /// known.
     pub fn pick(self, path: Vec<Expr>) -> Expr {
         path.into_iter().fold(self, |inner, key| {
-            let index = match &key {
-                Expr::Literal(Value::Number(n)) => n.as_u64().map(|n| n as usize),
-                key => key.as_str().and_then(|text| text.parse::<usize>().ok()),
+            let index = |key: &Expr| match key {
+                Expr::Literal(Value::Number(number)) => number.as_u64().map(|index| index as usize),
+                Expr::Literal(Value::String(text)) => text.parse().ok(),
+                _ => None,
             };
-            match (&inner, key.as_str(), index) {
+            match (&inner, key.as_str(), index(&key)) {
                 (Expr::Map(_), Some(word), _) => inner
                     .get(word)
                     .cloned()
@@ -48,22 +65,24 @@ impl Expr {
                     .get(index)
                     .cloned()
                     .unwrap_or_else(|| Expr::Literal(Value::Null)),
-                _ => match inner {
+                (Expr::GetParam(..), _, _) | (Expr::GetAttr(..), _, _) => match inner {
                     Expr::GetParam(name, mut path) => {
                         path.push(key);
                         Expr::GetParam(name, path)
                     }
-                    Expr::GetAttr(name, mut path) => {
+                    Expr::GetAttr(name, mut path) if !path.is_empty() => {
                         path.push(key);
                         Expr::GetAttr(name, path)
                     }
-                    other => other,
+                    other => selected(key, other),
                 },
+                _ => selected(key, inner),
             }
         })
     }
 
-    /// The same with parts replaced.
+    /// The same with parts replaced: where `with` gives something for an expression, that stands
+    /// instead of it and is not looked into again.
     pub fn rewrite(&self, with: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
         if let Some(other) = with(self) {
             return other;
@@ -80,14 +99,17 @@ impl Expr {
             ),
             Expr::GetParam(name, path) => Expr::GetParam(name.clone(), all(path)),
             Expr::GetAttr(name, path) => Expr::GetAttr(name.clone(), all(path)),
-            Expr::StrReplace { template, params } => Expr::StrReplace {
-                template: Box::new(template.rewrite(with)),
-                params: Box::new(params.rewrite(with)),
-            },
-            Expr::ListJoin { delimiter, lists } => Expr::ListJoin {
-                delimiter: Box::new(delimiter.rewrite(with)),
-                lists: lists.iter().map(|l| l.rewrite(with)).collect(),
-            },
+            Expr::Call {
+                function,
+                arguments,
+            } => build(*function, arguments.rewrite(with)),
         }
+    }
+}
+
+fn selected(key: Expr, inner: Expr) -> Expr {
+    Expr::Call {
+        function: Function::FnSelect,
+        arguments: Box::new(Expr::List(vec![key, inner])),
     }
 }

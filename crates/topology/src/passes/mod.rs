@@ -15,7 +15,7 @@ use crate::{
     diagnostic::Diagnostic,
     expr::{Expr, Scope, Unresolved},
     graph::{self, target},
-    template::Template,
+    template::{Resource, Template},
     types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, SERVER, SUBNET},
     workflow::{DeletionPolicy, Origin, ResourceSpec},
 };
@@ -77,6 +77,9 @@ impl Model {
         let mut model = Model::default();
         let mut diagnostics = Vec::new();
         for resource in &template.resources {
+            if resource.is_on(scope) == Some(false) {
+                continue;
+            }
             let mut properties = BTreeMap::new();
             for property in &resource.properties {
                 // A group's definition is looked into once for each member.
@@ -108,12 +111,14 @@ impl Model {
                     requires: resource
                         .depends_on
                         .iter()
-                        .map(|(name, _)| name.as_str())
-                        .chain(resource.metadata.iter().flat_map(Expr::resources))
-                        .map(str::to_owned)
+                        .map(|(name, _)| name.clone())
+                        .chain(mentioned_in_metadata(resource, scope))
                         .collect(),
-                    deletion_policy: DeletionPolicy::default(),
-                    external_id: None,
+                    deletion_policy: resource.deletion(scope),
+                    external_id: resource
+                        .external_id
+                        .as_ref()
+                        .map(|id| id.simplify(scope).unwrap_or_else(|_| id.clone())),
                 },
             );
         }
@@ -211,6 +216,16 @@ impl Model {
             spec.requires = requires;
         }
     }
+}
+
+/// Resources that the metadata names. Branches that a condition switches off do not count.
+fn mentioned_in_metadata(resource: &Resource, scope: &dyn Scope) -> Vec<String> {
+    let Some(metadata) = &resource.metadata else {
+        return Vec::new();
+    };
+    let simple = metadata.simplify(scope);
+    let known = simple.as_ref().unwrap_or(metadata);
+    known.resources().into_iter().map(str::to_owned).collect()
 }
 
 /// A spec as the graph sees it.

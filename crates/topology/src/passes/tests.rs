@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
     document::Document,
+    scope::Known,
     testing::{DEMO, cloud, resources, told, types},
-    validate::Known,
 };
 
 /// All passes on resources; what they made and changed, a line each, then what they said.

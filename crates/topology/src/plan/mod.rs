@@ -16,10 +16,11 @@ use crate::{
     diagnostic::{self, Diagnostic},
     document::Document,
     environment::Merged,
-    graph,
+    graph, parameters,
     passes::{self, Model, PassContext},
+    scope::Known,
     types::{self, Registry},
-    validate::{Known, validate_with},
+    validate::validate_with,
     workflow::{OutputSpec, ResourceSpec, Workflow},
 };
 
@@ -30,7 +31,6 @@ mod compile;
 mod deployed;
 mod diff;
 mod nested;
-pub(crate) mod parameters;
 mod remove;
 
 pub use change::{Action, Change, PropertyChange};
@@ -89,14 +89,17 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
     diagnostics.extend(merged.diagnostics.iter().cloned());
     diagnostics.extend(merged.strangers(template));
-    let mut found = parameters::check(template, parameters);
-    let scope = Known::of(template, parameters);
+    let mut found = parameters::check(template, parameters, cloud);
+    let scope = Known::of(template, parameters)
+        .with_files(bundle, None)
+        .with_cloud(cloud);
     let (model, said) = Model::of(template, &scope);
     found.extend(
         said.into_iter()
             .filter(|one| !diagnostics.iter().any(|other| other.path == one.path)),
     );
-    let outputs = template.outputs.iter().map(|output| {
+    let there = |output: &&crate::template::Output| output.is_on(&scope) != Some(false);
+    let outputs = template.outputs.iter().filter(there).map(|output| {
         let value = output.value.simplify(&scope);
         let value = value.unwrap_or_else(|_| output.value.clone());
         let description = output.description.clone();
@@ -172,7 +175,7 @@ pub fn dependencies(
 ) -> Vec<(String, Vec<String>)> {
     let template = document.template();
     let parameters = Merged::of(bundle, template).parameters(template, parameters);
-    let scope = Known::of(template, &parameters);
+    let scope = Known::of(template, &parameters).with_files(bundle, None);
     let (mut model, _) = Model::of(template, &scope);
     model.fill_requires(graph::Rules::Heat);
     model

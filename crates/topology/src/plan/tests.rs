@@ -148,9 +148,9 @@ outputs:
         net.properties["name"].to_json(),
         json!({"get_param": "word"})
     );
-    assert_eq!(net.properties["tags"].to_json(), json!(["a", "b"]));
+    assert_eq!(net.properties["tags"].to_json(), json!(["a", " b"]));
     assert_eq!(net.properties["value_specs"].to_json(), json!({"n": 2}));
-    assert_eq!(workflow.outputs["name"].value.to_json(), json!("b"));
+    assert_eq!(workflow.outputs["name"].value.to_json(), json!(" b"));
 }
 
 #[test]

@@ -2,30 +2,14 @@
 
 use serde_json::Value;
 
-use crate::{expr::Expr, workflow::Marks};
+use crate::{
+    expr::Expr,
+    types::Constraint,
+    version::Version,
+    workflow::{DeletionPolicy, Marks},
+};
 
 pub(crate) mod read;
-
-/// Versions of HOT that we read, with their code names.
-pub const VERSIONS: [&str; 17] = [
-    "2013-05-23",
-    "2014-10-16",
-    "2015-04-30",
-    "2015-10-15",
-    "2016-04-08",
-    "2016-10-14",
-    "newton",
-    "2017-02-24",
-    "ocata",
-    "2017-09-01",
-    "pike",
-    "2018-03-02",
-    "queens",
-    "2018-08-31",
-    "rocky",
-    "2021-04-16",
-    "wallaby",
-];
 
 /// Parameters that are always there; the engine knows their values.
 pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
@@ -46,8 +30,12 @@ pub struct Template {
     pub version: String,
     /// `description`.
     pub description: String,
+    /// `parameter_groups`, in the order of the text.
+    pub parameter_groups: Vec<ParameterGroup>,
     /// In the order of the text.
     pub parameters: Vec<Parameter>,
+    /// In the order of the text.
+    pub conditions: Vec<Condition>,
     /// In the order of the text.
     pub resources: Vec<Resource>,
     /// In the order of the text.
@@ -61,6 +49,17 @@ pub struct Position {
     pub line: u32,
     /// 1-based, in characters.
     pub column: u32,
+}
+
+/// An entry of `parameter_groups`: parameters that a form shows together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterGroup {
+    /// For people.
+    pub label: Option<String>,
+    /// For people.
+    pub description: Option<String>,
+    /// Names, in the order of the form. A parameter is in one group at most.
+    pub parameters: Vec<String>,
 }
 
 /// An entry under `parameters:`.
@@ -80,12 +79,36 @@ pub struct Parameter {
     pub default: Option<Value>,
     /// Never shown.
     pub hidden: bool,
+    /// A deployment keeps the value that it was made with.
+    pub immutable: bool,
+    /// For other programs.
+    pub tags: Vec<String>,
     /// What a value must fulfil.
-    pub constraints: Vec<crate::types::Constraint>,
+    pub constraints: Vec<Rule>,
+}
+
+/// A constraint of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// What a value must fulfil.
+    pub constraint: Constraint,
+    /// What a person is told instead of our own words when it does not.
+    pub description: Option<String>,
+}
+
+/// An entry under `conditions:`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub at: Position,
+    /// A truth, the name of another condition, or functions of parameters.
+    pub value: Expr,
 }
 
 /// An entry under `resources:`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resource {
     /// Its name.
     pub name: String,
@@ -93,6 +116,8 @@ pub struct Resource {
     pub at: Position,
     /// Its type, as written.
     pub resource_type: String,
+    /// For people.
+    pub description: Option<String>,
     /// In the order of the text.
     pub properties: Vec<ResourceProperty>,
     /// Names of resources, as written.
@@ -101,6 +126,14 @@ pub struct Resource {
     pub metadata: Option<Expr>,
     /// From `metadata.stackloom`.
     pub marks: Marks,
+    /// Without it, or where it holds, the resource is there.
+    pub condition: Option<Expr>,
+    /// The id of a live object that is taken as it is: never changed, never removed.
+    pub external_id: Option<Expr>,
+    /// See [`DeletionPolicy`].
+    pub deletion_policy: Option<Expr>,
+    /// Its form hangs on the type.
+    pub update_policy: Option<Expr>,
 }
 
 /// A property of a resource.
@@ -125,12 +158,26 @@ pub struct Output {
     pub description: Option<String>,
     /// What it shows.
     pub value: Expr,
+    /// Without it, or where it holds, the output is there.
+    pub condition: Option<Expr>,
 }
 
 impl Template {
+    /// The version that its text names; the newest where it names none that there is.
+    pub fn hot(&self) -> Version {
+        Version::of(&self.version).unwrap_or_default()
+    }
+
     /// A resource by name. Looks through all of them: build an index where it is asked often.
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.name == name)
+    }
+
+    /// A condition by name.
+    pub fn condition(&self, name: &str) -> Option<&Condition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.name == name)
     }
 }
 
@@ -141,5 +188,32 @@ impl Resource {
             .iter()
             .find(|property| property.name == name)
             .map(|property| &property.value)
+    }
+
+    /// Whether it is there, as far as `scope` knows: one without a condition always is.
+    pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
+        match &self.condition {
+            None => Some(true),
+            Some(condition) => condition.holds(scope).ok(),
+        }
+    }
+
+    /// What becomes of the object when the resource goes, as far as it is known.
+    pub fn deletion(&self, scope: &dyn crate::expr::Scope) -> DeletionPolicy {
+        self.deletion_policy
+            .as_ref()
+            .and_then(|policy| policy.resolve(scope).ok())
+            .and_then(|policy| DeletionPolicy::of_text(policy.as_str()?))
+            .unwrap_or_default()
+    }
+}
+
+impl Output {
+    /// Whether it is there, as far as `scope` knows.
+    pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
+        match &self.condition {
+            None => Some(true),
+            Some(condition) => condition.holds(scope).ok(),
+        }
     }
 }

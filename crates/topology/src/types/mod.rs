@@ -212,6 +212,13 @@ pub enum Constraint {
         /// At most.
         max: Option<f64>,
     },
+    /// A multiple of `step`, plus `offset`.
+    Modulo {
+        /// Not 0.
+        step: i64,
+        /// Smaller than the step.
+        offset: i64,
+    },
     /// Heat's named constraints that need no cloud: `ip_addr`, `net_cidr`, `mac_addr` ...
     Custom(String),
 }

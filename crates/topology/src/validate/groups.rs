@@ -46,7 +46,8 @@ impl Checker<'_> {
         let member = member(resource, written, given);
         self.resource_type(&member, &path);
         if let Some(described) = self.types.get(written) {
-            self.properties(&member, described, &path);
+            let simple = self.simple(&member, &path);
+            self.properties(&member, &simple, described, &path);
         }
     }
 
@@ -63,7 +64,9 @@ impl Checker<'_> {
             let member = member(resource, written, shared.iter().cloned());
             if let Some(described) = self.types.get(written) {
                 // Its properties stand beside the list of types.
-                self.properties(&member, described, &properties.key("resource_properties"));
+                let path = properties.key("resource_properties");
+                let simple = self.simple(&member, &path);
+                self.properties(&member, &simple, described, &path);
             }
         }
     }

@@ -18,11 +18,13 @@ use crate::{
     diagnostic::{self, Diagnostic},
     document::Document,
     environment::Merged,
-    expr::{Expr, Scope, Unresolved},
-    graph,
+    expr::{Expr, Unresolved},
+    graph, parameters,
+    scope::{self, Known},
     template::{Resource, Template},
     text::{did_you_mean, listed, nearest, shown},
-    types::Registry,
+    types::{Registry, ResourceType},
+    workflow::DeletionPolicy,
 };
 
 mod components;
@@ -49,14 +51,16 @@ pub fn validate_with(
         template,
         types,
         cloud,
-        scope: Known::of(template, parameters),
+        scope: Known::of(template, parameters).with_cloud(cloud),
         index: template
             .resources
             .iter()
             .map(|resource| (resource.name.as_str(), resource))
             .collect(),
-        diagnostics: Vec::new(),
+        there: Vec::new(),
+        diagnostics: parameters::defaults(template),
     };
+    checker.conditions();
     for resource in &template.resources {
         checker.resource(resource);
     }
@@ -75,6 +79,7 @@ pub fn validate_with(
                 one.code.as_str(),
                 "unknown-resource"
                     | "unknown-parameter"
+                    | "unknown-condition"
                     | "property-missing"
                     | "component-without-host"
             )
@@ -98,46 +103,6 @@ pub fn validate_in(
     let mut diagnostics = validate_with(document, &described, cloud, &parameters);
     diagnostics.extend(merged.diagnostics.iter().cloned());
     diagnostics
-}
-
-/// What is known of parameters before anything runs.
-pub(crate) struct Known<'a> {
-    values: HashMap<&'a str, Value>,
-}
-
-impl<'a> Known<'a> {
-    /// Given values, else defaults; hidden ones stay unknown.
-    pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
-        let visible = template
-            .parameters
-            .iter()
-            .filter(|parameter| !parameter.hidden);
-        let values = visible
-            .filter_map(|parameter| {
-                let value = given
-                    .get(&parameter.name)
-                    .filter(|value| !value.is_null())
-                    .or(parameter.default.as_ref())?;
-                Some((
-                    parameter.name.as_str(),
-                    crate::plan::parameters::coerce(&parameter.kind, value),
-                ))
-            })
-            .collect();
-        Known { values }
-    }
-}
-
-impl Scope for Known<'_> {
-    fn parameter(&self, name: &str) -> Option<Value> {
-        self.values.get(name).cloned()
-    }
-    fn reference(&self, _: &str) -> Option<Value> {
-        None
-    }
-    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
-        None
-    }
 }
 
 /// A path that is only written out when something is wrong there.
@@ -186,12 +151,17 @@ impl fmt::Display for Path<'_> {
     }
 }
 
+/// Properties by name, as far as they are known; nothing where a function cannot work with what it got.
+type Simple<'a> = Vec<(&'a str, Option<Expr>)>;
+
 struct Checker<'a> {
     template: &'a Template,
     types: &'a Registry,
     cloud: &'a CloudFacts,
     scope: Known<'a>,
     index: HashMap<&'a str, &'a Resource>,
+    /// Resources that are there, with their properties as far as they are known.
+    there: Vec<(&'a Resource, Simple<'a>)>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -209,6 +179,15 @@ impl<'a> Checker<'a> {
     fn resource(&mut self, resource: &'a Resource) {
         let top = Path::top("resources");
         let path = top.key(&resource.name);
+        if !self.is_on(resource.condition.as_ref(), &path) {
+            let message = format!(
+                "`{}` is left out: its condition does not hold",
+                resource.name
+            );
+            self.diagnostics
+                .push(Diagnostic::info("resource-off", path.to_string(), message));
+            return;
+        }
         self.resource_type(resource, &path);
         for (index, (name, _)) in resource.depends_on.iter().enumerate() {
             if !self.index.contains_key(name.as_str()) {
@@ -216,17 +195,84 @@ impl<'a> Checker<'a> {
                 self.unknown_resource(name, &depends_on.index(index));
             }
         }
-        if let Some(metadata) = &resource.metadata {
-            self.references(metadata, &path.key("metadata"));
+        let others = [
+            ("metadata", &resource.metadata),
+            ("external_id", &resource.external_id),
+            ("deletion_policy", &resource.deletion_policy),
+            ("update_policy", &resource.update_policy),
+        ];
+        for (key, value) in others {
+            if let Some(value) = value {
+                self.references(value, &path.key(key));
+            }
         }
         let properties = path.key("properties");
         for property in &resource.properties {
             self.references(&property.value, &properties.key(&property.name));
         }
+        let simple = self.simple(resource, &properties);
         if let Some(described) = self.types.get(&resource.resource_type) {
-            self.properties(resource, described, &path);
+            self.properties(resource, &simple, described, &path);
+            self.deletion(resource, described, &path);
         }
         self.members(resource, &path);
+        self.external(resource, &simple, &path);
+        self.there.push((resource, simple));
+    }
+
+    /// Properties as far as they are known; `path` is theirs.
+    fn simple<'r>(&mut self, resource: &'r Resource, path: &Path<'_>) -> Simple<'r> {
+        resource
+            .properties
+            .iter()
+            .map(|property| {
+                let value = if Self::defines_members(&resource.resource_type, &property.name) {
+                    // Functions in it may wait for the member's number.
+                    Some(property.value.clone())
+                } else {
+                    self.simplified(&property.value, &path.key(&property.name))
+                };
+                (property.name.as_str(), value)
+            })
+            .collect()
+    }
+
+    /// Only servers and volumes can leave a snapshot behind.
+    fn deletion(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
+        let name = described.name.as_str();
+        let can = matches!(name, "OS::Nova::Server" | "OS::Cinder::Volume")
+            || !name.starts_with("OS::")
+            || name.starts_with("OS::Heat::");
+        if resource.deletion(&self.scope) == DeletionPolicy::Snapshot && !can {
+            let message = format!(
+                "nothing can be kept of a `{}` in a snapshot; say `delete` or `retain`",
+                described.name
+            );
+            self.error(
+                "deletion-policy-unknown",
+                &path.key("deletion_policy"),
+                message,
+            );
+        }
+    }
+
+    /// What is taken as it is cannot wait for others.
+    fn external(&mut self, resource: &Resource, simple: &[(&str, Option<Expr>)], path: &Path<'_>) {
+        if resource.external_id.is_none() {
+            return;
+        }
+        let mut mentioned = simple
+            .iter()
+            .filter_map(|(_, value)| value.as_ref())
+            .flat_map(Expr::resources)
+            .chain(resource.depends_on.iter().map(|(name, _)| name.as_str()));
+        if let Some(other) = mentioned.next() {
+            let message = format!(
+                "`{}` is a live object, by its `external_id`, and cannot depend on `{other}`",
+                resource.name
+            );
+            self.error("external-depends", &path.key("external_id"), message);
+        }
     }
 
     fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
@@ -281,7 +327,12 @@ impl<'a> Checker<'a> {
         let top = Path::top("outputs");
         for output in &self.template.outputs {
             let path = top.key(&output.name);
-            self.references(&output.value, &path.key("value"));
+            if !self.is_on(output.condition.as_ref(), &path) {
+                continue;
+            }
+            let path = path.key("value");
+            self.references(&output.value, &path);
+            self.simplified(&output.value, &path);
         }
     }
 
@@ -299,21 +350,20 @@ impl<'a> Checker<'a> {
 
     fn circles(&mut self) {
         let nodes: Vec<graph::Node<'_>> = self
-            .template
-            .resources
+            .there
             .iter()
-            .map(|resource| graph::Node {
+            .map(|(resource, simple)| graph::Node {
                 name: &resource.name,
                 resource_type: &resource.resource_type,
-                properties: resource
-                    .properties
+                properties: simple
                     .iter()
-                    .map(|property| (property.name.as_str(), &property.value))
+                    .filter_map(|(name, value)| Some((*name, value.as_ref()?)))
                     .collect(),
                 depends_on: resource
                     .depends_on
                     .iter()
                     .map(|(name, _)| name.as_str())
+                    .chain(resource.metadata.iter().flat_map(Expr::resources))
                     .collect(),
                 derived: false,
             })

@@ -1,7 +1,13 @@
-//! References to resources, attributes and parameters: that there is such a thing.
+//! References to resources, attributes, parameters and conditions: that there is such a thing.
+//!
+//! Of an `if` whose condition is known only the branch that counts is looked at, as in Heat: the other
+//! one may name a resource that the same condition switches off.
 
 use super::*;
-use crate::template::PSEUDO_PARAMETERS;
+use crate::{
+    expr::Function,
+    template::{PSEUDO_PARAMETERS, read::conditions},
+};
 
 impl Checker<'_> {
     /// Every reference in a value.
@@ -23,35 +29,67 @@ impl Checker<'_> {
                 self.all(rest, path);
             }
             Expr::GetResource(name) => {
-                if !self.index.contains_key(name.as_str()) {
-                    self.unknown_resource(name, path);
-                }
+                self.resource_named(name, path);
             }
             Expr::GetAttr(name, rest) => {
-                if self.index.contains_key(name.as_str()) {
+                if self.resource_named(name, path) {
                     self.attribute(name, rest.first(), path);
-                } else {
-                    self.unknown_resource(name, path);
                 }
                 self.all(rest, path);
             }
-            Expr::StrReplace { template, params } => {
-                let path = path.key("str_replace");
-                self.references(template, &path.key("template"));
-                self.references(params, &path.key("params"));
+            Expr::Call {
+                function: Function::If,
+                arguments,
+            } => self.branches(arguments, &path.key("if")),
+            Expr::Call { function, .. } if function.is_condition() => {
+                self.condition(value, path);
             }
-            Expr::ListJoin { delimiter, lists } => {
-                let path = path.key("list_join");
-                self.references(delimiter, &path.index(0));
-                for (index, list) in lists.iter().enumerate() {
-                    self.references(list, &path.index(index + 1));
-                }
-            }
+            Expr::Call {
+                function,
+                arguments,
+            } => self.references(arguments, &path.key(function.name())),
         }
     }
 
     fn all(&mut self, values: &[Expr], path: &Path<'_>) {
         values.iter().for_each(|value| self.references(value, path));
+    }
+
+    fn branches(&mut self, arguments: &Expr, path: &Path<'_>) {
+        let Expr::List(items) = arguments else { return };
+        let Some((condition, branches)) = items.split_first() else {
+            return;
+        };
+        self.condition(condition, &path.index(0));
+        let counts = match condition.holds(&self.scope) {
+            Ok(true) => 0..1,
+            Ok(false) => 1..2,
+            Err(_) => 0..2,
+        };
+        for index in counts {
+            if let Some(branch) = branches.get(index) {
+                self.references(branch, &path.index(index + 1));
+            }
+        }
+    }
+
+    /// Names of conditions, and parameters, in a condition.
+    pub(super) fn condition(&mut self, condition: &Expr, path: &Path<'_>) {
+        for name in conditions::names(condition) {
+            if self.template.condition(name).is_none() {
+                let message = conditions::unknown(name, &self.template.conditions);
+                self.error("unknown-condition", path, message);
+            }
+        }
+        let mut parameters = Vec::new();
+        condition.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr {
+                parameters.push(name.as_str());
+            }
+        });
+        for name in parameters {
+            self.parameter(name, path);
+        }
     }
 
     fn parameter(&mut self, name: &str, path: &Path<'_>) {
@@ -75,12 +113,24 @@ impl Checker<'_> {
         }
     }
 
-    fn attribute(&mut self, resource: &str, attribute: Option<&Expr>, path: &Path<'_>) {
-        let Some(attribute) = attribute else {
-            let message = format!("`get_attr` of `{resource}` needs the name of an attribute");
-            return self.error("function-arguments", path, message);
+    /// Whether there is such a resource, and it is on.
+    fn resource_named(&mut self, name: &str, path: &Path<'_>) -> bool {
+        let Some(resource) = self.index.get(name).copied() else {
+            self.unknown_resource(name, path);
+            return false;
         };
-        let Some(attribute) = attribute.as_str() else {
+        if resource.is_on(&self.scope) == Some(false) {
+            let message = format!(
+                "`{name}` is not there: its condition does not hold; give this value the same condition by `if`"
+            );
+            self.error("resource-off", path, message);
+            return false;
+        }
+        true
+    }
+
+    fn attribute(&mut self, resource: &str, attribute: Option<&Expr>, path: &Path<'_>) {
+        let Some(attribute) = attribute.and_then(Expr::as_str) else {
             return;
         };
         let Some(described) = self
@@ -110,6 +160,37 @@ impl Checker<'_> {
                 shown(attribute)
             );
             self.warning("unknown-attribute", path, message);
+        }
+    }
+
+    /// What each condition comes to, as far as that is wrong whatever the parameters are.
+    pub(super) fn conditions(&mut self) {
+        let top = Path::top("conditions");
+        let template = self.template;
+        for condition in &template.conditions {
+            self.condition(&condition.value, &top.key(&condition.name));
+        }
+        for (name, truth) in scope::conditions(template, &self.scope) {
+            if let Err(Unresolved::Invalid(message)) = truth {
+                self.error("function-arguments", &top.key(name), message);
+            }
+        }
+    }
+
+    /// `condition:` of a resource or an output; whether it is there, unless that is not known.
+    pub(super) fn is_on(&mut self, condition: Option<&Expr>, path: &Path<'_>) -> bool {
+        let Some(condition) = condition else {
+            return true;
+        };
+        let path = path.key("condition");
+        self.condition(condition, &path);
+        match condition.holds(&self.scope) {
+            Ok(truth) => truth,
+            Err(Unresolved::Invalid(message)) => {
+                self.error("function-arguments", &path, message);
+                true
+            }
+            Err(_) => true,
         }
     }
 }

@@ -14,8 +14,8 @@ fn a_sound_template_has_no_problems() {
 #[test]
 fn structure() {
     insta::assert_snapshot!(problems("resource:\n  a: {type: x}\n"), @r"
-    1:1 Error unknown-key resource: `resource` is no key of a template; did you mean `resources`?
     1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`
+    1:1 Error unknown-key resource: `resource` is no key of a template; did you mean `resources`?
     ");
     insta::assert_snapshot!(problems("heat_template_version: 2021-04-17\nresources: [a]\n"), @r"
     1:24 Error version-unknown heat_template_version: `2021-04-17` is no version of HOT; there are `2013-05-23`, `2014-10-16`, `2015-04-30`, `2015-10-15`, `2016-04-08`, `2016-10-14`, `newton`, `2017-02-24`, `ocata`, `2017-09-01`, `pike`, `2018-03-02`, `queens`, `2018-08-31`, `rocky`, `2021-04-16` and `wallaby`
@@ -32,9 +32,8 @@ fn structure() {
     3:55 Error constraint-invalid parameters.p.constraints.1: `(` is no pattern that we can read: found open group without closing ')'
     ");
     insta::assert_snapshot!(problems("heat_template_version: wallaby\nresources:\n  a:\n    type: OS::Neutron::Net\n    condition: x\n    metadata: {stackloom: {publik: true}}\n    properties: {name: {get_file: x}, tags: [{get_attr: x}]}\n"), @r"
-    5:5 Error section-unsupported resources.a.condition: `condition` is not supported yet
+    5:5 Error unknown-condition resources.a.condition: there is no condition `x` in the template
     6:28 Error unknown-key resources.a.metadata.stackloom.publik: `publik` is no key of `metadata.stackloom`; did you mean `public`?
-    7:25 Error function-unsupported resources.a.properties.name: the function `get_file` is not supported yet
     7:47 Error function-arguments resources.a.properties.tags.0: `get_attr` takes a list: a resource's name, an attribute, then keys and indices
     ");
     insta::assert_snapshot!(problems(""), @"1:1 Error version-missing : the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`");

@@ -10,39 +10,42 @@ impl<'a> Checker<'a> {
     pub(super) fn properties(
         &mut self,
         resource: &Resource,
+        simple: &Simple<'_>,
         described: &ResourceType,
         path: &Path<'_>,
     ) {
         let properties = path.key("properties");
-        for property in &resource.properties {
-            let path = properties.key(&property.name);
-            let Some(known) = described.property(&property.name) else {
+        for (name, value) in simple {
+            let path = properties.key(name);
+            let Some(known) = described.property(name) else {
                 if described.any_property {
                     continue;
                 }
                 let near = did_you_mean(
-                    &property.name,
+                    name,
                     described.properties.iter().map(|known| known.name.as_str()),
                 );
                 let message = format!(
                     "`{}` has no property `{}`{near}",
                     described.name,
-                    shown(&property.name)
+                    shown(name)
                 );
                 self.error("unknown-property", &path, message);
                 continue;
             };
-            if Self::defines_members(&resource.resource_type, &property.name) {
+            if Self::defines_members(&resource.resource_type, name) {
                 continue;
             }
-            if let Some(value) = self.simplified(&property.value, &path) {
-                self.value(known, &value, &path);
+            if let Some(value) = value {
+                self.value(known, value, &path);
             }
         }
         for known in described.properties.iter().filter(|known| known.required) {
-            let given = |name: &str| {
-                let value = resource.property(name);
-                value.is_some_and(|value| !value.is_null())
+            // What could not be evaluated is reported already.
+            let given = |wanted: &str| {
+                simple.iter().any(|(name, value)| {
+                    *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
+                })
             };
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
             if given {

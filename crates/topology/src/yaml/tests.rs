@@ -66,14 +66,14 @@ fn a_syntax_error_keeps_what_stands_before_it() {
 }
 
 #[test]
-fn a_key_may_stand_once_only() {
+fn of_a_key_that_stands_twice_the_last_one_counts() {
     let text = "a: 1\nb: 2\na: 3\n";
     let tree = parse(text);
     assert_eq!(
         (tree.problems[0].code, tree.problems[0].at),
         ("duplicate-key", 10)
     );
-    assert_eq!(tree.root.unwrap().to_json(), json!({"a": 1, "b": 2}));
+    assert_eq!(tree.root.unwrap().to_json(), json!({"b": 2, "a": 3}));
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! Whether a condition holds.
+//!
+//! A condition is a truth, the name of another condition, or a function of parameters. Hidden parameters
+//! may be used: only a truth comes out.
+
+use serde_json::Value;
+
+use super::{Expr, Function, Scope, Unresolved, arguments, python};
+use crate::{text::shown, version::Version};
+
+/// Parameters as conditions see them.
+struct Inside<'a>(&'a dyn Scope);
+
+impl Scope for Inside<'_> {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        self.0.condition_parameter(name)
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+    fn condition(&self, name: &str) -> Option<bool> {
+        self.0.condition(name)
+    }
+}
+
+impl Expr {
+    /// Whether it holds, taken as a condition.
+    ///
+    /// # Errors
+    /// What is not known yet, or why it is no condition.
+    pub fn holds(&self, scope: &dyn Scope) -> Result<bool, Unresolved> {
+        holds(self, &Inside(scope))
+    }
+}
+
+fn holds(expr: &Expr, scope: &dyn Scope) -> Result<bool, Unresolved> {
+    match expr {
+        Expr::Literal(Value::Bool(truth)) => Ok(*truth),
+        Expr::Literal(Value::String(name)) => scope
+            .condition(name)
+            .ok_or_else(|| Unresolved::Condition(name.clone())),
+        Expr::Call {
+            function,
+            arguments,
+        } => call(expr, *function, arguments, scope),
+        Expr::GetParam(..) => truth(expr.resolve(scope)?),
+        other => Err(no_condition(&other.to_json())),
+    }
+}
+
+fn call(
+    expr: &Expr,
+    function: Function,
+    arguments: &Expr,
+    scope: &dyn Scope,
+) -> Result<bool, Unresolved> {
+    match (function, arguments) {
+        (Function::Not, condition) => Ok(!holds(condition, scope)?),
+        (Function::And, Expr::List(conditions)) => {
+            let all = conditions
+                .iter()
+                .map(|condition| holds(condition, scope))
+                .collect::<Result<Vec<_>, _>>()?;
+            Ok(all.into_iter().all(|truth| truth))
+        }
+        (Function::Or, Expr::List(conditions)) => {
+            let all = conditions
+                .iter()
+                .map(|condition| holds(condition, scope))
+                .collect::<Result<Vec<_>, _>>()?;
+            Ok(all.into_iter().any(|truth| truth))
+        }
+        (Function::Equals, Expr::List(values)) => match values.as_slice() {
+            [a, b] => Ok(python::equal(&a.resolve(scope)?, &b.resolve(scope)?)),
+            _ => Err(wrong(function)),
+        },
+        (Function::Equals | Function::And | Function::Or, _) => Err(wrong(function)),
+        _ => truth(expr.resolve(scope)?),
+    }
+}
+
+fn wrong(function: Function) -> Unresolved {
+    Unresolved::Invalid(format!(
+        "`{}` takes {}",
+        function.name(),
+        arguments::wanted(function, Version::default())
+    ))
+}
+
+fn truth(value: Value) -> Result<bool, Unresolved> {
+    value.as_bool().ok_or_else(|| no_condition(&value))
+}
+
+fn no_condition(value: &Value) -> Unresolved {
+    Unresolved::Invalid(format!(
+        "a condition is `true`, `false`, the name of a condition, or a function that gives one of the two; `{}` is not",
+        shown(&python::text(value))
+    ))
+}

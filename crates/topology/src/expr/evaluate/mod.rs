@@ -1,0 +1,79 @@
+//! What functions give for arguments that are known. One file per group.
+//!
+//! All are as in Heat, down to how Python writes a truth or a map as text. Results are limited, so that
+//! a template of a few lines cannot fill the memory.
+
+use serde_json::Value;
+
+use super::{
+    Expr, arguments,
+    function::Function::{self, *},
+    yaql,
+};
+use crate::version::Version;
+
+mod cfn;
+mod collections;
+mod digest;
+mod repeat;
+mod text;
+mod url;
+
+/// Longest text that a function may give.
+pub(super) const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Most items that a function may give.
+pub(super) const ITEMS_MAX: usize = 100_000;
+
+/// The value of a call. The error says what is wrong with its arguments.
+pub(super) fn evaluate(function: Function, arguments: Value) -> Result<Value, String> {
+    // What was the result of a function has not been looked at yet.
+    let arguments = Expr::data(arguments);
+    arguments::check(function, &arguments, Version::default())?;
+    let arguments = arguments.into_data();
+    match function {
+        StrReplace => text::replace(function, arguments, text::Strict::No),
+        StrReplaceStrict => text::replace(function, arguments, text::Strict::Words),
+        StrReplaceVstrict => text::replace(function, arguments, text::Strict::WordsAndValues),
+        ListJoin => text::join(function, arguments),
+        StrSplit => text::split(arguments),
+        Digest => digest::digest(arguments),
+        Repeat => repeat::repeat(arguments),
+        MapMerge => collections::merge(arguments),
+        MapReplace => collections::replace(arguments),
+        ListConcat => collections::concat(arguments, collections::Doubles::Keep),
+        ListConcatUnique => collections::concat(arguments, collections::Doubles::Drop),
+        Filter => collections::filter(arguments),
+        Contains => collections::contains(arguments),
+        MakeUrl => url::make(arguments),
+        Yaql => yaql::yaql(arguments),
+        FnSelect => cfn::select(arguments),
+        FnJoin => text::join(function, arguments),
+        FnSplit => cfn::split(arguments),
+        FnReplace => cfn::replace(arguments),
+        FnBase64 => Ok(arguments),
+        FnMemberListToMap => cfn::member_list_to_map(arguments),
+        // References, conditions and what asks the scope are resolved before.
+        GetParam | GetResource | GetAttr | GetFile | ResourceFacade | If | Equals | Not | And
+        | Or | FnGetAzs | FnResourceFacade | Ref => Err(format!(
+            "`{}` takes {}",
+            function.name(),
+            arguments::wanted(function, Version::default())
+        )),
+    }
+}
+
+/// The items of a list.
+fn items(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn too_long(function: Function) -> String {
+    format!(
+        "`{}` would give more than {} MiB of text",
+        function.name(),
+        TEXT_BYTES_MAX >> 20
+    )
+}

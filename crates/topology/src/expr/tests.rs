@@ -1,0 +1,694 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::{document::Document, scope::Known, version::Version};
+
+/// Two parameters, a hidden one, and one resource that exists.
+#[derive(Default)]
+struct World;
+
+impl Scope for World {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "port" => json!(80),
+            "map" => json!({"a": [1, {"b": "c"}]}),
+            "list" => json!(["x", "y"]),
+            "text" => json!("{\"k\": 1}"),
+            "nothing" => json!(null),
+            "attribute" => json!("name"),
+            _ => return None,
+        })
+    }
+    fn reference(&self, resource: &str) -> Option<Value> {
+        (resource == "web").then(|| json!("123"))
+    }
+    fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
+        self.attributes(resource).map(|mut all| all[name].take())
+    }
+    fn attributes(&self, resource: &str) -> Option<Value> {
+        (resource == "web").then(|| json!({"name": "w", "networks": {"front": ["10.0.0.4"]}}))
+    }
+    fn condition(&self, name: &str) -> Option<bool> {
+        match name {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        }
+    }
+    fn condition_parameter(&self, name: &str) -> Option<Value> {
+        match name {
+            "password" => Some(json!("secret")),
+            _ => self.parameter(name),
+        }
+    }
+    fn file(&self, name: &str) -> Option<String> {
+        (name == "setup.sh").then(|| "#!/bin/sh\n".to_owned())
+    }
+    fn facade(&self, what: &str) -> Option<Value> {
+        (what == "metadata").then(|| json!({"m": 1}))
+    }
+}
+
+/// The value of an output of a template of a version, or what is wrong with it.
+fn value_in(version: &str, hot: &Value) -> Result<Value, String> {
+    let text = json!({
+        "heat_template_version": version,
+        "parameters": {"port": {"type": "number"}, "list": {"type": "json"}, "map": {"type": "json"}},
+        "resources": {"web": {"type": "OS::Nova::Server"}},
+        "outputs": {"o": {"value": hot}},
+    });
+    let document = Document::parse(text.to_string());
+    if let Some(problem) = document.diagnostics().iter().find(|one| one.is_error()) {
+        return Err(problem.message.clone());
+    }
+    document.template().outputs[0]
+        .value
+        .resolve(&World)
+        .map_err(|problem| problem.to_string())
+}
+
+fn value(hot: Value) -> Result<Value, String> {
+    value_in("2021-04-16", &hot)
+}
+
+#[track_caller]
+fn check_value(hot: Value, expected: Value) {
+    assert_eq!(value(hot.clone()), Ok(expected), "{hot}");
+}
+
+#[test]
+fn get_param_looks_into_its_value() {
+    check_value(json!({"get_param": "port"}), json!(80));
+    check_value(json!({"get_param": ["map", "a", 1, "b"]}), json!("c"));
+    check_value(json!({"get_param": ["map", "a", -2]}), json!(1));
+    check_value(json!({"get_param": ["map", "a", "0"]}), json!(1));
+    check_value(json!({"get_param": ["map", "a", 9]}), json!(""));
+    check_value(json!({"get_param": ["map", "missing", "x"]}), json!(""));
+    check_value(json!({"get_param": ["text", "k"]}), json!(1));
+    check_value(
+        json!({"get_param": ["map", {"list_join": ["", ["a"]]}]}),
+        json!([1, {"b": "c"}]),
+    );
+}
+
+#[test]
+fn get_resource_and_get_attr_ask_for_what_exists() {
+    check_value(json!({"get_resource": "web"}), json!("123"));
+    check_value(
+        json!({"get_attr": ["web", "networks", "front", 0]}),
+        json!("10.0.0.4"),
+    );
+    check_value(json!({"get_attr": ["web", "missing"]}), json!(null));
+    check_value(
+        json!({"get_attr": ["web", {"get_param": "attribute"}]}),
+        json!("w"),
+    );
+    check_value(
+        json!({"get_attr": ["web"]}),
+        json!({"name": "w", "networks": {"front": ["10.0.0.4"]}}),
+    );
+    assert_eq!(
+        value(json!({"get_attr": ["db", "name"]})),
+        Err("`db` does not exist yet".to_owned())
+    );
+}
+
+#[test]
+fn a_name_may_be_the_result_of_a_function() {
+    check_value(
+        json!({"get_resource": {"str_replace": {"template": "wXb", "params": {"X": "e"}}}}),
+        json!("123"),
+    );
+    check_value(
+        json!({"get_attr": [{"list_join": ["", ["w", "eb"]]}, "name"]}),
+        json!("w"),
+    );
+}
+
+#[test]
+fn get_file_gives_a_file_beside_the_template() {
+    check_value(json!({"get_file": "setup.sh"}), json!("#!/bin/sh\n"));
+    assert_eq!(
+        value(json!({"get_file": "other.sh"})),
+        Err("the file `other.sh` was not given with the template".to_owned())
+    );
+}
+
+#[test]
+fn resource_facade_asks_the_parent() {
+    check_value(json!({"resource_facade": "metadata"}), json!({"m": 1}));
+    assert_eq!(
+        value_in("2013-05-23", &json!({"Fn::ResourceFacade": "Metadata"})),
+        Ok(json!({"m": 1}))
+    );
+}
+
+#[test]
+fn list_join_joins_texts_and_writes_the_rest_as_json() {
+    check_value(
+        json!({"list_join": [", ", ["a", null], ["c"]]}),
+        json!("a, , c"),
+    );
+    check_value(
+        json!({"list_join": ["-", [{"b": 1, "a": [true]}], null]}),
+        json!("{\"a\": [true], \"b\": 1}"),
+    );
+    check_value(
+        json!({"list_join": [",", {"get_param": "list"}]}),
+        json!("x,y"),
+    );
+    assert_eq!(
+        value_in("2013-05-23", &json!({"list_join": ["", ["a", "b"]]})),
+        Ok(json!("ab"))
+    );
+}
+
+#[test]
+fn str_replace_takes_the_longest_word() {
+    check_value(
+        json!({"str_replace": {"template": "http://$host:$port/$hosts", "params": {"$host": "a", "$hosts": "b", "$port": {"get_param": "port"}}}}),
+        json!("http://a:80/b"),
+    );
+    check_value(
+        json!({"str_replace": {"template": "a b c", "params": {"a": true, "b": null, "c": {"k": []}}}}),
+        json!("True  {\"k\": []}"),
+    );
+    check_value(
+        json!({"str_replace": {"template": "xy", "params": {"x": "y", "y": "z"}}}),
+        json!("yz"),
+    );
+}
+
+#[test]
+fn str_replace_strict_wants_every_word() {
+    let call = |function: &str, params: Value| {
+        value(json!({function: {"template": "a b", "params": params}}))
+    };
+    assert_eq!(
+        call("str_replace_strict", json!({"a": "1", "b": ""})),
+        Ok(json!("1 "))
+    );
+    insta::assert_snapshot!(call("str_replace_strict", json!({"a": "1", "c": "2"})).unwrap_err(), @"`str_replace_strict` does not find `c` in its template");
+    insta::assert_snapshot!(call("str_replace_vstrict", json!({"a": "1", "b": ""})).unwrap_err(), @"`str_replace_vstrict` has no value for `b`, or an empty one");
+    assert_eq!(
+        call("str_replace_vstrict", json!({"a": 1, "b": false})),
+        Ok(json!("1 False"))
+    );
+}
+
+#[test]
+fn repeat_copies_its_template() {
+    check_value(
+        json!({"repeat": {"template": {"%p%": "port %p%"}, "for_each": {"%p%": ["80", "443"]}}}),
+        json!([{"80": "port 80"}, {"443": "port 443"}]),
+    );
+    check_value(
+        json!({"repeat": {"template": "ab", "for_each": {"a": ["1", "2"], "b": ["x", "y"]}}}),
+        json!(["1x", "1y", "2x", "2y"]),
+    );
+    check_value(
+        json!({"repeat": {"template": "ab", "for_each": {"a": ["1", "2"], "b": ["x", "y"]}, "permutations": false}}),
+        json!(["1x", "2y"]),
+    );
+    check_value(
+        json!({"repeat": {"template": "k", "for_each": {"k": {"one": 1, "two": 2}}}}),
+        json!(["one", "two"]),
+    );
+    check_value(
+        json!({"repeat": {"template": "k", "for_each": {"k": {"get_param": "nothing"}}}}),
+        json!([]),
+    );
+    assert!(value(json!({"repeat": {"template": "ab", "for_each": {"a": ["1"], "b": ["x", "y"]}, "permutations": false}})).is_err());
+    insta::assert_snapshot!(
+        value(json!({"repeat": {"template": "p", "for_each": {"p": [80]}}})).unwrap_err(),
+        @"`repeat` puts texts for `p`, and `80` is none; write it in quotes"
+    );
+}
+
+#[test]
+fn digest_gives_checksums() {
+    for (algorithm, hash) in [
+        ("md5", "900150983cd24fb0d6963f7d28e17f72"),
+        ("sha1", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (
+            "SHA224",
+            "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
+        ),
+        (
+            "sha256",
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ),
+    ] {
+        check_value(json!({"digest": [algorithm, "abc"]}), json!(hash));
+    }
+    assert_eq!(
+        value(json!({"digest": ["sha384", "abc"]}))
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .len(),
+        96
+    );
+    assert_eq!(
+        value(json!({"digest": ["sha512", "abc"]}))
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .len(),
+        128
+    );
+    assert!(value(json!({"digest": ["crc32", "abc"]})).is_err());
+}
+
+#[test]
+fn str_split_gives_parts_or_one_part() {
+    check_value(json!({"str_split": [",", "a,b,c"]}), json!(["a", "b", "c"]));
+    check_value(json!({"str_split": [",", "a,b,c", 1]}), json!("b"));
+    check_value(json!({"str_split": [",", "a,b,c", "-1"]}), json!("c"));
+    check_value(json!({"str_split": [",", null]}), json!(null));
+    insta::assert_snapshot!(value(json!({"str_split": [",", "a", 1]})).unwrap_err(), @"`str_split` has no part 1: the text has 1 part, counted from 0");
+}
+
+#[test]
+fn maps_are_merged_and_replaced() {
+    check_value(
+        json!({"map_merge": [{"a": 1, "b": 2}, null, {"b": 3}]}),
+        json!({"a": 1, "b": 3}),
+    );
+    check_value(
+        json!({"map_replace": [{"k1": "v1", "k2": "v2", "k3": 80}, {"keys": {"k1": "K1"}, "values": {"v2": "V2", "80": "http"}}]}),
+        json!({"K1": "v1", "k2": "V2", "k3": "http"}),
+    );
+    check_value(json!({"map_replace": [null, {"keys": {}}]}), json!({}));
+    insta::assert_snapshot!(
+        value(json!({"map_replace": [{"a": 1, "b": 2}, {"keys": {"a": "b"}}]})).unwrap_err(),
+        @"`map_replace` would give the key `b` twice"
+    );
+}
+
+#[test]
+fn lists_are_joined_and_filtered() {
+    check_value(
+        json!({"list_concat": [["a"], null, ["b", "a"]]}),
+        json!(["a", "b", "a"]),
+    );
+    check_value(
+        json!({"list_concat_unique": [["a", "b"], ["b", "c"]]}),
+        json!(["a", "b", "c"]),
+    );
+    check_value(
+        json!({"filter": [["a", null], ["a", "b", null]]}),
+        json!(["b"]),
+    );
+    check_value(json!({"filter": [null, ["a"]]}), json!(["a"]));
+    check_value(json!({"filter": [["a"], null]}), json!(null));
+    check_value(
+        json!({"contains": ["x", {"get_param": "list"}]}),
+        json!(true),
+    );
+    check_value(json!({"contains": ["z", ["x"]]}), json!(false));
+    check_value(json!({"contains": ["b", "abc"]}), json!(true));
+}
+
+#[test]
+fn make_url_escapes_each_part() {
+    check_value(
+        json!({"make_url": {"scheme": "http", "username": "u", "password": "p:/", "host": "example.com", "port": {"get_param": "port"}, "path": "a b", "query": {"x": "1 2", "y": "a/b"}, "fragment": "top"}}),
+        json!("http://u:p%3A%2F@example.com:80/a%20b?x=1+2&y=a/b#top"),
+    );
+    check_value(
+        json!({"make_url": {"scheme": "https", "host": "::1"}}),
+        json!("https://[::1]"),
+    );
+    check_value(
+        json!({"make_url": {"host": "[fe80::1]", "port": "5000"}}),
+        json!("//[fe80::1]:5000"),
+    );
+    check_value(json!({"make_url": {"path": "/v3"}}), json!("/v3"));
+    assert!(value(json!({"make_url": {"host": "a", "port": 0}})).is_err());
+    assert!(value(json!({"make_url": {"hots": "a"}})).is_err());
+    assert!(value(json!({"make_url": {"scheme": "http:"}})).is_err());
+}
+
+#[test]
+fn if_gives_one_of_two_values_or_nothing() {
+    check_value(json!({"if": ["on", 1, 2]}), json!(1));
+    check_value(json!({"if": ["off", 1, 2]}), json!(2));
+    check_value(
+        json!({"if": [true, "a", {"get_resource": "not looked at"}]}),
+        json!("a"),
+    );
+    check_value(
+        json!({"if": [{"equals": [{"get_param": "port"}, 80.0]}, "a", "b"]}),
+        json!("a"),
+    );
+    check_value(json!(["x", {"if": ["off", "y"]}, "z"]), json!(["x", "z"]));
+    check_value(json!({"k": {"if": ["off", 1]}, "l": 2}), json!({"l": 2}));
+    check_value(json!({"if": ["on", {"if": ["off", 1]}, 2]}), json!(null));
+}
+
+#[test]
+fn conditions_are_truths() {
+    let holds = |condition: Value| {
+        value(json!({"if": [condition, "yes", "no"]})).map(|value| value == "yes")
+    };
+    for (condition, truth) in [
+        (json!({"not": "on"}), false),
+        (json!({"and": ["on", {"not": "off"}, true]}), true),
+        (json!({"or": ["off", false]}), false),
+        (
+            json!({"or": ["off", {"equals": [{"get_param": ["map", "a", 0]}, 1]}]}),
+            true,
+        ),
+        (json!({"equals": ["1", 1]}), false),
+        (
+            json!({"equals": [{"get_param": "password"}, "secret"]}),
+            true,
+        ),
+        (json!({"contains": ["x", {"get_param": "list"}]}), true),
+        (
+            json!({"yaql": {"expression": "$.data.a", "data": {"a": true}}}),
+            true,
+        ),
+    ] {
+        assert_eq!(holds(condition.clone()), Ok(truth), "{condition}");
+    }
+    insta::assert_snapshot!(holds(json!("unknown")).unwrap_err(), @"it is not known whether the condition `unknown` holds");
+    insta::assert_snapshot!(holds(json!({"get_param": "port"})).unwrap_err(), @"a condition is `true`, `false`, the name of a condition, or a function that gives one of the two; `80` is not");
+    insta::assert_snapshot!(holds(json!({"equals": [{"get_resource": "web"}, 1]})).unwrap_err(), @"the function `get_resource` cannot stand in a condition: conditions know parameters only, by `get_param`, `equals`, `not`, `and`, `or`, `contains` and `yaql`");
+}
+
+#[test]
+fn the_first_version_has_functions_of_cloudformation() {
+    for (hot, expected) in [
+        (json!({"Ref": "web"}), json!("123")),
+        (json!({"Ref": "port"}), json!(80)),
+        (json!({"Fn::Select": ["1", ["a", "b"]]}), json!("b")),
+        (json!({"Fn::Select": ["k", {"k": "v"}]}), json!("v")),
+        (json!({"Fn::Select": ["9", ["a"]]}), json!("")),
+        (json!({"Fn::Join": ["-", ["a", "b"]]}), json!("a-b")),
+        (json!({"Fn::Split": [",", "a,b"]}), json!(["a", "b"])),
+        (json!({"Fn::Replace": [{"$x": "y"}, "a $x"]}), json!("a y")),
+        (json!({"Fn::Base64": "plain"}), json!("plain")),
+        (json!({"Fn::GetAZs": ""}), json!(["nova"])),
+        (
+            json!({"Fn::MemberListToMap": ["Name", "Value", [".member.0.Name=k", ".member.0.Value=a=b", ".member.1.Name=l"]]}),
+            json!({"k": "a=b"}),
+        ),
+    ] {
+        assert_eq!(value_in("2013-05-23", &hot), Ok(expected), "{hot}");
+    }
+}
+
+/// A call of each function that is right in the newest version that has it.
+fn calls() -> Vec<(&'static str, Value)> {
+    vec![
+        ("get_param", json!("port")),
+        ("get_resource", json!("web")),
+        ("get_attr", json!(["web", "name"])),
+        ("get_file", json!("setup.sh")),
+        ("list_join", json!(["", ["a"]])),
+        ("resource_facade", json!("metadata")),
+        ("str_replace", json!({"template": "a", "params": {}})),
+        ("repeat", json!({"template": "a", "for_each": {"a": []}})),
+        ("digest", json!(["md5", ""])),
+        ("str_split", json!([",", "a"])),
+        ("map_merge", json!([{}])),
+        ("map_replace", json!([{}, {}])),
+        ("yaql", json!({"expression": "$.data", "data": {}})),
+        ("if", json!(["on", 1, 2])),
+        ("filter", json!([[], []])),
+        ("str_replace_strict", json!({"template": "a", "params": {}})),
+        (
+            "str_replace_vstrict",
+            json!({"template": "a", "params": {}}),
+        ),
+        ("make_url", json!({"host": "a"})),
+        ("list_concat", json!([[]])),
+        ("list_concat_unique", json!([[]])),
+        ("contains", json!([1, [1]])),
+        ("Fn::Select", json!([0, ["a"]])),
+        ("Fn::Join", json!(["", []])),
+        ("Fn::Split", json!([",", "a"])),
+        ("Fn::Replace", json!([{}, "a"])),
+        ("Fn::Base64", json!("a")),
+        ("Fn::GetAZs", json!("")),
+        ("Fn::MemberListToMap", json!(["a", "b", []])),
+        ("Fn::ResourceFacade", json!("Metadata")),
+        ("Ref", json!("web")),
+    ]
+}
+
+#[test]
+fn every_version_has_its_functions_and_names_the_version_of_others() {
+    let mut table = String::new();
+    for (name, arguments) in calls() {
+        let row: String = Version::words()
+            .filter(|word| word.starts_with("20"))
+            .map(
+                |version| match value_in(version, &json!({name: arguments})) {
+                    Ok(_) => '+',
+                    Err(problem) if problem.contains("is not in version") => '-',
+                    Err(problem) => panic!("{name} in {version}: {problem}"),
+                },
+            )
+            .collect();
+        table.push_str(&format!("{row} {name}\n"));
+    }
+    insta::assert_snapshot!(table, @"
+    +++++++++++ get_param
+    +++++++++++ get_resource
+    +++++++++++ get_attr
+    +++++++++++ get_file
+    +++++++++++ list_join
+    +++++++++++ resource_facade
+    +++++++++++ str_replace
+    --+++++++++ repeat
+    --+++++++++ digest
+    ---++++++++ str_split
+    ----+++++++ map_merge
+    -----++++++ map_replace
+    -----++++++ yaql
+    -----++++++ if
+    ------+++++ filter
+    ------+++++ str_replace_strict
+    -------++++ str_replace_vstrict
+    -------++++ make_url
+    -------++++ list_concat
+    -------++++ list_concat_unique
+    -------++++ contains
+    +++-------- Fn::Select
+    +---------- Fn::Join
+    +---------- Fn::Split
+    +---------- Fn::Replace
+    +---------- Fn::Base64
+    +---------- Fn::GetAZs
+    +---------- Fn::MemberListToMap
+    +---------- Fn::ResourceFacade
+    +---------- Ref
+    ");
+}
+
+#[test]
+fn other_versions_are_named() {
+    let refused = |version: &str, hot: Value| value_in(version, &hot).unwrap_err();
+    insta::assert_snapshot!(refused("2014-10-16", json!({"repeat": {"template": "a", "for_each": {}}})), @"the function `repeat` is not in version 2014-10-16; it came with 2015-04-30");
+    insta::assert_snapshot!(refused("2014-10-16", json!({"Fn::Join": ["", []]})), @"the function `Fn::Join` is not in version 2014-10-16; the last version with it is 2013-05-23; write `list_join`");
+    insta::assert_snapshot!(refused("2015-10-15", json!({"Fn::Select": [0, []]})), @"the function `Fn::Select` is not in version 2015-10-15; the last version with it is 2015-04-30; give the path to `get_attr` or `get_param`");
+    insta::assert_snapshot!(refused("2021-04-16", json!({"Fn::GetAtt": ["a", "b"]})), @"`Fn::GetAtt` is a function of CloudFormation; in HOT write `get_attr`");
+    insta::assert_snapshot!(refused("2021-04-16", json!({"Fn::Nothing": 1})), @"HOT has no function `Fn::Nothing`");
+    insta::assert_snapshot!(refused("2018-08-31", json!({"if": ["on", 1]})), @"`if` takes a list: a condition, the value if it holds, the value if not (two arguments from version 2021-04-16 on)");
+    insta::assert_snapshot!(refused("2014-10-16", json!({"get_attr": ["web"]})), @"`get_attr` takes a list: a resource's name, an attribute, then keys and indices; all attributes at once come with version 2015-10-15");
+    insta::assert_snapshot!(refused("2014-10-16", json!({"list_join": ["", [], []]})), @"`list_join` takes a list: a delimiter and a list (more lists from version 2015-10-15 on)");
+    insta::assert_snapshot!(refused("2015-04-30", json!({"repeat": {"template": "k", "for_each": {"k": {}}}})), @"`for_each` of `repeat` takes a map under `k` from version 2016-10-14 on, a list before");
+    insta::assert_snapshot!(refused("2017-02-24", json!({"repeat": {"template": "k", "for_each": {"k": []}, "permutations": false}})), @"`permutations` of `repeat` came with version 2017-09-01");
+    insta::assert_snapshot!(refused("newton", json!({"if": [{"contains": [1, [1]]}, 1, 2]})), @"the function `contains` is not in version 2016-10-14; it came with 2017-09-01");
+}
+
+#[test]
+fn words_that_are_no_call_are_data() {
+    for hot in [
+        json!({"filter": "nginx"}),
+        json!({"if": "x > 1"}),
+        json!({"not": ["a", "b"]}),
+    ] {
+        assert_eq!(value_in("2013-05-23", &hot), Ok(hot.clone()));
+    }
+    check_value(json!({"equals": "x"}), json!({"equals": "x"}));
+    check_value(
+        json!({"get_param": "port", "other": 1}),
+        json!({"get_param": "port", "other": 1}),
+    );
+}
+
+#[test]
+fn arguments_of_another_form_are_refused() {
+    for hot in [
+        json!({"get_resource": ["web"]}),
+        json!({"get_attr": "web"}),
+        json!({"get_param": []}),
+        json!({"get_file": ["x"]}),
+        json!({"str_replace": {"template": "x"}}),
+        json!({"str_replace": {"template": "x", "params": ["x"]}}),
+        json!({"list_join": ["x"]}),
+        json!({"list_join": ["x", "y"]}),
+        json!({"list_join": [",", [1]]}),
+        json!({"repeat": {"template": "x"}}),
+        json!({"digest": ["md5"]}),
+        json!({"str_split": "x"}),
+        json!({"map_merge": {"a": 1}}),
+        json!({"map_replace": [{}]}),
+        json!({"yaql": {"data": 1}}),
+        json!({"if": [true]}),
+        json!({"filter": [[]]}),
+        json!({"make_url": "x"}),
+        json!({"list_concat": "x"}),
+        json!({"contains": [1]}),
+        json!({"resource_facade": "name"}),
+    ] {
+        let problem = value(hot.clone()).unwrap_err();
+        assert!(problem.contains('`'), "{hot}: {problem}");
+    }
+}
+
+#[test]
+fn results_are_limited() {
+    let long = "x".repeat(2000);
+    let lists: serde_json::Map<String, Value> = (0..8)
+        .map(|index| (format!("${index}"), json!(vec!["a"; 20])))
+        .collect();
+    assert!(value(json!({"repeat": {"template": "a", "for_each": lists}})).is_err());
+    assert!(
+        value(json!({"str_replace": {"template": long, "params": {"x": "y".repeat(9000)}}}))
+            .is_err()
+    );
+}
+
+#[test]
+fn simplify_puts_in_what_is_known() {
+    let simple = |hot: Value| {
+        Expr::from_json(&hot)
+            .unwrap()
+            .simplify(&World)
+            .unwrap()
+            .to_json()
+    };
+    assert_eq!(
+        simple(
+            json!({"str_replace": {"template": "$a:$b", "params": {"$a": {"get_attr": ["db", "ip"]}, "$b": {"get_param": "port"}}}})
+        ),
+        json!({"str_replace": {"template": "$a:$b", "params": {"$a": {"get_attr": ["db", "ip"]}, "$b": 80}}})
+    );
+    assert_eq!(
+        simple(json!({"list_join": [",", {"list_concat": [["a"], {"get_param": "list"}]}]})),
+        json!("a,x,y")
+    );
+    // The branch that does not count goes, with its references.
+    assert_eq!(
+        simple(
+            json!([{"if": ["off", {"get_resource": "db"}, {"get_resource": "cache"}]}, {"if": ["off", 1]}])
+        ),
+        json!([{"get_resource": "cache"}])
+    );
+    assert_eq!(
+        simple(json!({"if": ["later", {"get_param": "port"}, {"get_param": "size"}]})),
+        json!({"if": ["later", 80, {"get_param": "size"}]})
+    );
+    assert_eq!(
+        simple(json!({"get_attr": [{"get_param": "attribute"}, {"get_param": "attribute"}]})),
+        json!({"get_attr": ["name", "name"]})
+    );
+}
+
+#[test]
+fn an_expression_reads_back_from_json() {
+    for hot in [
+        json!({"a": [{"get_attr": ["web", "networks", {"get_param": "n"}]}], "b": {"list_join": ["-", {"get_param": "l"}]}}),
+        json!({"if": [{"and": ["a", {"not": "b"}]}, {"get_resource": "x"}, null]}),
+        json!({"filter": "data"}),
+    ] {
+        let expr = Expr::from_json(&hot).unwrap();
+        assert_eq!(expr.to_json(), hot);
+        let stored = serde_json::to_value(&expr).unwrap();
+        assert_eq!(serde_json::from_value::<Expr>(stored).unwrap(), expr);
+    }
+}
+
+#[test]
+fn data_that_looks_like_a_call_stays_data() {
+    let data = Expr::data(json!({"get_param": "password"}));
+    let stored = serde_json::to_value(&data).unwrap();
+    assert_eq!(serde_json::from_value::<Expr>(stored).unwrap(), data);
+}
+
+#[test]
+fn parts_are_picked_before_and_after_they_are_known() {
+    let picked = |hot: Value, path: Value| {
+        let path = path
+            .as_array()
+            .unwrap()
+            .iter()
+            .cloned()
+            .map(Expr::data)
+            .collect();
+        Expr::from_json(&hot).unwrap().pick(path).to_json()
+    };
+    assert_eq!(
+        picked(json!({"a": [{"get_resource": "x"}]}), json!(["a", 0])),
+        json!({"get_resource": "x"})
+    );
+    assert_eq!(
+        picked(json!({"get_attr": ["x", "y"]}), json!(["z"])),
+        json!({"get_attr": ["x", "y", "z"]})
+    );
+    assert_eq!(
+        picked(json!({"get_resource": "x"}), json!([0])),
+        json!({"Fn::Select": [0, {"get_resource": "x"}]})
+    );
+    assert_eq!(picked(json!({"a": 1}), json!(["b"])), json!(null));
+}
+
+#[test]
+fn names_and_parameters_can_be_rewritten() {
+    let expr = Expr::from_json(
+        &json!({"list_join": [",", [{"get_param": "n"}, {"get_attr": ["x", "y"]}]]}),
+    )
+    .unwrap();
+    let other = expr.rewrite(&mut |expr| match expr {
+        Expr::GetParam(name, _) if name == "n" => Some(Expr::text("v")),
+        Expr::GetAttr(name, path) => Some(Expr::GetAttr(format!("group/{name}"), path.clone())),
+        _ => None,
+    });
+    assert_eq!(
+        other.to_json(),
+        json!({"list_join": [",", ["v", {"get_attr": ["group/x", "y"]}]]})
+    );
+}
+
+#[test]
+fn conditions_of_a_template_may_name_each_other() {
+    let text = "\
+heat_template_version: 2016-10-14
+parameters:
+  env: {type: string, default: prod, hidden: true}
+conditions:
+  small: {not: large}
+  large: {or: [prod, {equals: [{get_param: env}, stage]}]}
+  prod: {equals: [{get_param: env}, prod]}
+  round: {not: about}
+  about: {not: round}
+";
+    let document = Document::parse(text);
+    let known = Known::of(document.template(), &BTreeMap::new());
+    assert_eq!(known.condition("small"), Some(false));
+    assert_eq!(known.condition("large"), Some(true));
+    assert_eq!(known.condition("round"), None);
+    let messages: Vec<_> = document
+        .diagnostics()
+        .iter()
+        .map(|one| one.message.as_str())
+        .collect();
+    insta::assert_snapshot!(messages.join("\n"), @"these conditions hang on each other in a circle: `round` → `about` → `round`");
+}

@@ -1,0 +1,252 @@
+//! Values of a template's parameters: what a person gave, as each type has it, against what it must
+//! fulfil.
+//!
+//! Heat takes numbers and truths as text and lists as `a,b`; [`coerce`] does the same, so that a function
+//! sees what it would see there. Constraints that name things of a cloud are looked up in what is known
+//! of it. Source: `heat/engine/parameters.py`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    constraint,
+    diagnostic::Diagnostic,
+    template::{Parameter, Rule, Template},
+    text::{did_you_mean, listed, shown},
+    types::{Constraint, PropertyKind},
+};
+
+/// A value as its parameter's type has it. What does not fit stays as it is, and [`check`] says so.
+pub fn coerce(kind: &str, value: &Value) -> Value {
+    match (kind, value) {
+        ("number", Value::String(text)) => {
+            let text = text.trim();
+            let whole = text.parse::<i64>().map(Value::from).ok();
+            whole
+                .or_else(|| text.parse::<f64>().ok().map(Value::from))
+                .filter(|value| !value.is_null())
+                .unwrap_or_else(|| value.clone())
+        }
+        ("boolean", Value::String(text)) => constraint::is_boolean_word(text.trim())
+            .map(Value::Bool)
+            .unwrap_or_else(|| value.clone()),
+        ("boolean", Value::Number(number)) => constraint::is_boolean_word(&number.to_string())
+            .map(Value::Bool)
+            .unwrap_or_else(|| value.clone()),
+        ("comma_delimited_list", Value::String(text)) if text.is_empty() => {
+            Value::Array(Vec::new())
+        }
+        ("comma_delimited_list", Value::String(text)) => text.split(',').collect(),
+        ("comma_delimited_list", Value::Array(items)) => items.iter().map(as_string).collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| value.clone())
+        }
+        ("string", Value::Number(_) | Value::Bool(_)) => as_string(value).into(),
+        _ => value.clone(),
+    }
+}
+
+/// A scalar's text as Python has it: `True`, not `true`.
+fn as_string(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        other => constraint::as_text(other),
+    }
+}
+
+/// The value that a parameter has, if it has one: the one given, else its default.
+pub(crate) fn value<'a>(
+    parameter: &'a Parameter,
+    given: &'a BTreeMap<String, Value>,
+) -> Option<&'a Value> {
+    given
+        .get(&parameter.name)
+        .filter(|value| !value.is_null())
+        .or(parameter.default.as_ref())
+}
+
+/// Missing values, wrong types, constraints, and values for nothing. Defaults that break their own
+/// constraints are [`defaults`]'.
+pub(crate) fn check(
+    template: &Template,
+    given: &BTreeMap<String, Value>,
+    cloud: &CloudFacts,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for parameter in &template.parameters {
+        let path = format!("parameters.{}", parameter.name);
+        let Some(value) = value(parameter, given) else {
+            let message = format!(
+                "the parameter `{}` has no value and no default; give it one",
+                parameter.name
+            );
+            diagnostics.push(Diagnostic::error("parameter-missing", path, message));
+            continue;
+        };
+        let is_given = parameter.default.as_ref() != Some(value);
+        let problem = is_given
+            .then(|| problem(parameter, value))
+            .flatten()
+            .or_else(|| in_cloud(parameter, value, cloud));
+        if let Some(problem) = problem {
+            diagnostics.push(invalid(parameter, path, problem));
+        }
+    }
+    for name in given.keys() {
+        let known = || {
+            template
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+        };
+        if !known().any(|known| known == name) {
+            let near = did_you_mean(name, known());
+            let message = format!(
+                "a value is given for `{}`, which is no parameter of the template{near}",
+                shown(name)
+            );
+            diagnostics.push(Diagnostic::error("unknown-parameter", "", message));
+        }
+    }
+    diagnostics
+}
+
+/// Defaults that do not fit their own type or constraints.
+pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
+    template
+        .parameters
+        .iter()
+        .filter_map(|parameter| {
+            let problem = problem(parameter, parameter.default.as_ref()?)?;
+            let path = format!("parameters.{}.default", parameter.name);
+            Some(invalid(parameter, path, problem))
+        })
+        .collect()
+}
+
+fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic {
+    let text = match problem {
+        Problem::Described(text) => text,
+        // A hidden value is never told, so neither is a message that quotes it.
+        Problem::Ours(_) if parameter.hidden => {
+            "its value does not fit its type or constraints".to_owned()
+        }
+        Problem::Ours(text) => text,
+    };
+    let message = format!("the parameter `{}`: {text}", parameter.name);
+    Diagnostic::error("parameter-invalid", path, message)
+}
+
+enum Problem {
+    /// In the words of the template's author.
+    Described(String),
+    /// In ours; it may quote the value.
+    Ours(String),
+}
+
+fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
+    let value = coerce(&parameter.kind, value);
+    let kind = match parameter.kind.as_str() {
+        "number" => PropertyKind::Number,
+        "boolean" => PropertyKind::Boolean,
+        "comma_delimited_list" => PropertyKind::List { of: None },
+        "json" => {
+            return match value.as_str() {
+                Some(text) if !text.is_empty() => Some(Problem::Ours(format!(
+                    "it takes JSON, not `{}`",
+                    shown(text)
+                ))),
+                _ => broken(parameter, &value),
+            };
+        }
+        _ => PropertyKind::String,
+    };
+    match constraint::type_problem(&kind, &value) {
+        Some(problem) => Some(Problem::Ours(problem)),
+        None => broken(parameter, &value),
+    }
+}
+
+fn broken(parameter: &Parameter, value: &Value) -> Option<Problem> {
+    parameter
+        .constraints
+        .iter()
+        .find_map(|rule| rule_problem(rule, value))
+}
+
+fn rule_problem(rule: &Rule, value: &Value) -> Option<Problem> {
+    let problem = constraint::problem(&rule.constraint, value)?;
+    Some(match &rule.description {
+        Some(description) => Problem::Described(description.clone()),
+        None => Problem::Ours(problem),
+    })
+}
+
+/// Whether there is what the value names. A list of the cloud that is not known keeps silent.
+fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<Problem> {
+    let value = coerce(&parameter.kind, value);
+    parameter.constraints.iter().find_map(|rule| {
+        let Constraint::Custom(name) = &rule.constraint else {
+            return None;
+        };
+        let (what, known) = things(name, cloud)?;
+        let asked: Vec<&str> = match &value {
+            Value::String(text) => vec![text],
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let missing = asked
+            .into_iter()
+            .find(|asked| !known.iter().any(|(id, name)| id == asked || name == asked))?;
+        if let Some(description) = &rule.description {
+            return Some(Problem::Described(description.clone()));
+        }
+        let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
+        let hint = match did_you_mean(missing, names.iter().copied()) {
+            near if !near.is_empty() => near,
+            _ if !names.is_empty() && names.len() <= 12 => {
+                format!("; there are {}", listed(&names))
+            }
+            _ => String::new(),
+        };
+        Some(Problem::Ours(format!(
+            "the cloud has no {what} `{}`{hint}",
+            shown(missing)
+        )))
+    })
+}
+
+/// Id and name of the things that a custom constraint asks for.
+fn things<'c>(
+    constraint: &str,
+    cloud: &'c CloudFacts,
+) -> Option<(&'static str, Vec<(&'c str, &'c str)>)> {
+    let named = |list: &'c Option<Vec<crate::cloud::Named>>| {
+        list.as_ref().map(|all| {
+            all.iter()
+                .map(|one| (one.id.as_str(), one.name.as_str()))
+                .collect::<Vec<_>>()
+        })
+    };
+    match constraint {
+        "nova.flavor" => {
+            let flavors = cloud.flavors.as_ref()?.iter();
+            let known = flavors.map(|one| (one.id.as_str(), one.name.as_str()));
+            Some(("flavor", known.collect()))
+        }
+        "glance.image" => Some(("image", named(&cloud.images)?)),
+        "nova.keypair" => Some(("key pair", named(&cloud.key_pairs)?)),
+        "neutron.network" | "nova.network" => {
+            let mut known = named(&cloud.networks)?;
+            known.extend(named(&cloud.external_networks).unwrap_or_default());
+            Some(("network", known))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

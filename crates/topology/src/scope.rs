@@ -1,0 +1,165 @@
+//! What is known of a template before anything runs: values of parameters, which conditions hold, files.
+//!
+//! Hidden parameters are kept back, so that neither a plan nor a message can tell them; in conditions
+//! they count, since only a truth comes out.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+};
+
+use serde_json::Value;
+
+use crate::{
+    bundle::Bundle,
+    cloud::CloudFacts,
+    expr::{Scope, Unresolved},
+    parameters,
+    template::Template,
+};
+
+/// Parameters, conditions and files of one template.
+pub(crate) struct Known<'a> {
+    values: HashMap<&'a str, Value>,
+    hidden: HashMap<&'a str, Value>,
+    conditions: HashMap<&'a str, bool>,
+    files: Option<(&'a Bundle, Option<&'a str>)>,
+    zones: Option<Vec<String>>,
+}
+
+impl<'a> Known<'a> {
+    /// Given values, else defaults; and the conditions that follow from them.
+    pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
+        let mut known = Known {
+            values: HashMap::new(),
+            hidden: HashMap::new(),
+            conditions: HashMap::new(),
+            files: None,
+            zones: None,
+        };
+        for parameter in &template.parameters {
+            let Some(value) = parameters::value(parameter, given) else {
+                continue;
+            };
+            let value = parameters::coerce(&parameter.kind, value);
+            if parameter.hidden {
+                known.hidden.insert(&parameter.name, value);
+            } else {
+                known.values.insert(&parameter.name, value);
+            }
+        }
+        let conditions = conditions(template, &known);
+        known.conditions = conditions
+            .into_iter()
+            .filter_map(|(name, truth)| Some((name, truth.ok()?)))
+            .collect();
+        known
+    }
+
+    /// With the files beside the template, which is the file `from` itself (nothing for the top one).
+    pub(crate) fn with_files(mut self, bundle: &'a Bundle, from: Option<&'a str>) -> Known<'a> {
+        self.files = Some((bundle, from));
+        self
+    }
+
+    /// With what the cloud has.
+    pub(crate) fn with_cloud(mut self, cloud: &CloudFacts) -> Known<'a> {
+        self.zones = cloud
+            .availability_zones
+            .as_ref()
+            .map(|zones| zones.iter().map(|zone| zone.name.clone()).collect());
+        self
+    }
+}
+
+impl Scope for Known<'_> {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        self.values.get(name).cloned()
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+    fn condition(&self, name: &str) -> Option<bool> {
+        self.conditions.get(name).copied()
+    }
+    fn condition_parameter(&self, name: &str) -> Option<Value> {
+        self.values
+            .get(name)
+            .or_else(|| self.hidden.get(name))
+            .cloned()
+    }
+    fn file(&self, name: &str) -> Option<String> {
+        let (bundle, from) = self.files?;
+        let path = bundle.find(from, name)?;
+        bundle.text(path).map(str::to_owned)
+    }
+    fn zones(&self) -> Vec<String> {
+        self.zones
+            .clone()
+            .unwrap_or_else(|| vec!["nova".to_owned()])
+    }
+}
+
+/// Whether each condition of a template holds, by its name, or why that is not known.
+pub(crate) fn conditions<'t>(
+    template: &'t Template,
+    scope: &dyn Scope,
+) -> Vec<(&'t str, Result<bool, Unresolved>)> {
+    let evaluator = Evaluator {
+        template,
+        scope,
+        found: RefCell::new(HashMap::new()),
+    };
+    template
+        .conditions
+        .iter()
+        .map(|condition| (condition.name.as_str(), evaluator.evaluate(&condition.name)))
+        .collect()
+}
+
+/// Conditions one after the other, each once, since they name each other in any order.
+struct Evaluator<'a> {
+    template: &'a Template,
+    scope: &'a dyn Scope,
+    /// `None` while it is being looked at: a circle, which the reader has reported.
+    found: RefCell<HashMap<&'a str, Option<Result<bool, Unresolved>>>>,
+}
+
+impl<'a> Evaluator<'a> {
+    fn evaluate(&self, name: &str) -> Result<bool, Unresolved> {
+        let unknown = || Err(Unresolved::Condition(name.to_owned()));
+        if let Some(found) = self.found.borrow().get(name) {
+            return found.clone().unwrap_or_else(unknown);
+        }
+        let Some(condition) = self.template.condition(name) else {
+            return unknown();
+        };
+        self.found.borrow_mut().insert(&condition.name, None);
+        let truth = condition.value.holds(self);
+        self.found
+            .borrow_mut()
+            .insert(&condition.name, Some(truth.clone()));
+        truth
+    }
+}
+
+impl Scope for Evaluator<'_> {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        self.scope.parameter(name)
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+    fn condition(&self, name: &str) -> Option<bool> {
+        self.evaluate(name).ok()
+    }
+    fn condition_parameter(&self, name: &str) -> Option<Value> {
+        self.scope.condition_parameter(name)
+    }
+}

@@ -1,0 +1,60 @@
+//! `outputs:`.
+
+use super::{Keys, Reader};
+use crate::{
+    expr::Place,
+    template::Output,
+    version::Version,
+    yaml::{Entry, Node},
+};
+
+const KEYS: Keys<'static> = &[
+    ("description", Version::V2013_05_23),
+    ("value", Version::V2013_05_23),
+    ("condition", Version::V2016_10_14),
+];
+
+impl<'a> Reader<'a> {
+    pub(super) fn outputs(&mut self, node: &'a Node) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        for entry in self.entries(node, "a map from names to outputs") {
+            let output = self.below(&entry.key, |reader| {
+                reader.name(entry, "an output");
+                reader.output(entry)
+            });
+            outputs.extend(output);
+        }
+        outputs
+    }
+
+    fn output(&mut self, entry: &'a Entry) -> Option<Output> {
+        let node = &entry.value;
+        let keys = self.entries(node, "a map with `value`");
+        self.known_keys(keys, KEYS, "an output");
+        let Some(value) = node.entry("value") else {
+            if node.entries().is_some() || node.is_null() {
+                self.error(
+                    "wrong-shape",
+                    entry.key_span.start,
+                    "an output needs a `value`",
+                );
+            }
+            return None;
+        };
+        let description = node
+            .entry("description")
+            .and_then(|entry| self.below("description", |reader| reader.text_of(&entry.value)));
+        let condition = node
+            .entry("condition")
+            .filter(|entry| !entry.value.is_null())
+            .map(|entry| self.below("condition", |reader| reader.condition(&entry.value)));
+        let value = self.below("value", |reader| reader.expr(&value.value, Place::Value));
+        Some(Output {
+            name: entry.key.clone(),
+            at: self.position(entry.key_span.start),
+            description,
+            value,
+            condition,
+        })
+    }
+}

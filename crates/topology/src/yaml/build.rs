@@ -1,0 +1,575 @@
+//! From the parser's events to the tree.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use super::{
+    Entry, Item, Kind, Limits, Node, Severity, Style, Tree, YamlProblem, merge, skip_blank,
+};
+
+/// The tree of a text that is not too long.
+pub(super) fn build(text: &str, limits: &Limits) -> Tree {
+    Builder::new(text, *limits).build()
+}
+
+/// An open map or list.
+enum Frame {
+    Map {
+        start: usize,
+        style: Style,
+        anchor: usize,
+        entries: Vec<Entry>,
+        key: Option<(String, Range<usize>, usize)>,
+    },
+    List {
+        start: usize,
+        style: Style,
+        anchor: usize,
+        items: Vec<Item>,
+        item_start: usize,
+    },
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    /// Byte offset of each character; empty when the text is ASCII.
+    bytes: Vec<u32>,
+    frames: Vec<Frame>,
+    anchors: HashMap<usize, Arc<Node>>,
+    /// End of the last thing that was read.
+    cursor: usize,
+    root: Option<Node>,
+    problems: Vec<YamlProblem>,
+    limits: Limits,
+    merger: merge::Merger,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str, limits: Limits) -> Self {
+        let bytes = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices()
+                .map(|(at, _)| at as u32)
+                .chain([text.len() as u32])
+                .collect()
+        };
+        Builder {
+            text,
+            bytes,
+            frames: Vec::new(),
+            anchors: HashMap::new(),
+            cursor: 0,
+            root: None,
+            problems: Vec::new(),
+            limits,
+            merger: merge::Merger::default(),
+        }
+    }
+
+    /// Markers count characters.
+    fn byte(&self, index: usize) -> usize {
+        let at = if self.bytes.is_empty() {
+            index
+        } else {
+            self.bytes
+                .get(index)
+                .map_or(self.text.len(), |at| *at as usize)
+        };
+        at.min(self.text.len())
+    }
+
+    fn build(mut self) -> Tree {
+        let text = self.text;
+        for next in Parser::new_from_str(text) {
+            let (event, span) = match next {
+                Ok(event) => event,
+                Err(error) => {
+                    let at = self.byte(error.marker().index());
+                    let (code, message) = if error.info().contains("recursion limit") {
+                        ("template-too-deep", self.too_deep())
+                    } else {
+                        ("yaml-syntax", format!("this is not YAML: {}", error.info()))
+                    };
+                    self.fatal(code, message, at);
+                    break;
+                }
+            };
+            let (start, end) = (self.byte(span.start.index()), self.byte(span.end.index()));
+            if !self.event(event, start, end) {
+                break;
+            }
+        }
+        // A syntax error leaves frames open: what they hold so far is kept.
+        while let Some(frame) = self.frames.pop() {
+            let end = self.cursor;
+            self.close(frame, end);
+        }
+        let mut tree = Tree {
+            root: self.root,
+            problems: self.problems,
+        };
+        if tree
+            .root
+            .as_ref()
+            .is_some_and(|root| root.weight > self.limits.nodes_max)
+        {
+            let message = format!(
+                "unfolding its aliases would give more than {} values",
+                self.limits.nodes_max
+            );
+            tree = Tree::refused("alias-bomb", message);
+        }
+        tree
+    }
+
+    fn too_deep(&self) -> String {
+        format!(
+            "maps and lists lie within each other more than {} deep",
+            self.limits.depth_max
+        )
+    }
+
+    fn fatal(&mut self, code: &'static str, message: String, at: usize) {
+        self.problems.push(YamlProblem {
+            code,
+            severity: Severity::Error,
+            message,
+            at,
+            fatal: true,
+        });
+    }
+
+    /// False: stop reading.
+    fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
+        match event {
+            Event::Scalar(value, style, anchor, tag) => {
+                return self.scalar(&value, style, anchor, tag.as_deref(), start, end);
+            }
+            Event::Alias(anchor) => {
+                let (kind, weight) = match self.anchors.get(&anchor) {
+                    Some(node) => (Kind::Alias(node.clone()), node.weight),
+                    None => {
+                        self.fatal(
+                            "yaml-syntax",
+                            "this alias stands inside of what it names".to_owned(),
+                            start,
+                        );
+                        return false;
+                    }
+                };
+                self.cursor = end;
+                self.place(Node::new(kind, Style::Plain, start..end, weight), 0);
+            }
+            Event::MappingStart(anchor, tag) | Event::SequenceStart(anchor, tag)
+                if self.frames.len() >= self.limits.depth_max =>
+            {
+                let _ = (anchor, tag);
+                let message = self.too_deep();
+                self.fatal("template-too-deep", message, start);
+                return false;
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.check_tag(tag.as_deref(), start);
+                let content = self.after_properties(start);
+                let style = self.collection_style(content, b'{');
+                self.cursor = if style == Style::Flow {
+                    content + 1
+                } else {
+                    content
+                };
+                self.frames.push(Frame::Map {
+                    start,
+                    style,
+                    anchor,
+                    entries: Vec::new(),
+                    key: None,
+                });
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.check_tag(tag.as_deref(), start);
+                // The parser's place of a list without indentation is after its first dash.
+                let start = if self.text.as_bytes().get(start) == Some(&b'[') {
+                    start
+                } else {
+                    self.value_start()
+                };
+                let content = self.after_properties(start);
+                let style = self.collection_style(content, b'[');
+                self.cursor = if style == Style::Flow {
+                    content + 1
+                } else {
+                    content
+                };
+                self.frames.push(Frame::List {
+                    start,
+                    style,
+                    anchor,
+                    items: Vec::new(),
+                    item_start: content,
+                });
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                // Of `}` and `]` only the start is sure: the parser's end may lie behind a comment.
+                if let Some(frame) = self.frames.pop() {
+                    self.close(frame, (start + 1).min(self.text.len()));
+                }
+            }
+            Event::DocumentStart(_) if self.root.is_some() => {
+                self.fatal(
+                    "several-documents",
+                    "a template is one document; this begins a second one".to_owned(),
+                    start,
+                );
+                return false;
+            }
+            Event::DocumentStart(_) => self.cursor = end,
+            _ => {}
+        }
+        true
+    }
+
+    fn scalar(
+        &mut self,
+        value: &str,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        start: usize,
+        end: usize,
+    ) -> bool {
+        let mut node_style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
+            ScalarStyle::Literal | ScalarStyle::Folded => Style::BlockScalar,
+        };
+        match tag {
+            Some(tag)
+                if tag.is_yaml_core_schema()
+                    && tag.suffix == "str"
+                    && node_style == Style::Plain =>
+            {
+                node_style = Style::Quoted
+            }
+            other => self.check_tag(other, start),
+        }
+        let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
+        let empty = value.is_empty() && style == ScalarStyle::Plain && tag.is_none() && anchor == 0;
+        let span = if is_key {
+            start..if empty { start } else { end }
+        } else if empty {
+            // The parser places it at the next token.
+            let at = self.empty_start();
+            at..at
+        } else if node_style == Style::BlockScalar {
+            let start = self.value_start();
+            start..self.block_scalar_end(start, end)
+        } else {
+            start..end
+        };
+        self.cursor = span.end;
+        if is_key {
+            self.key(value, span);
+            return true;
+        }
+        let kind = Kind::Scalar(value.to_owned());
+        self.place(Node::new(kind, node_style, span, 1), anchor);
+        true
+    }
+
+    fn key(&mut self, value: &str, span: Range<usize>) {
+        let colon = skip_blank(self.text, span.end);
+        let after_colon = if self.text.as_bytes().get(colon) == Some(&b':') {
+            colon + 1
+        } else {
+            span.end
+        };
+        self.cursor = after_colon;
+        if let Some(Frame::Map { key, .. }) = self.frames.last_mut() {
+            *key = Some((value.to_owned(), span, after_colon));
+        }
+    }
+
+    fn check_tag(&mut self, tag: Option<&Tag>, at: usize) {
+        const KNOWN: [&str; 8] = [
+            "str",
+            "int",
+            "float",
+            "bool",
+            "null",
+            "map",
+            "seq",
+            "timestamp",
+        ];
+        if let Some(tag) = tag
+            && !(tag.is_yaml_core_schema() && KNOWN.contains(&tag.suffix.as_str()))
+            && !(tag.handle.is_empty() && tag.suffix == "!")
+        {
+            let message = format!(
+                "the tag `{}` has no meaning in a template",
+                crate::text::shown(&tag.to_string())
+            );
+            self.problems.push(YamlProblem {
+                code: "yaml-tag",
+                severity: Severity::Error,
+                message,
+                at,
+                fatal: false,
+            });
+        }
+    }
+
+    fn in_flow(&self) -> bool {
+        matches!(
+            self.frames.last(),
+            Some(
+                Frame::Map {
+                    style: Style::Flow | Style::FlowPair,
+                    ..
+                } | Frame::List {
+                    style: Style::Flow,
+                    ..
+                }
+            )
+        )
+    }
+
+    fn collection_style(&self, content: usize, open: u8) -> Style {
+        if self.text.as_bytes().get(content) == Some(&open) {
+            Style::Flow
+        } else if self.in_flow() {
+            Style::FlowPair
+        } else {
+            Style::Block
+        }
+    }
+
+    /// Where the value after the last key or dash begins.
+    fn value_start(&self) -> usize {
+        let from = match self.frames.last() {
+            Some(Frame::List {
+                style: Style::Block,
+                ..
+            }) => self.dash() + 1,
+            _ => self.cursor,
+        };
+        skip_blank(self.text, from)
+    }
+
+    fn empty_start(&self) -> usize {
+        match self.frames.last() {
+            Some(Frame::List {
+                style: Style::Block,
+                ..
+            }) => (self.dash() + 1).min(self.text.len()),
+            _ => self.cursor,
+        }
+    }
+
+    /// The dash of the item that comes next.
+    fn dash(&self) -> usize {
+        skip_blank(self.text, self.cursor).min(self.text.len())
+    }
+
+    /// Past anchors and tags.
+    fn after_properties(&self, mut at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(at), Some(b'&' | b'!')) {
+            while bytes
+                .get(at)
+                .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'['))
+            {
+                at += 1;
+            }
+            at = skip_blank(self.text, at);
+        }
+        at
+    }
+
+    /// The parser's end of a block scalar is the next token; ours is the end of its last line.
+    fn block_scalar_end(&self, start: usize, end: usize) -> usize {
+        let header_end = self.text[start..]
+            .find('\n')
+            .map_or(self.text.len(), |at| start + at);
+        let keep = self.text[start..header_end.max(start)]
+            .split('#')
+            .next()
+            .is_some_and(|header| header.contains('+'));
+        let body = self.text.get(start..end.max(start)).unwrap_or("");
+        let trimmed = if keep {
+            let body = body.trim_end_matches([' ', '\t']);
+            body.strip_suffix('\n').unwrap_or(body)
+        } else {
+            body.trim_end()
+        };
+        let header = self.text[start..header_end].trim_end().len();
+        start + trimmed.len().max(header)
+    }
+
+    /// Put a finished node where it belongs.
+    fn place(&mut self, node: Node, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, Arc::new(node.clone()));
+        }
+        let dash = match self.frames.last() {
+            Some(Frame::List {
+                style: Style::Block,
+                item_start,
+                items,
+                ..
+            }) if !items.is_empty() => {
+                // `item_start` holds the end of the item before.
+                skip_blank(self.text, *item_start)
+            }
+            Some(Frame::List {
+                style: Style::Block,
+                item_start,
+                ..
+            }) => *item_start,
+            _ => node.span.start,
+        };
+        match self.frames.last_mut() {
+            None => self.root = Some(node),
+            Some(Frame::List {
+                items, item_start, ..
+            }) => {
+                *item_start = node.span.end;
+                items.push(Item {
+                    start: dash,
+                    value: node,
+                });
+            }
+            Some(Frame::Map { entries, key, .. }) => match key.take() {
+                Some((key, key_span, after_colon)) => entries.push(Entry {
+                    key,
+                    key_span,
+                    after_colon,
+                    value: node,
+                }),
+                None => {
+                    // A map or list as a key; its value comes next and is dropped with it.
+                    let at = node.span.start;
+                    let span = node.span.clone();
+                    *key = Some((String::new(), span.clone(), span.end));
+                    let message = "a key must be a word, not a map or a list".to_owned();
+                    self.problems.push(YamlProblem {
+                        code: "yaml-key",
+                        severity: Severity::Error,
+                        message,
+                        at,
+                        fatal: true,
+                    });
+                }
+            },
+        }
+    }
+
+    fn close(&mut self, frame: Frame, event_end: usize) {
+        let (node, anchor) = match frame {
+            Frame::Map {
+                start,
+                style,
+                anchor,
+                entries,
+                key,
+            } => {
+                let mut entries = entries;
+                if let Some((key, key_span, after_colon)) = key {
+                    // Only after a syntax error: a key whose value was never read.
+                    let value = Node::new(
+                        Kind::Scalar(String::new()),
+                        Style::Plain,
+                        after_colon..after_colon,
+                        1,
+                    );
+                    entries.push(Entry {
+                        key,
+                        key_span,
+                        after_colon,
+                        value,
+                    });
+                }
+                let last = entries.last().map_or(self.cursor, |entry| {
+                    entry.value.span.end.max(entry.after_colon)
+                });
+                let end = if style == Style::Flow {
+                    event_end
+                } else {
+                    last
+                };
+                self.drop_duplicates(&mut entries);
+                let merged = self.merge(&entries);
+                let weight = merged
+                    .as_deref()
+                    .unwrap_or(&entries)
+                    .iter()
+                    .fold(1u64, |sum, entry| sum.saturating_add(entry.value.weight));
+                let mut node = Node::new(Kind::Map(entries), style, start..end.max(start), weight);
+                node.merged = merged;
+                (node, anchor)
+            }
+            Frame::List {
+                start,
+                style,
+                anchor,
+                items,
+                ..
+            } => {
+                let last = items.last().map_or(self.cursor, |item| item.value.span.end);
+                let end = if style == Style::Flow {
+                    event_end
+                } else {
+                    last
+                };
+                let weight = items
+                    .iter()
+                    .fold(1u64, |sum, item| sum.saturating_add(item.value.weight));
+                let node = Node::new(Kind::List(items), style, start..end.max(start), weight);
+                (node, anchor)
+            }
+        };
+        self.cursor = node.span.end;
+        self.place(node, anchor);
+    }
+
+    /// What merge keys bring to a map.
+    fn merge(&mut self, entries: &[Entry]) -> Option<Arc<[Entry]>> {
+        let left = self.limits.nodes_max;
+        match self.merger.merge(self.text, entries, left) {
+            Ok(merged) => merged,
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Of entries with one key the last one counts, as in Heat; no edit is possible beside them, because
+    /// it could not be told which one is meant.
+    fn drop_duplicates(&mut self, entries: &mut Vec<Entry>) {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));
+        let mut doubled: Vec<(usize, usize)> = order
+            .windows(2)
+            .filter(|pair| entries[pair[0]].key == entries[pair[1]].key)
+            .filter(|pair| entries[pair[0]].key != merge::KEY)
+            .map(|pair| (pair[0], entries[pair[1]].key_span.start))
+            .collect();
+        doubled.sort_unstable();
+        for (index, at) in doubled.into_iter().rev() {
+            let entry = entries.remove(index);
+            let message = format!(
+                "the key `{}` stands twice in this map; only the last is read",
+                crate::text::shown(&entry.key)
+            );
+            self.problems.push(YamlProblem {
+                code: "duplicate-key",
+                severity: Severity::Warning,
+                message,
+                at,
+                fatal: false,
+            });
+        }
+    }
+}
