@@ -91,6 +91,8 @@ fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> 
             })
             .collect(),
         executable: Executable::Local,
+        // `resource.<name>` leads to its members.
+        any_attribute: true,
         ..ResourceType::default()
     }
 }

@@ -25,6 +25,7 @@ mod bastion;
 mod floating_ip;
 mod inputs;
 mod key;
+mod names;
 mod ports;
 mod router;
 mod subnets;
@@ -40,7 +41,8 @@ pub struct PassContext<'a> {
 type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
 
 /// Each builds on what the ones before it made.
-const PASSES: [Pass; 8] = [
+const PASSES: [Pass; 9] = [
+    names::pass,
     inputs::pass,
     subnets::pass,
     ports::pass,

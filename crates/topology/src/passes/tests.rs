@@ -251,3 +251,41 @@ fn which_network_leads_outside() {
     insta::assert_snapshot!(said(Some(&[])), @"- Error external-network-unknown resources.web: `web` needs a way outside, but the cloud offers this project no external network");
     insta::assert_snapshot!(said(None), @"- Error external-network-unknown resources.web: `web` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway");
 }
+
+#[test]
+fn former_names_become_present_ones() {
+    let document = Document::parse(&resources(
+        "
+  net: {type: OS::Quantum::Net}
+  port:
+    type: OS::Neutron::Port
+    properties: {network_id: {get_resource: net}, fixed_ips: [{subnet_id: s, ip_address: 10.0.0.4}]}
+  router: {type: OS::Neutron::Router, properties: {l3_agent_id: agent}}
+",
+    ));
+    let (mut model, _) = Model::of(
+        document.template(),
+        &Known::of(document.template(), &BTreeMap::new()),
+    );
+    let (types, cloud) = (types(), cloud());
+    names::pass(
+        &mut model,
+        &PassContext {
+            types: &types,
+            cloud: &cloud,
+        },
+    );
+    let json = |name: &str| serde_json::to_value(&model.get(name).unwrap().properties).unwrap();
+    assert_eq!(model.get("net").unwrap().resource_type, "OS::Neutron::Net");
+    assert_eq!(
+        json("port"),
+        serde_json::json!({
+            "network": {"get_resource": "net"},
+            "fixed_ips": [{"subnet": "s", "ip_address": "10.0.0.4"}]
+        })
+    );
+    assert_eq!(
+        json("router"),
+        serde_json::json!({"l3_agent_ids": ["agent"]})
+    );
+}

@@ -9,6 +9,7 @@ pub(crate) fn of_kind(name: &str, kind: PropertyKind) -> Property {
         required: false,
         default: None,
         constraints: Vec::new(),
+        rules: Vec::new(),
         on_change: OnChange::Replace,
         reference: None,
         choices: None,

@@ -19,10 +19,12 @@ mod build;
 mod files;
 mod names;
 mod read;
+mod rule;
 
 pub(crate) use build::*;
 pub use names::SSH_KEY;
 pub(crate) use names::*;
+pub use rule::{OneOf, Rule, When};
 
 /// A resource type, described once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct ResourceType {
     pub properties: Vec<Property>,
     /// What `get_attr` gives.
     pub attributes: Vec<Attribute>,
+    /// What the properties owe each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     /// What may stand under `update_policy`, as properties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub update_policy: Vec<Property>,
@@ -134,6 +139,9 @@ pub struct Property {
     /// What a value must fulfil.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
+    /// What the keys of a map owe each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     /// What another value means for what is deployed.
     pub on_change: OnChange,
     /// What a `get_resource` here means on the canvas, and to which types it may lead.

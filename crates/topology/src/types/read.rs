@@ -41,6 +41,7 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
             "any_property" => described.any_property = true,
             "any_attribute" => described.any_attribute = true,
             "properties" => described.properties = properties(node)?,
+            "rules" => described.rules = rules(node)?,
             "update_policy" => described.update_policy = properties(node)?,
             "attributes" => {
                 for entry in node.entries().unwrap_or_default() {
@@ -129,6 +130,7 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
                 let of = properties(node)?;
                 property.kind = PropertyKind::Map { of };
             }
+            "rules" => property.rules = rules(node)?,
             "required" => property.required = true,
             "updates" => property.on_change = OnChange::UpdateInPlace,
             "hidden" => property.hidden = true,
@@ -144,7 +146,15 @@ fn property(name: &str, node: &Node) -> Result<Property, String> {
             other => property.constraints.extend(constraints(other, node)?),
         }
     }
+    // They are about the maps in a list, not about the list.
+    if let PropertyKind::List { of: Some(of) } = &mut property.kind {
+        of.rules = std::mem::take(&mut property.rules);
+    }
     Ok(property)
+}
+
+fn rules(node: &Node) -> Result<Vec<Rule>, String> {
+    word(node)
 }
 
 fn constraints(word: &str, node: &Node) -> Result<Vec<Constraint>, String> {

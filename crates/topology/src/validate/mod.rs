@@ -31,6 +31,7 @@ mod components;
 mod facts;
 mod groups;
 mod references;
+mod rules;
 mod values;
 
 /// All problems of a document, those of syntax and structure included, in the order of the text.
@@ -171,6 +172,11 @@ impl<'a> Checker<'a> {
             .push(Diagnostic::error(code, path.to_string(), message));
     }
 
+    fn info(&mut self, code: &str, path: &Path<'_>, message: String) {
+        self.diagnostics
+            .push(Diagnostic::info(code, path.to_string(), message));
+    }
+
     fn warning(&mut self, code: &str, path: &Path<'_>, message: String) {
         self.diagnostics
             .push(Diagnostic::warning(code, path.to_string(), message));
@@ -278,6 +284,10 @@ impl<'a> Checker<'a> {
     fn resource_type(&mut self, resource: &Resource, path: &Path<'_>) {
         let name = resource.resource_type.as_str();
         let described = self.types.get(name);
+        if let Some(described) = described.filter(|described| described.name != name) {
+            let message = format!("`{}` is called `{}` now", shown(name), described.name);
+            self.info("former-name", &path.key("type"), message);
+        }
         if name.is_empty() || described.is_some_and(|one| one.refusal(name).is_none()) {
             return;
         }
@@ -431,5 +441,7 @@ fn one_off(a: &str, b: &str) -> bool {
     a[same..] == b[same + 1..]
 }
 
+#[cfg(test)]
+mod described_tests;
 #[cfg(test)]
 mod tests;

@@ -144,11 +144,8 @@ impl Checker<'_> {
         if described.any_attribute || attribute.starts_with("resource.") {
             return;
         }
-        if !described
-            .attributes
-            .iter()
-            .any(|known| known.name == attribute)
-        {
+        let is = |known: &crate::types::Attribute| known.name == attribute;
+        if !described.attributes.iter().any(is) {
             let near = did_you_mean(
                 attribute,
                 described.attributes.iter().map(|known| known.name.as_str()),
@@ -159,7 +156,7 @@ impl Checker<'_> {
                 described.name,
                 shown(attribute)
             );
-            self.warning("unknown-attribute", path, message);
+            self.error("unknown-attribute", path, message);
         }
     }
 

@@ -58,6 +58,7 @@ fn types_and_properties() {
   f: {type: OS::Neutron::SecurityGroup, properties: {rules: [{direction: in, port_range_min: 99999}, {ports: 1}]}}
 ")), @r"
     4:7 Error resource-type-unknown resources.a.type: there is no resource type `OS::Nova::Sever`; did you mean `OS::Nova::Server`?
+    5:3 Error property-missing resources.b: `b` needs `size` or `snapshot_id` or `source_volid` or `backup_id`
     5:7 Warning resource-type-not-deployable resources.b.type: `OS::Cinder::Volume` is kept as it is, but Stackloom cannot deploy it yet
     6:7 Error resource-type-unknown resources.c.type: there is no resource type `Stackloom::Catalog::ngnix`; did you mean `Stackloom::Catalog::nginx`?
     7:7 Error resource-type-unknown resources.d.type: there is no resource type `Nonsense`
@@ -90,7 +91,7 @@ outputs:
     5:80 Error unknown-parameter resources.sub.properties.cidr: there is no parameter `range` in the template
     8:23 Error unknown-resource resources.web.depends_on.1: there is no resource `gone` in the template
     9:48 Error reference-type resources.web.properties.networks.0.network: `network` takes a resource of type `OS::Neutron::Net` or `OS::Neutron::ProviderNet`; `sub` is of type `OS::Neutron::Subnet`
-    11:7 Warning unknown-attribute outputs.a.value: `web` of type `OS::Nova::Server` has no attribute `first_adress`; did you mean `first_address`?
+    11:7 Error unknown-attribute outputs.a.value: `web` of type `OS::Nova::Server` has no attribute `first_adress`; did you mean `first_address`?
     12:51 Error unknown-resource outputs.b.value.str_replace.params.x: there is no resource `none` in the template
     ");
 }

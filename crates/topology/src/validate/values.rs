@@ -15,6 +15,12 @@ impl<'a> Checker<'a> {
         path: &Path<'_>,
     ) {
         let properties = path.key("properties");
+        // What could not be evaluated is reported already.
+        let given = |wanted: &str| {
+            simple.iter().any(|(name, value)| {
+                *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
+            })
+        };
         for (name, value) in simple {
             let path = properties.key(name);
             let Some(known) = described.property(name) else {
@@ -33,6 +39,15 @@ impl<'a> Checker<'a> {
                 self.error("unknown-property", &path, message);
                 continue;
             };
+            self.former_name(known, name, &path, given);
+            if known.unsupported && given(name) {
+                let message = format!(
+                    "`{}` knows the property `{}` and does not support it; leave it out",
+                    described.name, known.name
+                );
+                self.error("property-unsupported", &path, message);
+                continue;
+            }
             if Self::defines_members(&resource.resource_type, name) {
                 continue;
             }
@@ -41,12 +56,6 @@ impl<'a> Checker<'a> {
             }
         }
         for known in described.properties.iter().filter(|known| known.required) {
-            // What could not be evaluated is reported already.
-            let given = |wanted: &str| {
-                simple.iter().any(|(name, value)| {
-                    *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
-                })
-            };
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
             if given {
                 continue;
@@ -67,10 +76,46 @@ impl<'a> Checker<'a> {
                 self.error("property-missing", path, message);
             }
         }
+        if !described.rules.is_empty() {
+            let value = |wanted: &str| {
+                let (name, value) = simple.iter().find(|(name, _)| *name == wanted)?;
+                value.clone().or_else(|| resource.property(name).cloned())
+            };
+            let given = rules::Given {
+                name: &resource.name,
+                described: &described.properties,
+                value: &value,
+            };
+            let found = rules::broken(&described.rules, &given);
+            self.tell(found, path);
+        }
         if resource.resource_type == SERVER {
             self.server_networks(resource, path);
         }
         self.component(resource, described, path);
+    }
+
+    /// A property by its former name, which goes unless the present one is there too.
+    fn former_name(
+        &mut self,
+        known: &Property,
+        written: &str,
+        path: &Path<'_>,
+        given: impl Fn(&str) -> bool,
+    ) {
+        if known.name == written || !given(written) {
+            return;
+        }
+        if given(&known.name) {
+            let message = format!(
+                "`{written}` is the former name of `{}`, which is given too; leave one out",
+                known.name
+            );
+            self.error("property-conflict", path, message);
+        } else {
+            let message = format!("`{written}` is called `{}` now", known.name);
+            self.info("former-name", path, message);
+        }
     }
 
     fn is_requirement(&self, described: &ResourceType, property: &str) -> bool {
@@ -164,7 +209,13 @@ impl<'a> Checker<'a> {
         for (key, value) in entries {
             let path = path.key(key);
             match types::find(of, key) {
-                Some(known) => self.value(known, value, &path),
+                Some(known) => {
+                    self.former_name(known, key, &path, |name| {
+                        let mut entries = entries.iter();
+                        entries.any(|(key, value)| key == name && !value.is_null())
+                    });
+                    self.value(known, value, &path);
+                }
                 None => {
                     let near = did_you_mean(key, of.iter().map(|known| known.name.as_str()));
                     self.error(
@@ -190,6 +241,26 @@ impl<'a> Checker<'a> {
                 self.error("property-missing", path, message);
             }
         }
+        if !property.rules.is_empty() {
+            let value = |name: &str| {
+                let mut entries = entries.iter();
+                entries
+                    .find(|(key, _)| key == name)
+                    .map(|(_, value)| value.clone())
+            };
+            let given = rules::Given {
+                name: &property.name,
+                described: of,
+                value: &value,
+            };
+            self.tell(rules::broken(&property.rules, &given), path);
+        }
+    }
+
+    fn tell(&mut self, found: Vec<(&'static str, String)>, path: &Path<'_>) {
+        for (code, message) in found {
+            self.error(code, path, message);
+        }
     }
 
     /// A reference leads to a type that fits.
@@ -203,6 +274,13 @@ impl<'a> Checker<'a> {
         let Some(described) = self.types.get(&resource.resource_type) else {
             return;
         };
+        // Helpers give values of any kind, and what is named like AWS's stands for several things.
+        let any = described.name.starts_with("OS::Heat::")
+            || described.name.starts_with("AWS::")
+            || crate::compose::is_parent(&described.name);
+        if any && reference.to.iter().any(|to| to.starts_with("OS::")) {
+            return;
+        }
         let fits = reference
             .to
             .iter()
