@@ -254,7 +254,7 @@ fn which_network_leads_outside() {
 
 #[test]
 fn former_names_become_present_ones() {
-    let document = Document::parse(&resources(
+    let document = Document::parse(resources(
         "
   net: {type: OS::Quantum::Net}
   port:
