@@ -22,6 +22,7 @@ pub const CODES: &[&str] = &[
     "environment-encrypted",
     "environment-ignored",
     "external-depends",
+    "environment-secret",
     "external-id-changed",
     "external-network-picked",
     "external-network-unknown",

@@ -140,27 +140,38 @@ impl Merged {
         self.defaults.get(parameter).map(|sited| &sited.value)
     }
 
-    /// Values for parameters that the template does not have.
+    /// Values that should not stand here: for parameters that the template does not have, and for hidden
+    /// ones, which are sealed only when a person gives them.
     pub fn strangers(&self, template: &Template) -> Vec<Diagnostic> {
-        let known = |name: &str| template.parameters.iter().any(|one| one.name == name);
-        let strangers = self.parameters.iter().filter(|(name, _)| !known(name));
-        strangers
-            .map(|(name, sited)| {
-                let near = did_you_mean(
-                    name,
-                    template.parameters.iter().map(|one| one.name.as_str()),
-                );
-                let message = format!(
-                    "`{}` is no parameter of the template{near}; under `parameter_defaults` it may stand for nested templates",
-                    shown(name)
-                );
-                let path = format!("parameters.{name}");
-                let mut diagnostic = Diagnostic::error("unknown-parameter", path, message);
-                diagnostic.file = Some(sited.file.clone());
-                (diagnostic.line, diagnostic.column) = (Some(sited.at.line), Some(sited.at.column));
-                diagnostic
-            })
-            .collect()
+        let parameter = |name: &str| template.parameters.iter().find(|one| one.name == name);
+        let mut found = Vec::new();
+        for (name, sited) in &self.parameters {
+            let path = format!("parameters.{name}");
+            let mut one = match parameter(name) {
+                None => {
+                    let near = did_you_mean(
+                        name,
+                        template.parameters.iter().map(|one| one.name.as_str()),
+                    );
+                    let message = format!(
+                        "`{}` is no parameter of the template{near}; under `parameter_defaults` it may stand for nested templates",
+                        shown(name)
+                    );
+                    Diagnostic::error("unknown-parameter", path, message)
+                }
+                Some(parameter) if parameter.hidden && !sited.value.is_null() => {
+                    let message = format!(
+                        "`{name}` is hidden, but its value stands here in clear and is kept so with the design; give it when you deploy"
+                    );
+                    Diagnostic::warning("environment-secret", path, message)
+                }
+                Some(_) => continue,
+            };
+            one.file = Some(sited.file.clone());
+            (one.line, one.column) = (Some(sited.at.line), Some(sited.at.column));
+            found.push(one);
+        }
+        found
     }
 }
 

@@ -106,6 +106,21 @@ resource_registry:
 }
 
 #[test]
+fn a_hidden_value_should_not_stand_in_an_environment() {
+    let template = TEMPLATE.replace("{type: string, default: x}", "{type: string, hidden: true}");
+    let merged = merged(
+        &template,
+        &[("a.yaml", "parameters: {name: s3cret, nme: 1}\n")],
+    );
+    let found = merged.strangers(Document::parse(template.as_str()).template());
+    assert_eq!(
+        told(&found),
+        "1:14 Warning environment-secret parameters.name: `name` is hidden, but its value stands here in clear and is kept so with the design; give it when you deploy\n\
+         1:28 Error unknown-parameter parameters.nme: `nme` is no parameter of the template; did you mean `name`?; under `parameter_defaults` it may stand for nested templates"
+    );
+}
+
+#[test]
 fn hooks_and_locks_are_kept() {
     let text = "\
 resource_registry:
