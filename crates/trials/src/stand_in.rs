@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use topology::bundle::Bundle;
 use topology::environment::Merged;
 use topology::expr::Expr;
-use topology::template::{Parameter, Template};
+use topology::template::{Parameter, Rule, Template};
 use topology::types::{Constraint, Property, PropertyKind, Registry};
 
 /// A value for each parameter that has none, neither by default nor by an environment.
@@ -70,7 +70,10 @@ fn note<'a>(
 
 fn value(parameter: &Parameter, uses: &[&Property]) -> Value {
     let candidates = candidates(parameter, uses);
-    let own = |value: &&Value| fits(&parameter.constraints, value);
+    let own = |value: &&Value| {
+        let fits = |rule: &Rule| rule.constraint.problem(value).is_none();
+        parameter.constraints.iter().all(fits)
+    };
     let used = |value: &&Value| {
         uses.iter().all(|property| {
             property.kind.problem(value).is_none() && fits(&property.constraints, value)
@@ -95,7 +98,8 @@ fn fits(constraints: &[Constraint], value: &Value) -> bool {
 fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
     let constraints = || {
         let of_uses = uses.iter().flat_map(|property| &property.constraints);
-        parameter.constraints.iter().chain(of_uses)
+        let own = parameter.constraints.iter().map(|rule| &rule.constraint);
+        own.chain(of_uses)
     };
     let mut candidates: Vec<Value> = constraints()
         .filter_map(|constraint| match constraint {
