@@ -1,11 +1,11 @@
 //! How long it takes from a template's text to a workflow: parse, check, passes, plan, compile.
 //!
-//! And from a keystroke to fresh diagnostics, which is parse and check alone. Each figure is the median of some rounds.
-//! Types that have no driver are planned all the same: the rest of the work is done, and only the compilation to steps is
-//! left out, so a shape is only measured whose types can all be made; [`run`] says so when one cannot.
+//! And from a keystroke to fresh diagnostics, which is parse and check alone. Each figure is the mean of some rounds,
+//! in processor time: one thread works and waits for nothing, so that is what a quiet machine takes, and a busy one gives the same.
+//! A shape can be measured when all of its types can be made; [`run`] says so when one cannot.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use topology::catalog::CatalogItem;
 use topology::cloud::{CloudFacts, Named};
@@ -53,7 +53,7 @@ pub fn run(words: &[String]) -> Vec<String> {
 fn compile(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, String> {
     let parameters = BTreeMap::new();
     let deployed = Deployed::default();
-    median(|| {
+    mean(|| {
         let document = Document::parse(text);
         let plan = plan(&PlanInput {
             document: &document,
@@ -76,7 +76,7 @@ fn compile(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, Stri
 
 /// Milliseconds from text to diagnostics.
 fn keystroke(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, String> {
-    median(|| {
+    mean(|| {
         let document = Document::parse(text);
         match validate(&document, types, cloud)
             .iter()
@@ -88,16 +88,27 @@ fn keystroke(text: &str, types: &Registry, cloud: &CloudFacts) -> Result<f64, St
     })
 }
 
-fn median(mut what: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
-    const ROUNDS: usize = 15;
-    let mut times = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
-        let begin = Instant::now();
+/// The mean of enough rounds, after one that fills the caches.
+fn mean(mut what: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+    const LEAST: Duration = Duration::from_millis(400);
+    what()?;
+    let (begin, worked) = (Instant::now(), processor_time());
+    let mut rounds = 0;
+    while rounds < 5 || begin.elapsed() < LEAST {
         what()?;
-        times.push(begin.elapsed().as_secs_f64() * 1000.0);
+        rounds += 1;
     }
-    times.sort_by(f64::total_cmp);
-    Ok(times[ROUNDS / 2])
+    let time = match (worked, processor_time()) {
+        (Some(before), Some(after)) => after.saturating_sub(before),
+        _ => begin.elapsed(),
+    };
+    Ok(time.as_secs_f64() * 1000.0 / f64::from(rounds))
+}
+
+/// What this thread has worked, where the system tells it.
+fn processor_time() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(stat.split(' ').next()?.parse().ok()?))
 }
 
 fn catalog() -> Vec<CatalogItem> {
