@@ -18,7 +18,8 @@ A template is a file with `heat_template_version` at its top; environments and p
 template includes are looked for beside it.
 
   parsed    text and structure are without error
-  valid     no check finds an error, no values given for parameters (Heat's `validate` call)
+  valid     no check finds an error, no values given for parameters (Heat's `validate` call, which as here looks at
+            names and not yet at the types and constraints of properties' values)
   planned   a plan for a new deployment has no error: parameters without a default get stand-in values that fit, names
             are not looked up in a cloud, and types that we order but cannot make (resource-type-not-deployable) are
             told in the remark and do not count as errors

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use topology::bundle::Bundle;
 use topology::environment::Merged;
 use topology::expr::Expr;
-use topology::template::{Parameter, Rule, Template};
+use topology::template::{Parameter, Template};
 use topology::types::{Constraint, Property, PropertyKind, Registry};
 
 /// A value for each parameter that has none, neither by default nor by an environment.
@@ -23,14 +23,23 @@ pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMa
         .map(|parameter| {
             let uses = uses
                 .get(parameter.name.as_str())
-                .map_or(&[][..], Vec::as_slice);
-            (parameter.name.clone(), value(parameter, uses))
+                .cloned()
+                .unwrap_or_default();
+            (parameter.name.clone(), value(parameter, &uses))
         })
         .collect()
 }
 
-/// By parameter, the properties whose value it is.
-fn uses<'a>(template: &'a Template, types: &'a Registry) -> BTreeMap<&'a str, Vec<&'a Property>> {
+/// What a parameter's value goes to.
+#[derive(Clone, Debug, Default)]
+struct Uses<'a> {
+    /// Properties that it is the value of.
+    whole: Vec<&'a Property>,
+    /// Properties that one of its items is the value of.
+    item: Vec<&'a Property>,
+}
+
+fn uses<'a>(template: &'a Template, types: &'a Registry) -> BTreeMap<&'a str, Uses<'a>> {
     let mut uses = BTreeMap::new();
     for resource in &template.resources {
         let Some(described) = types.get(&resource.resource_type) else {
@@ -45,14 +54,15 @@ fn uses<'a>(template: &'a Template, types: &'a Registry) -> BTreeMap<&'a str, Ve
     uses
 }
 
-fn note<'a>(
-    expr: &'a Expr,
-    property: &'a Property,
-    uses: &mut BTreeMap<&'a str, Vec<&'a Property>>,
-) {
+fn note<'a>(expr: &'a Expr, property: &'a Property, uses: &mut BTreeMap<&'a str, Uses<'a>>) {
     match (expr, &property.kind) {
-        (Expr::GetParam(name, path), _) if path.is_empty() => {
-            uses.entry(name.as_str()).or_default().push(property);
+        (Expr::GetParam(name, path), _) => {
+            let uses = uses.entry(name.as_str()).or_default();
+            match path.len() {
+                0 => uses.whole.push(property),
+                1 => uses.item.push(property),
+                _ => {}
+            }
         }
         (Expr::List(items), PropertyKind::List { of: Some(of) }) => {
             items.iter().for_each(|item| note(item, of, uses));
@@ -68,16 +78,27 @@ fn note<'a>(
     }
 }
 
-fn value(parameter: &Parameter, uses: &[&Property]) -> Value {
-    let candidates = candidates(parameter, uses);
+fn value(parameter: &Parameter, uses: &Uses<'_>) -> Value {
+    let mut candidates = candidates(parameter, &uses.whole);
+    if parameter.kind == "comma_delimited_list" {
+        let constraints = uses.item.iter().flat_map(|property| &property.constraints);
+        let allowed = constraints.filter_map(|constraint| match constraint {
+            Constraint::AllowedValues(allowed) => allowed.first(),
+            _ => None,
+        });
+        candidates.extend(allowed.map(|one| json!([one, one])));
+    }
     let own = |value: &&Value| {
-        let fits = |rule: &Rule| rule.constraint.problem(value).is_none();
-        parameter.constraints.iter().all(fits)
+        let mut rules = parameter.constraints.iter();
+        rules.all(|rule| rule.constraint.problem(value).is_none())
+    };
+    let serves = |value: &Value, property: &Property| {
+        property.kind.problem(value).is_none() && fits(&property.constraints, value)
     };
     let used = |value: &&Value| {
-        uses.iter().all(|property| {
-            property.kind.problem(value).is_none() && fits(&property.constraints, value)
-        })
+        let whole = uses.whole.iter().all(|property| serves(value, property));
+        let mut items = value.as_array().into_iter().flatten();
+        whole && items.all(|item| uses.item.iter().all(|property| serves(item, property)))
     };
     candidates
         .iter()
@@ -128,7 +149,8 @@ fn candidates(parameter: &Parameter, uses: &[&Property]) -> Vec<Value> {
             candidates.push(Value::Object(keys.collect()));
         }
         "comma_delimited_list" => {
-            let item = |text: &str| Value::from(vec![text; length.max(1)]);
+            // Two at least: one of them may be asked for by its number.
+            let item = |text: &str| Value::from(vec![text; length.max(2)]);
             candidates.extend(WORDS.iter().map(|word| item(word)));
         }
         _ => {
@@ -192,8 +214,9 @@ mod tests {
              \x20 range: {type: string}\n\
              \x20 count: {type: number, constraints: [{range: {min: 7}}]}\n\
              \x20 given: {type: string, default: x}\n\
+             \x20 sizes: {type: comma_delimited_list}\n\
              resources:\n\
-             \x20 subnet:\n    type: OS::Neutron::Subnet\n    properties: {cidr: {get_param: range}}\n",
+             \x20 subnet:\n    type: OS::Neutron::Subnet\n    properties: {cidr: {get_param: range}, ip_version: {get_param: [sizes, 0]}}\n",
         );
         let values = values(
             document.template(),
@@ -207,6 +230,7 @@ mod tests {
                 ("range".to_owned(), json!("10.0.0.0/24")),
                 ("secret".to_owned(), json!("standinst")),
                 ("size".to_owned(), json!("m1")),
+                ("sizes".to_owned(), json!([4, 4])),
             ]
         );
     }

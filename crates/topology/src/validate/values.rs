@@ -57,7 +57,8 @@ impl<'a> Checker<'a> {
         }
         for known in described.properties.iter().filter(|known| known.required) {
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
-            if given {
+            // What is there already needs nothing to be made of.
+            if given || resource.external_id.is_some() {
                 continue;
             }
             if described.is_component() && known.name == "host" {
