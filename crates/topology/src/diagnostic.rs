@@ -13,6 +13,7 @@ pub const CODES: &[&str] = &[
     "bastion-missing",
     "bastion-picked",
     "circular-reference",
+    "cloudformation-template",
     "component-without-host",
     "connection-count",
     "constraint-invalid",

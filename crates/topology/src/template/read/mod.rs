@@ -224,6 +224,9 @@ impl<'a> Reader<'a> {
             }
             return template;
         };
+        if self.is_cloud_formation(root) {
+            return template;
+        }
         let sections = self.entries(root, "a map with `heat_template_version` and `resources`");
         match root.entry("heat_template_version") {
             Some(entry) => {
@@ -259,6 +262,26 @@ impl<'a> Reader<'a> {
             });
         }
         template
+    }
+
+    /// Another language: said once, for nothing in it could be understood.
+    fn is_cloud_formation(&mut self, root: &Node) -> bool {
+        let named = |key: &&str| root.entry(key).is_some();
+        let found = ["AWSTemplateFormatVersion", "HeatTemplateFormatVersion"]
+            .into_iter()
+            .find(named)
+            .filter(|_| root.entry("heat_template_version").is_none());
+        let Some(key) = found else {
+            return false;
+        };
+        let at = root
+            .entry(key)
+            .map_or(root.span.start, |entry| entry.key_span.start);
+        let message = format!(
+            "this is a CloudFormation template, by its `{key}`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`"
+        );
+        self.below(key, |reader| reader.error("cloudformation-template", at, message));
+        true
     }
 
     fn version_missing(&mut self, at: usize) {
