@@ -99,17 +99,18 @@ pub fn fields(
             .map(|property| desk.unknown(&property.name, &property.value))
             .collect();
     };
+    // What is only taken for old templates is shown where it is used.
+    let offered = |property: &&Property| {
+        !(property.hidden || property.unsupported) || resource.property(&property.name).is_some()
+    };
     let mut fields: Vec<Field> = described
         .properties
         .iter()
+        .filter(offered)
         .flat_map(|property| desk.fields(property))
         .collect();
     for property in &resource.properties {
-        if !described
-            .properties
-            .iter()
-            .any(|one| one.name == property.name)
-        {
+        if described.property(&property.name).is_none() {
             fields.push(desk.unknown(&property.name, &property.value));
         }
     }
@@ -269,7 +270,7 @@ impl Maker<'_> {
 
     /// One field, or one for each key of a map whose keys are known and simple.
     fn fields(&self, property: &Property) -> Vec<Field> {
-        let value = self.resource.property(&property.name);
+        let (written, value) = self.given(property);
         if let PropertyKind::Map { of } = &property.kind {
             let keys: Vec<&Property> = of.iter().filter(|key| simple(key)).collect();
             let fits = match value {
@@ -295,7 +296,18 @@ impl Maker<'_> {
                     .collect();
             }
         }
-        vec![self.field(property, value)]
+        let mut field = self.field(property, value);
+        field.path = vec![written.to_owned()];
+        vec![field]
+    }
+
+    /// The name by which a property is written, and its value: a former name stays until somebody changes it.
+    fn given<'p>(&'p self, property: &'p Property) -> (&'p str, Option<&'p Expr>) {
+        let value = |name: &str| self.resource.property(name);
+        match (value(&property.name), &property.formerly) {
+            (None, Some(former)) if value(former).is_some() => (former, value(former)),
+            (value, _) => (&property.name, value),
+        }
     }
 
     fn field(&self, property: &Property, value: Option<&Expr>) -> Field {

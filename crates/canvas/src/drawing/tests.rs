@@ -258,3 +258,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn volumes_hang_on_servers_and_listeners_on_their_load_balancer() {
+    let drawing = drawn(
+        "\
+heat_template_version: 2021-04-16
+resources:
+  web: {type: OS::Nova::Server, properties: {flavor: m1.small}}
+  data: {type: OS::Cinder::Volume, properties: {size: 10}}
+  plug:
+    type: OS::Cinder::VolumeAttachment
+    properties: {instance_uuid: {get_resource: web}, volume_id: {get_resource: data}}
+  balancer: {type: OS::Octavia::LoadBalancer, properties: {vip_subnet: s}}
+  front:
+    type: OS::Octavia::Listener
+    properties: {loadbalancer: {get_resource: balancer}, protocol: HTTP, protocol_port: 80}
+  pool:
+    type: OS::Octavia::Pool
+    properties: {listener: {get_resource: front}, protocol: HTTP, lb_algorithm: ROUND_ROBIN}
+  member:
+    type: OS::Octavia::PoolMember
+    properties: {pool: {get_resource: pool}, address: {get_attr: [web, first_address]}, protocol_port: 80}
+",
+    );
+    let parts = |name: &str| {
+        let node = drawing.node(name).expect("drawn");
+        node.parts
+            .iter()
+            .map(|part| part.name.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(parts("web"), ["plug"]);
+    assert_eq!(parts("balancer"), ["front", "pool", "member"]);
+    let joined = |from: &str, to: &str| {
+        drawing
+            .edges
+            .iter()
+            .any(|edge| edge.from == from && edge.to == to)
+    };
+    assert!(joined("web", "data"), "by its attachment");
+    assert!(joined("balancer", "web"), "by its member");
+}

@@ -130,3 +130,29 @@ fn helpers_fit_everywhere_and_retired_types_take_anything() {
     let found = validate(&Document::parse(&text), &types(), &CloudFacts::default());
     assert!(!found.iter().any(|one| one.code == "reference-type"));
 }
+
+#[test]
+fn policies_hang_on_the_type() {
+    let told_of = |resource: &str| {
+        let text = resources(resource);
+        told(&validate(
+            &Document::parse(&text),
+            &types(),
+            &CloudFacts::default(),
+        ))
+    };
+    insta::assert_snapshot!(told_of(
+        "
+  group:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 2, resource_def: {type: OS::Neutron::Net}}
+    update_policy: {rolling_update: {max_batch_size: 0}, batch_creat: {}}
+  net: {type: OS::Neutron::Net, update_policy: {rolling_update: {}}, deletion_policy: Snapshot}
+"
+    ), @r"
+    7:38 Error property-constraint resources.group.update_policy.rolling_update.max_batch_size: `max_batch_size`: 0 is out of range: it must be at least 1
+    7:58 Error unknown-property resources.group.update_policy.batch_creat: `update_policy` has no key `batch_creat`; did you mean `batch_create`?
+    8:33 Error unknown-property resources.net.update_policy: `OS::Neutron::Net` has no update policy
+    8:70 Error deletion-policy-unknown resources.net.deletion_policy: nothing can be kept of a `OS::Neutron::Net` in a snapshot; say `delete` or `retain`
+    ");
+}

@@ -23,7 +23,7 @@ use crate::{
     scope::{self, Known},
     template::{Resource, Template},
     text::{did_you_mean, listed, nearest, shown},
-    types::{Registry, ResourceType},
+    types::{self, PropertyKind, Registry, ResourceType},
     workflow::DeletionPolicy,
 };
 
@@ -220,6 +220,7 @@ impl<'a> Checker<'a> {
         if let Some(described) = self.types.get(&resource.resource_type) {
             self.properties(resource, &simple, described, &path);
             self.deletion(resource, described, &path);
+            self.update_policy(resource, described, &path);
         }
         self.members(resource, &path);
         self.external(resource, &simple, &path);
@@ -243,12 +244,9 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    /// Only servers and volumes can leave a snapshot behind.
+    /// Few types can leave a snapshot behind.
     fn deletion(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
-        let name = described.name.as_str();
-        let can = matches!(name, "OS::Nova::Server" | "OS::Cinder::Volume")
-            || !name.starts_with("OS::")
-            || name.starts_with("OS::Heat::");
+        let can = described.snapshots || !is_of_heat(&described.name);
         if resource.deletion(&self.scope) == DeletionPolicy::Snapshot && !can {
             let message = format!(
                 "nothing can be kept of a `{}` in a snapshot; say `delete` or `retain`",
@@ -260,6 +258,27 @@ impl<'a> Checker<'a> {
                 message,
             );
         }
+    }
+
+    /// What it may say hangs on the type; most have nothing to say.
+    fn update_policy(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
+        let path = path.key("update_policy");
+        let Some(policy) = &resource.update_policy else {
+            return;
+        };
+        let Some(Expr::Map(entries)) = self.simplified(policy, &path) else {
+            return;
+        };
+        if described.update_policy.is_empty() {
+            if !entries.is_empty() && is_of_heat(&described.name) {
+                let message = format!("`{}` has no update policy", described.name);
+                self.error("unknown-property", &path, message);
+            }
+            return;
+        }
+        let of = described.update_policy.clone();
+        let property = types::of_kind("update_policy", PropertyKind::Map { of });
+        self.map(&property, &entries, &path);
     }
 
     /// What is taken as it is cannot wait for others.
@@ -414,6 +433,11 @@ impl<'a> Checker<'a> {
             ));
         }
     }
+}
+
+/// A type that Heat has by itself, neither a nested template nor an item of the catalogue.
+fn is_of_heat(name: &str) -> bool {
+    name.starts_with("OS::") || name.starts_with("AWS::")
 }
 
 /// One letter off, or another case: a typing error rather than another type.

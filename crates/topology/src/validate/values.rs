@@ -198,7 +198,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn map(&mut self, property: &Property, entries: &[(String, Expr)], path: &Path<'_>) {
+    pub(super) fn map(&mut self, property: &Property, entries: &[(String, Expr)], path: &Path<'_>) {
         let of = match &property.kind {
             PropertyKind::Map { of } => of,
             PropertyKind::Any => return,
