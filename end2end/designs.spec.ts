@@ -32,10 +32,37 @@ test('a design comes from a file, gets a name, and goes to a file as it came', a
   await expect(row(page, 'shop-front')).toHaveCount(0);
 
   const download = page.waitForEvent('download');
-  await choose(page, 'Shop, summer', 'Export as HOT');
+  await choose(page, 'Shop, summer', 'Download the template');
   const file = await download;
   expect(file.suggestedFilename()).toBe('shop-summer.yaml');
   expect(readFileSync(await file.path(), 'utf8')).toBe(template);
+});
+
+test('a design leaves for others, with what they cannot say named on top', async ({ page }) => {
+  await login(page);
+  const made = await page.request.post('/api/v1/designs', { data: { name: 'for others', template } });
+  const { id } = await made.json();
+  await page.goto('/designs');
+  const forms = [
+    ['Heat template', 'for-others.hot.yaml', 'OS::Heat::SoftwareDeployment'],
+    ['Terraform JSON', 'for-others.tf.json', 'openstack_compute_instance_v2'],
+    ['TOSCA', 'for-others.tosca.yaml', 'stackloom.nodes.nginx'],
+  ] as const;
+  for (const [form, name, holds] of forms) {
+    const download = page.waitForEvent('download');
+    await choose(page, 'for others', `Export as ${form}`);
+    const file = await download;
+    expect(file.suggestedFilename()).toBe(name);
+    expect(readFileSync(await file.path(), 'utf8')).toContain(holds);
+    await expect(page.getByText(`${name} is exported.`)).toBeVisible();
+  }
+
+  await page.goto(`/designs/${id}`);
+  await canvasReady(page);
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByRole('button', { name: 'Export as Picture (SVG)' }).click();
+  expect(readFileSync(await (await download).path(), 'utf8')).toContain('<svg');
 });
 
 test('a design is copied, and thrown away after a question', async ({ page }) => {
