@@ -54,7 +54,7 @@ test('a design leaves for others, with what they cannot say named on top', async
     const file = await download;
     expect(file.suggestedFilename()).toBe(name);
     expect(readFileSync(await file.path(), 'utf8')).toContain(holds);
-    await expect(page.getByText(`${name} is exported.`)).toBeVisible();
+    await expect(page.getByText(`${name} is exported.`).first()).toBeVisible();
   }
 
   await page.goto(`/designs/${id}`);
