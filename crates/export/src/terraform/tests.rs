@@ -155,3 +155,29 @@ fn what_has_no_counterpart_is_named() {
         ]
     );
 }
+
+#[test]
+fn conditions_and_groups_become_counts() {
+    let (out, report) = exported(
+        "conditions:\n  many: {not: {equals: [{get_param: count}, 1]}}\nresources:\n  \
+         net: {type: OS::Neutron::Net, condition: many}\n  \
+         group:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: {get_param: count}\n      resource_def:\n        \
+         type: OS::Nova::Server\n        properties: {name: 'web-%index%', image: i, flavor: f, networks: [{network: {get_resource: net}}]}\n\
+         outputs:\n  ids: {value: {get_attr: [group, refs]}}\n",
+    );
+    assert_eq!(out["locals"]["condition_many"], "${!(var.count == 1)}");
+    let net = &out["resource"]["openstack_networking_network_v2"]["net"];
+    assert_eq!(net["count"], "${local.condition_many ? 1 : 0}");
+    let group = &out["resource"]["openstack_compute_instance_v2"]["group"];
+    assert_eq!(group["count"], "${var.count}");
+    assert_eq!(group["name"], "web-${count.index}");
+    assert_eq!(
+        group["network"][0]["uuid"],
+        "${one(openstack_networking_network_v2.net[*].id)}"
+    );
+    assert_eq!(
+        out["output"]["ids"]["value"],
+        "${openstack_compute_instance_v2.group[*].id}"
+    );
+    assert_eq!(report, Report::default());
+}
