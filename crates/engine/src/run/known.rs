@@ -117,4 +117,11 @@ impl Scope for RunScope<'_> {
         thing.reference.as_ref()?;
         Some(thing.attributes.get(name).cloned().unwrap_or(Value::Null))
     }
+
+    fn attributes(&self, resource: &str) -> Option<Value> {
+        let things = self.known.lock();
+        let thing = things.get(resource)?;
+        thing.reference.as_ref()?;
+        Some(Value::Object(thing.attributes.clone()))
+    }
 }

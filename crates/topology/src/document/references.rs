@@ -16,7 +16,8 @@ fn named(node: &Node) -> Option<&Node> {
         return None;
     };
     match only.key.as_str() {
-        "get_resource" => Some(&only.value),
+        // `Ref` of the first version names parameters too, but those bear other names.
+        "get_resource" | "Ref" => Some(&only.value),
         "get_attr" => only.value.items()?.first().map(|item| &item.value),
         _ => None,
     }

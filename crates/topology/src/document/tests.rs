@@ -363,6 +363,103 @@ fn paths_have_lines_and_places() {
     );
 }
 
+/// Every way in which one resource can mention another, under a condition or not.
+const MENTIONS: &str = "\
+heat_template_version: 2016-10-14
+conditions: {net: true}  # a condition may bear the name of a resource
+resources:
+  net: {type: OS::Neutron::Net, condition: net}
+  web:
+    type: OS::Nova::Server
+    depends_on: net
+    update_policy: {after: {get_resource: net}}
+    metadata: {where: {get_attr: [net, name]}}
+    properties:
+      name: {if: [net, {list_join: [\"-\", [web, {get_attr: [net, name]}]]}, net]}
+      user_data: {str_replace: {template: net, params: {net: {get_resource: net}}}}
+outputs:
+  all:
+    condition: net
+    value: {map_merge: [{net: {get_attr: [net]}}, {repeat: {template: net, for_each: {net: {get_attr: [net, subnets]}}}}]}
+";
+
+#[test]
+fn a_name_changes_in_references_only() {
+    let to = Edit::RenameResource {
+        from: "net".into(),
+        to: "front".into(),
+    };
+    let back = Edit::RenameResource {
+        from: "front".into(),
+        to: "net".into(),
+    };
+    let renamed = MENTIONS
+        .replace("  net: {type", "  front: {type")
+        .replace("depends_on: net", "depends_on: front")
+        .replace("get_resource: net", "get_resource: front")
+        .replace("get_attr: [net", "get_attr: [front");
+    check_edit(MENTIONS, &to, &renamed);
+    check_edit(&renamed, &back, MENTIONS);
+    let old = "heat_template_version: 2013-05-23\nresources:\n  a: {type: x}\n  b: {type: x, properties: {p: {Ref: a}, q: {Ref: p}}}\n";
+    check_edit(
+        old,
+        &Edit::RenameResource {
+            from: "a".into(),
+            to: "c".into(),
+        },
+        &old.replace("  a:", "  c:").replace("Ref: a", "Ref: c"),
+    );
+}
+
+#[test]
+fn what_must_come_first_is_set_and_taken_back() {
+    let after = WEB.replace(
+        "    type: OS::Neutron::Net\n",
+        "    type: OS::Neutron::Net\n    depends_on: [web]\n",
+    );
+    check_edit(
+        WEB,
+        &set("resources.front.depends_on", json!(["web"])),
+        &after,
+    );
+    check_edit(&after, &remove("resources.front.depends_on"), WEB);
+    check_edit(
+        WEB,
+        &set("resources.web.depends_on", json!(["front"])),
+        &WEB.replace("[front, other]", "[front]"),
+    );
+    let conditional = WEB.replace(
+        "    type: OS::Neutron::Net\n",
+        "    type: OS::Neutron::Net\n    condition: production\n",
+    );
+    check_edit(
+        WEB,
+        &set("resources.front.condition", json!("production")),
+        &conditional,
+    );
+    check_edit(&conditional, &remove("resources.front.condition"), WEB);
+}
+
+#[test]
+fn what_a_merge_key_brings_is_set_in_the_map_itself() {
+    let text = "a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n";
+    check_edit(
+        text,
+        &set("b.x", json!(3)),
+        &text.replace("  y: 2\n", "  y: 2\n  x: 3\n"),
+    );
+    let refused = Document::parse(text).edit(&remove("b.x")).unwrap_err();
+    insta::assert_snapshot!(refused, @"there is no `b.x` in the template");
+}
+
+#[test]
+fn beside_a_key_that_stands_twice_nothing_is_edited() {
+    let refused = Document::parse("a: 1\nb: 2\na: 3\n")
+        .edit(&set("b", json!(4)))
+        .unwrap_err();
+    insta::assert_snapshot!(refused, @"this cannot be changed here: a key stands twice in a map, the second time on line 3; change it in the code view");
+}
+
 fn word() -> impl Strategy<Value = String> {
     "[a-d]{1,2}"
 }
@@ -472,6 +569,39 @@ proptest! {
         let there = document.edit(&Edit::Set { path: path.clone(), value }).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         let back = there.edit(&Edit::Remove { path }).map_err(|error| TestCaseError::fail(format!("{error}\n{}", there.text())))?;
         prop_assert_eq!(back.text(), &text, "{}", there.text());
+    }
+
+    #[test]
+    fn what_is_parsed_is_printed_byte_for_byte(text in "\\PC{0,80}") {
+        let document = Document::parse(text.as_str());
+        prop_assert_eq!(document.text(), text.as_str());
+    }
+
+    #[test]
+    fn add_then_remove_restores_the_text(properties in tree(), spaced in any::<bool>()) {
+        let text = if spaced { WEB.to_owned() } else { MENTIONS.to_owned() };
+        let properties = json!({"p": properties});
+        let there = Document::parse(text.as_str())
+            .edit(&add("new", "OS::Heat::Value", properties.clone()))
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(there.value(&["resources", "new", "properties"]), Some(properties));
+        let back = there
+            .edit(&remove_resource("new"))
+            .map_err(|error| TestCaseError::fail(format!("{error}\n{}", there.text())))?;
+        prop_assert_eq!(back.text(), text);
+    }
+
+    #[test]
+    fn rename_and_back_restores_the_text(name in "[a-z_][a-z0-9_.-]{0,8}") {
+        for text in [WEB, MENTIONS] {
+            let document = Document::parse(text);
+            let to = Edit::RenameResource { from: "web".into(), to: name.clone() };
+            let Ok(renamed) = document.edit(&to) else { continue };
+            let back = renamed
+                .edit(&Edit::RenameResource { from: name.clone(), to: "web".into() })
+                .map_err(|error| TestCaseError::fail(format!("{error}\n{}", renamed.text())))?;
+            prop_assert_eq!(back.text(), text);
+        }
     }
 
     #[test]

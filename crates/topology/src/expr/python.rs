@@ -101,6 +101,18 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// `bool(value)`.
+pub(super) fn truth(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(truth) => *truth,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

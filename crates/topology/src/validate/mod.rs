@@ -217,8 +217,12 @@ impl<'a> Checker<'a> {
             self.references(&property.value, &properties.key(&property.name));
         }
         let simple = self.simple(resource, &properties);
-        if let Some(described) = self.types.get(&resource.resource_type) {
+        let described = self.types.get(&resource.resource_type);
+        // What is taken as it is needs no properties.
+        if let Some(described) = described.filter(|_| resource.external_id.is_none()) {
             self.properties(resource, &simple, described, &path);
+        }
+        if let Some(described) = described {
             self.deletion(resource, described, &path);
             self.update_policy(resource, described, &path);
         }

@@ -175,3 +175,112 @@ fn public_templates_that_heat_accepts_have_no_errors_of_ours() {
     );
     assert!(found.iter().all(|one| !one.is_error()), "{found:?}");
 }
+
+#[test]
+fn keys_of_other_versions_are_named() {
+    insta::assert_snapshot!(problems("\
+heat_template_version: 2013-05-23
+conditions: {c: true}
+parameters:
+  p: {type: number, default: 1, tags: [x], constraints: [{modulo: {step: 2, offset: 1}}]}
+resources:
+  net: {type: OS::Neutron::Net, condition: true, external_id: x, deletion_policy: retain}
+outputs:
+  o: {value: 1, condition: c}
+"), @r#"
+    2:1 Error unknown-key conditions: `conditions` came with version 2016-10-14 of HOT, and this template is of version 2013-05-23
+    4:33 Error unknown-key parameters.p.tags: `tags` came with version 2018-03-02 of HOT, and this template is of version 2013-05-23
+    4:59 Error constraint-invalid parameters.p.constraints.0: the constraint `modulo` came with version 2017-02-24, and this template is of version 2013-05-23
+    6:33 Error unknown-key resources.net.condition: `condition` came with version 2016-10-14 of HOT, and this template is of version 2013-05-23
+    6:50 Error unknown-key resources.net.external_id: `external_id` came with version 2016-10-14 of HOT, and this template is of version 2013-05-23
+    6:83 Error deletion-policy-unknown resources.net.deletion_policy: `retain` is no deletion policy; there are `Delete`, `Retain` and `Snapshot`; lower-case words came with version 2016-10-14
+    8:17 Error unknown-key outputs.o.condition: `condition` came with version 2016-10-14 of HOT, and this template is of version 2013-05-23
+    "#);
+}
+
+#[test]
+fn conditions() {
+    insta::assert_snapshot!(problems("\
+heat_template_version: 2021-04-16
+parameters:
+  env: {type: string, default: dev}
+conditions:
+  prod: {equals: [{get_param: env}, prod]}
+  wrong: {get_param: env}
+  typo: {not: prd}
+  other: {equals: [{get_param: evn}, {get_resource: net}]}
+  text: [a]
+resources:
+  net: {type: OS::Neutron::Net, condition: prod}
+  sub:
+    type: OS::Neutron::Subnet
+    depends_on: net
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
+  port:
+    type: OS::Neutron::Port
+    properties: {network: {if: [prod, {get_resource: net}, public]}, name: {if: [pord, a, b]}}
+outputs:
+  a: {value: {get_attr: [net, name]}}
+  b: {value: {get_attr: [net, name]}, condition: prod}
+"), @r#"
+    6:3 Error function-arguments conditions.wrong: a condition is `true`, `false`, the name of a condition, or a function that gives one of the two; `dev` is not
+    7:3 Error unknown-condition conditions.typo: there is no condition `prd` in the template; did you mean `prod`?
+    8:3 Error unknown-parameter conditions.other: there is no parameter `evn` in the template; did you mean `env`?
+    8:39 Error function-unsupported conditions.other.equals.1: the function `get_resource` cannot stand in a condition: conditions know parameters only, by `get_param`, `equals`, `not`, `and`, `or`, `contains` and `yaql`
+    9:9 Error wrong-shape conditions.text: a condition (`true`, `false`, the name of one, or a function such as `equals`) belongs here, not a list
+    11:3 Info resource-off resources.net: `net` is left out: its condition does not hold
+    15:18 Error resource-off resources.sub.properties.network: `net` is not there: its condition does not hold; give this value the same condition by `if`
+    18:82 Error unknown-condition resources.port.properties.name.if.0: there is no condition `pord` in the template; did you mean `prod`?
+    20:7 Error resource-off outputs.a.value: `net` is not there: its condition does not hold; give this value the same condition by `if`
+    "#);
+}
+
+#[test]
+fn policies_and_live_objects() {
+    insta::assert_snapshot!(problems("\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net, deletion_policy: Snapshot}
+  old: {type: OS::Neutron::Net, deletion_policy: keep, external_id: {get_param: id}}
+  live: {type: OS::Neutron::Net, external_id: n-1, depends_on: net}
+  func: {type: {get_param: t}, depends_on: {get_param: d}, description: [a], update_policy: 5}
+"), @r#"
+    3:33 Error deletion-policy-unknown resources.net.deletion_policy: nothing can be kept of a `OS::Neutron::Net` in a snapshot; say `delete` or `retain`
+    4:50 Error deletion-policy-unknown resources.old.deletion_policy: `keep` is no deletion policy; there are `delete`, `retain` and `snapshot`
+    4:56 Error unknown-parameter resources.old.external_id: there is no parameter `id` in the template
+    5:34 Error external-depends resources.live.external_id: `live` is a live object, by its `external_id`, and cannot depend on `net`
+    6:3 Error resource-type-missing resources.func: a resource needs a `type`, such as `OS::Nova::Server`
+    6:16 Error wrong-shape resources.func.type: text belongs here, not a map; the function `get_param` cannot stand here
+    6:44 Error wrong-shape resources.func.depends_on: the name of a resource, or a list of names, belongs here, not a map; the function `get_param` cannot stand here
+    6:73 Error wrong-shape resources.func.description: text belongs here, not a list
+    6:93 Error wrong-shape resources.func.update_policy: a map belongs here, not a number
+    "#);
+}
+
+#[test]
+fn groups_of_parameters() {
+    insta::assert_snapshot!(problems("\
+heat_template_version: 2021-04-16
+parameter_groups:
+  - {label: One, parameters: [a, b, a]}
+  - {label: Two}
+  - {parameters: [c], lable: x}
+parameters:
+  a: {type: string, default: x, immutable: true, hidden: maybe}
+  b: {type: number, default: 5, constraints: [{range: {max: 3}}, {length: {max: 3}}, {modulo: {step: 0, offset: 0}}]}
+  OS::stack_name: {type: string}
+  e: {type: string, default: '', constraints: [{custom_constraint: nova.flavour}, {range: {min: a}}, {length: {mn: 1}}]}
+"), @r#"
+    3:37 Error parameter-group-invalid parameter_groups.0.parameters.2: the parameter `a` is in a group already; it can be in one only
+    4:5 Error parameter-group-invalid parameter_groups.1: a group of parameters needs `parameters`, a list of names
+    5:19 Error parameter-group-invalid parameter_groups.2.parameters.0: there is no parameter `c` in the template
+    5:23 Error unknown-key parameter_groups.2.lable: `lable` is no key of a group of parameters; did you mean `label`?
+    7:58 Error wrong-shape parameters.a.hidden: `true` or `false` belongs here, not text
+    8:21 Error parameter-invalid parameters.b.default: the parameter `b`: 5 is out of range: it must be at most 3
+    8:67 Error constraint-invalid parameters.b.constraints.1: `length` says nothing about a parameter of type `number`
+    8:87 Error constraint-invalid parameters.b.constraints.2: `step` of `modulo` cannot be 0
+    9:3 Error bad-name parameters.OS::stack_name: `OS::stack_name` is always there and cannot be declared
+    10:84 Error constraint-invalid parameters.e.constraints.1: `range` says nothing about a parameter of type `string`
+    10:103 Error constraint-invalid parameters.e.constraints.2: `length` has no `mn`; did you mean `min`?
+    "#);
+}

@@ -1,7 +1,7 @@
 //! Plain scalars: what a word without quotes means.
 //!
-//! YAML 1.1, because Heat reads templates with PyYAML: `yes` is a boolean, `0755` is octal. Dates
-//! stay text, as in Heat. Sexagesimal numbers (`1:30`) stay text, which nobody misses.
+//! YAML 1.1, because Heat reads templates with PyYAML: `yes` is a boolean, `0755` is octal, `1:30` is 90
+//! (sixty to the next place), `1e5` is text and `1.0e+5` a number. Dates stay text, as in Heat.
 
 use serde_json::{Number, Value};
 
@@ -62,7 +62,11 @@ fn number(text: &str) -> Option<Number> {
             .or_else(|_| signed.parse::<u64>().map(Number::from))
             .ok();
     }
-    let is_float = plain.contains('.')
+    if digits.contains(':') {
+        return sexagesimal(digits, negative);
+    }
+    let is_float = is_float(digits)
+        && plain.contains('.')
         && plain.chars().any(|c| c.is_ascii_digit())
         && plain
             .chars()
@@ -72,6 +76,43 @@ fn number(text: &str) -> Option<Number> {
     }
     let value: f64 = plain.parse().ok()?;
     Number::from_f64(if negative { -value } else { value })
+}
+
+/// Places of sixty: `1:30` and `1:30.5`; the first digit of a whole one is not 0.
+fn sexagesimal(digits: &str, negative: bool) -> Option<Number> {
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (digits, None),
+    };
+    if fraction.is_none() && !whole.starts_with(|c: char| matches!(c, '1'..='9')) {
+        return None;
+    }
+    let mut places = whole.split(':');
+    let first = places.next()?.replace('_', "");
+    let mut value: i64 = first.parse().ok()?;
+    for place in places {
+        let fits = matches!(place.len(), 1 | 2) && place.chars().all(|c| c.is_ascii_digit());
+        let number: i64 = place.parse().ok().filter(|number| fits && *number < 60)?;
+        value = value.checked_mul(60)?.checked_add(number)?;
+    }
+    match fraction {
+        None => Some(Number::from(if negative { -value } else { value })),
+        Some(fraction) => {
+            let fraction: f64 = format!("0.{}", fraction.replace('_', "")).parse().ok()?;
+            let value = value as f64 + fraction;
+            Number::from_f64(if negative { -value } else { value })
+        }
+    }
+}
+
+/// An exponent has a sign.
+fn is_float(digits: &str) -> bool {
+    match digits.split_once(['e', 'E']) {
+        Some((_, exponent)) => exponent
+            .strip_prefix(['+', '-'])
+            .is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())),
+        None => !digits.contains(['+', '-']),
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +136,15 @@ mod tests {
             ("1.2.3.4", json!("1.2.3.4")),
             ("10.0.0.0/24", json!("10.0.0.0/24")),
             ("2021-04-16", json!("2021-04-16")),
-            ("1:30", json!("1:30")),
+            ("1:30", json!(90)),
+            ("-1:00:01", json!(-3601)),
+            ("1:30.5", json!(90.5)),
+            ("1:60", json!("1:60")),
+            ("08:30", json!("08:30")),
+            ("fa:16", json!("fa:16")),
+            ("1e5", json!("1e5")),
+            ("1.5e5", json!("1.5e5")),
+            ("1.0e+2", json!(100.0)),
             ("-", json!("-")),
             ("+", json!("+")),
             (".", json!(".")),

@@ -77,6 +77,61 @@ fn of_a_key_that_stands_twice_the_last_one_counts() {
 }
 
 #[test]
+fn merge_keys_take_over_what_a_map_does_not_say() {
+    assert_eq!(
+        json_of("a: &a {x: 1, y: {z: 2}}\nb:\n  <<: *a\n  x: 3\n"),
+        json!({"a": {"x": 1, "y": {"z": 2}}, "b": {"y": {"z": 2}, "x": 3}})
+    );
+    assert_eq!(
+        json_of("a: &a {x: 1}\nb: &b {x: 2, y: 2}\nc: {<<: [*a, *b], z: 3}\nd: {<<: {k: 1}}\n")["c"],
+        json!({"x": 1, "y": 2, "z": 3})
+    );
+    assert_eq!(
+        json_of("a: {\"<<\": 1}\n"),
+        json!({"a": {"<<": 1}}),
+        "in quotes it is a key"
+    );
+    for wrong in ["a: {<<: 5}", "a: &a [1]\nb: {<<: *a}", "a: {<<: [1]}"] {
+        assert_eq!(
+            parse(wrong).problems[0].code,
+            "merge-key-invalid",
+            "{wrong}"
+        );
+    }
+    let many = (0..1000).map(|n| format!("k{n}: 1, ")).collect::<String>();
+    let merges = "  - {<<: *a}\n".repeat(1000);
+    let bomb = parse(&format!("a: &a {{{many}}}\nb:\n{merges}"));
+    assert_eq!(bomb.problems[0].code, "alias-bomb");
+}
+
+#[test]
+fn limits_can_be_set() {
+    let limits = Limits {
+        bytes_max: 10,
+        depth_max: 2,
+        nodes_max: 5,
+    };
+    let code = |text: &str| {
+        parse_within(text, &limits)
+            .problems
+            .first()
+            .map(|one| one.code)
+    };
+    assert_eq!(code("a: {b: 1}"), None);
+    assert_eq!(code("a: {b: 1} "), None);
+    assert_eq!(code("a: {b: 1}  "), Some("template-too-large"));
+    assert_eq!(code("[[[1]]]"), Some("template-too-deep"));
+    assert_eq!(code("[1,2,3,4]"), None);
+    assert_eq!(code("[1,2,3,4,]"), None);
+    assert_eq!(code("[1,1,1,1]]"), Some("yaml-syntax"));
+    assert_eq!(code("[1,1,1,1,1"), Some("alias-bomb"));
+    assert_eq!(
+        parse(&"- x\n".repeat(132_000)).problems[0].code,
+        "template-too-large"
+    );
+}
+
+#[test]
 fn hostile_texts_are_answered_at_once() {
     let bomb = (1..40).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
         format!("{text}a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)
