@@ -19,6 +19,8 @@ const TAG: f64 = 20.0;
 const TAG_GAP: f64 = 4.0;
 /// Roughly what a letter of the tags' size is wide.
 const LETTER: f64 = 6.4;
+/// And of a name's size.
+const NAME_LETTER: f64 = 7.5;
 
 /// Said in the file and in the report.
 const LEFT_OUT: &str =
@@ -116,21 +118,17 @@ fn fitting(words: &str, width: f64, letter: f64) -> String {
 }
 
 fn frame(out: &mut String, node: &Node) {
-    let colour = hue(node.category);
-    rect(out, node.rect, 12.0, "frame", colour, colour);
-    text(
-        out,
-        node.rect.x + 14.0,
-        node.rect.y + 22.0,
-        "name",
-        &fitting(&node.name, node.rect.width - 28.0, 7.5),
-    );
+    let (at, colour) = (node.rect, hue(node.category));
+    rect(out, at, 12.0, "frame", colour, colour);
+    let name = fitting(&node.name, at.width / 2.0, NAME_LETTER);
+    text(out, at.x + 14.0, at.y + 28.0, "name", &name);
+    let start = at.x + 26.0 + name.chars().count() as f64 * NAME_LETTER;
     tags(
         out,
         &node.parts,
-        node.rect.x + 14.0,
-        node.rect.y + 28.0,
-        node.rect.width - 28.0,
+        start,
+        at.y + 14.0,
+        at.right() - 14.0 - start,
     );
 }
 
@@ -147,7 +145,7 @@ fn card(out: &mut String, node: &Node) {
                 at.x + 10.0,
                 at.y + 20.0,
                 "name",
-                &fitting(&node.name, room, 7.5),
+                &fitting(&node.name, room, NAME_LETTER),
             );
             let start = at.right() - 10.0 - detail.chars().count() as f64 * LETTER;
             text(out, start.max(at.x + 10.0), at.y + 20.0, "detail", &detail);
@@ -164,12 +162,12 @@ fn card(out: &mut String, node: &Node) {
                 at.x + 18.0,
                 at.y + 21.0,
                 "name",
-                &fitting(name, at.width - 36.0, 7.5),
+                &fitting(name, at.width - 36.0, NAME_LETTER),
             );
-            let detail = if node.detail.is_empty() {
-                node.title.clone()
-            } else {
-                node.detail.join(" · ")
+            let detail = match (node.kind, node.detail.is_empty()) {
+                (NodeKind::Internet, true) => String::new(),
+                (_, true) => node.title.clone(),
+                _ => node.detail.join(" · "),
             };
             text(
                 out,
@@ -193,7 +191,7 @@ fn card(out: &mut String, node: &Node) {
                 at.x + 14.0,
                 at.y + 23.0,
                 "name",
-                &fitting(&name, at.width - 28.0, 7.5),
+                &fitting(&name, at.width - 28.0, NAME_LETTER),
             );
             let detail = if node.detail.is_empty() {
                 node.title.clone()

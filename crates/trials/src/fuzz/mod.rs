@@ -46,7 +46,7 @@ pub struct Options {
     pub texts: Option<u64>,
     /// Another seed, other texts.
     pub seed: u64,
-    /// A folder for the text that is being tried, and for findings.
+    /// A folder for the text that is being tried, the slowest one, and findings.
     pub keep: Option<PathBuf>,
 }
 
@@ -108,7 +108,13 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
         report.bytes += text.len() as u64;
         let started = Instant::now();
         let verdict = worker.try_text(&text);
-        report.slowest = report.slowest.max(started.elapsed());
+        let took = started.elapsed();
+        if took > report.slowest {
+            report.slowest = took;
+            if let Some(keep) = &options.keep {
+                fs::write(keep.join("slowest"), &text)?;
+            }
+        }
         match verdict {
             Verdict::Planned => report.planned += 1,
             Verdict::Refused => {}
