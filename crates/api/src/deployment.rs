@@ -24,6 +24,27 @@ pub struct DeployRequest {
     /// Parameter values.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
+    /// For an update: what happens when it fails.
+    #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
+    pub on_failure: OnFailure,
+}
+
+/// What happens when an update fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// It stays as it is; a person chooses to go on, to change it again, or to roll it back.
+    #[default]
+    Stop,
+    /// It is rolled back at once, in a run of its own.
+    Rollback,
+}
+
+impl OnFailure {
+    fn is_stop(&self) -> bool {
+        *self == OnFailure::Stop
+    }
 }
 
 /// The answer to a deploy, an update and an undeploy.
@@ -60,6 +81,9 @@ pub struct Deployment {
     pub design_version: Option<u32>,
     /// Id of the newest run.
     pub last_run: Option<String>,
+    /// The last change failed, and what was there before it is known: it can be rolled back.
+    #[serde(default)]
+    pub can_roll_back: bool,
     /// HOT as deployed; in lists empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub template: String,

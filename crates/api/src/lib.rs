@@ -13,8 +13,8 @@ mod session;
 
 pub use beside::Beside;
 pub use deployment::{
-    DeployRequest, DeployedResource, Deployment, DeploymentState, OutputValue, ResourceState,
-    Started,
+    DeployRequest, DeployedResource, Deployment, DeploymentState, OnFailure, OutputValue,
+    ResourceState, Started,
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, ExportFormat, ExportNote, ExportNoteKind,
@@ -27,6 +27,6 @@ pub use session::{CloudInfo, LoginRequest, Me, Quota};
 pub use topology::{
     cloud::CloudFacts,
     diagnostic::{Diagnostic, Severity},
-    plan::{Action, Change, Plan},
+    plan::{Action, Change, Plan, PropertyChange},
     workflow::{StepKind, Workflow},
 };

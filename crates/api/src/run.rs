@@ -13,6 +13,9 @@ pub struct Run {
     pub deployment: String,
     /// What it is for.
     pub kind: RunKind,
+    /// It leads back to what worked before a change that failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolls_back: bool,
     /// Where it stands.
     pub state: RunState,
     /// One sentence, where it did not succeed.

@@ -16,7 +16,8 @@ pub struct Marker {
     pub deployment: String,
     /// Its name, for names that people see.
     pub deployment_name: String,
-    /// Name in the template, or the name that a pass gave.
+    /// Name in the template, or the name that a pass gave; of a successor with `#` and its number, so that
+    /// it is told from what it replaces.
     pub resource: String,
 }
 
@@ -101,6 +102,44 @@ pub trait Driver: Send + Sync {
     async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         Err(DriverError::Other(format!(
             "`{physical_id}` cannot be changed in place; remove it from the template, and add it again"
+        )))
+    }
+
+    /// The same, told which properties differ from what it was made from; for drivers that should not say
+    /// again what stays.
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        _changed: &[String],
+    ) -> Result<(), DriverError> {
+        self.update(context, physical_id).await
+    }
+
+    /// Its id once it is updated; another one where a thing is known by what it joins.
+    fn id_after_update(&self, _context: &Context<'_>, physical_id: &str) -> String {
+        physical_id.to_owned()
+    }
+
+    /// A successor is about to be made: let go of what the cloud gives to one only, so that both can be
+    /// there until the successor works, or look how far that is. [`Driver::update`] takes it back.
+    async fn make_room(
+        &self,
+        _context: &Context<'_>,
+        _physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        Ok(Progress::Ready(Ready::default()))
+    }
+
+    /// Take a snapshot of it before it is removed, or look how far that is. Asked for again, it is the same
+    /// snapshot. The reference of what is ready is the snapshot's id.
+    async fn snapshot(
+        &self,
+        _context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        Err(DriverError::Other(format!(
+            "no snapshot can be taken of `{physical_id}`; use `deletion_policy: Retain` or `Delete`"
         )))
     }
 

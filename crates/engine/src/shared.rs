@@ -5,14 +5,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use api::CloudFacts;
 use sqlx::SqlitePool;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use topology::types::Registry;
 
 use crate::{
-    Config, Error, Result, catalog::Catalog, journal::Journal, run::Command, sandbox::Sandboxes,
-    secrets::SealingKey,
+    Actor, Config, Error, Result, catalog::Catalog, journal::Journal, run::Command,
+    sandbox::Sandboxes, secrets::SealingKey,
 };
 
 /// One per engine.
@@ -25,6 +26,8 @@ pub struct Core {
     pub sandboxes: Sandboxes,
     /// To the tasks of runs at work, by run.
     runs: Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>,
+    /// Runs that are rolled back if they fail: for whom, and what the cloud had.
+    pub roll_backs: Mutex<HashMap<String, (Actor, CloudFacts)>>,
     /// The engine lets go of its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -71,6 +74,7 @@ impl Core {
             sandboxes,
             config,
             runs: Mutex::default(),
+            roll_backs: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))

@@ -240,6 +240,53 @@ impl Compute<'_> {
         call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
+    /// Plug a port in.
+    pub async fn server_plug(&self, id: &str, port: &str) -> Result<(), Error> {
+        let call = self.call(Method::POST, &["servers", id, "os-interface"]);
+        call.json(&json!({"interfaceAttachment": {"port_id": port}}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Unplug a port. Not plugged in is an error of status 404.
+    pub async fn server_unplug(&self, id: &str, port: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &["servers", id, "os-interface", port])
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Give a server another size; it asks to be confirmed when it has it (`VERIFY_RESIZE`).
+    pub async fn server_resize(&self, id: &str, flavor: &str) -> Result<(), Error> {
+        self.act(id, &json!({"resize": {"flavorRef": flavor}}))
+            .await
+    }
+
+    /// Keep the new size.
+    pub async fn server_confirm_resize(&self, id: &str) -> Result<(), Error> {
+        self.act(id, &json!({"confirmResize": null})).await
+    }
+
+    /// Set the administrator's password.
+    pub async fn server_set_password(&self, id: &str, password: &str) -> Result<(), Error> {
+        self.act(id, &json!({"changePassword": {"adminPass": password}}))
+            .await
+    }
+
+    /// Order an image of a server's disk, under a name.
+    pub async fn server_snapshot(&self, id: &str, name: &str) -> Result<(), Error> {
+        self.act(id, &json!({"createImage": {"name": name}})).await
+    }
+
+    async fn act(&self, id: &str, body: &Value) -> Result<(), Error> {
+        self.call(Method::POST, &["servers", id, "action"])
+            .json(body)
+            .send()
+            .await
+            .map(drop)
+    }
+
     /// The last lines of the console.
     pub async fn server_console(&self, id: &str, lines: u32) -> Result<String, Error> {
         let body = json!({"os-getConsoleOutput": {"length": lines}});

@@ -44,13 +44,24 @@ impl Driver for FloatingIpAssociation {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let properties = Properties::of(context.properties);
-        if properties.required("floatingip_id")? != physical_id {
-            let why =
-                "another floating IP needs another association; give the resource another name";
-            return Err(properties.wrong("floatingip_id", why.into()));
+        let wanted = Properties::of(context.properties).required("floatingip_id")?;
+        if wanted != physical_id {
+            // The one that led there is let go of: a port has one.
+            let network = context.session.network();
+            let cut = network
+                .update::<FloatingIp>(physical_id, &json!({"port_id": null}))
+                .await;
+            done_if_gone(cut.map(drop))?;
         }
-        lead(context, physical_id).await
+        lead(context, &wanted).await
+    }
+
+    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
+        let wanted = Properties::of(context.properties).filled("floatingip_id");
+        wanted
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| physical_id.to_owned())
     }
 
     async fn delete(

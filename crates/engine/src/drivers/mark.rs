@@ -59,7 +59,11 @@ pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String
         .and_then(Value::as_str)
         .filter(|name| !name.is_empty());
     let name = given.map_or_else(
-        || format!("{}-{}", marker.deployment_name, marker.resource),
+        || {
+            // People need not read which successor it is.
+            let resource = marker.resource.split('#').next().unwrap_or_default();
+            format!("{}-{resource}", marker.deployment_name)
+        },
         str::to_string,
     );
     name.chars().take(CHARACTERS_MAX).collect()

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use api::{
-    Action, Beside, CloudFacts, DeploymentState, Plan, ResourceState, RunKind, RunState, Severity,
-    Started, Workflow,
+    Beside, CloudFacts, DeploymentState, OnFailure, Plan, RunKind, RunState, Severity, Started,
+    Workflow,
 };
 use serde_json::Value;
+use sqlx::SqliteConnection;
 use tokio::sync::oneshot;
 use topology::{
     bundle::Bundle,
@@ -16,12 +17,12 @@ use topology::{
 };
 use uuid::Uuid;
 
-use super::{Changes, Engine, Force, NewDeployment, store::NewRun};
+use super::{Changes, Engine, Force, NewDeployment, compare, store::NewRun};
 use crate::{
     Actor, Error, Result, Tenant,
     driver::Vault,
-    journal::{DeploymentRow, ResourceRow, Scoped, from_json, now_text, to_json, to_text},
-    run::{Command, divide, hidden_parameters_name},
+    journal::{DeploymentRow, Scoped, from_json, now_text, to_json, to_text},
+    run::{Command, divide, good_parameters_name, hidden_parameters_name},
     secrets::{RunSecrets, RunVault},
 };
 
@@ -41,41 +42,43 @@ impl Engine {
         let document = Document::parse(template);
         let mut parameters = parameters.clone();
         let mut bundle = bundle.cloned();
-        let rows = match deployment {
-            Some(id) => {
-                let row = self.deployment_row(tenant, id).await?;
-                bundle.get_or_insert_with(|| row.shown.beside.bundle());
-                parameters = with_stored(&row, &parameters);
-                self.core.journal.resources(id).await?
-            }
-            None => Vec::new(),
-        };
-        let bundle = bundle.unwrap_or_default();
-        let plan = |deployed: &Deployed| {
-            let types = &self.core.registry;
-            topology::plan::plan(&PlanInput {
-                document: &document,
-                bundle: &bundle,
-                parameters: &parameters,
-                deployed,
-                types,
-                cloud,
-            })
-        };
-        let plan_of_all = plan(&deployed(&rows, |_| true));
-        // What is wanted as it is and not in order (a step on it failed, or never ended) is made
-        // again: the step finds what there is of it, and replaces it if it is broken.
-        let stays = |name: &str| {
-            plan_of_all.changes.iter().any(|change| {
-                change.resource == name && matches!(change.action, Action::None | Action::Update)
-            })
-        };
-        let is_kept = |row: &ResourceRow| row.state == ResourceState::Ready || !stays(&row.name);
-        if rows.iter().all(is_kept) {
-            Ok(plan_of_all)
-        } else {
-            Ok(plan(&deployed(&rows, is_kept)))
+        let mut deployed = Deployed::default();
+        if let Some(id) = deployment {
+            let row = self.deployment_row(tenant, id).await?;
+            // Who gives a hidden value anew mostly gives another one; what is kept can only the run open.
+            let hidden =
+                document.template().parameters.iter().filter(|parameter| {
+                    parameter.hidden && parameters.contains_key(&parameter.name)
+                });
+            let hidden_changed = hidden.map(|parameter| parameter.name.clone()).collect();
+            parameters = with_stored(&row, &parameters);
+            bundle.get_or_insert_with(|| row.shown.beside.bundle());
+            deployed = Deployed {
+                parameters: row.parameters,
+                hidden_changed,
+                ..compare::deployed(self.core.journal.resources(id).await?)
+            };
         }
+        let bundle = bundle.unwrap_or_default();
+        Ok(self.plan_with(&document, &bundle, &parameters, &deployed, cloud))
+    }
+
+    fn plan_with(
+        &self,
+        document: &Document,
+        bundle: &Bundle,
+        parameters: &BTreeMap<String, Value>,
+        deployed: &Deployed,
+        cloud: &CloudFacts,
+    ) -> Plan {
+        topology::plan::plan(&PlanInput {
+            document,
+            bundle,
+            parameters,
+            deployed,
+            types: &self.core.registry,
+            cloud,
+        })
     }
 
     pub(super) async fn begin_deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
@@ -149,6 +152,7 @@ impl Engine {
             deployment: &id,
             kind: RunKind::Deploy,
             forced: Force::No,
+            rolls_back: false,
             workflow,
             secrets,
         };
@@ -180,25 +184,22 @@ impl Engine {
         }
         self.check_idle(&row).await?;
         let bundle = changes.bundle.unwrap_or_else(|| row.shown.beside.bundle());
-        let plan = self
-            .plan_for(
-                &actor.tenant,
-                &changes.template,
-                Some(&bundle),
-                &changes.parameters,
-                Some(deployment),
-                &changes.cloud,
-            )
-            .await?;
-        let workflow = accepted(plan)?;
         let document = Document::parse(changes.template.clone());
-        let given = with_stored(&row, &changes.parameters);
+        let given = match changes.rolls_back {
+            true => changes.parameters.clone(),
+            false => with_stored(&row, &changes.parameters),
+        };
         let (open, _) = divide(document.template(), &given);
         let (_, mut hidden) = divide(
             document.template(),
             &with_environments(&document, &bundle, &given),
         );
-        for (name, value) in self.kept_hidden(actor, deployment).await? {
+        let kept = self.kept_hidden(actor, deployment).await?;
+        let before = match changes.rolls_back {
+            true => self.kept_hidden_of_good(actor, deployment).await?,
+            false => kept.clone(),
+        };
+        for (name, value) in before {
             let given = hidden.contains_key(&name);
             let still_hidden = document
                 .template()
@@ -208,6 +209,18 @@ impl Engine {
             if !given && still_hidden {
                 hidden.insert(name, value);
             }
+        }
+        let mut all = given;
+        all.extend(hidden.clone());
+        let deployed = Deployed {
+            parameters: row.parameters.clone(),
+            hidden_changed: compare::hidden_changed(&kept, &hidden),
+            ..compare::deployed(self.core.journal.resources(deployment).await?)
+        };
+        let plan = self.plan_with(&document, &bundle, &all, &deployed, &changes.cloud);
+        let workflow = accepted(plan)?;
+        if row.shown.state == DeploymentState::Deployed && !kept.is_empty() {
+            self.keep_hidden_of_good(actor, deployment, &kept).await?;
         }
         self.keep_hidden(actor, deployment, &workflow, &hidden)
             .await?;
@@ -240,16 +253,21 @@ impl Engine {
             hidden,
             actor.vault_key.as_ref(),
         );
+        take_back(&mut transaction, deployment, &workflow).await?;
         let run = NewRun {
             actor,
             deployment,
             kind: RunKind::Update,
             forced: Force::No,
+            rolls_back: changes.rolls_back,
             workflow,
             secrets,
         };
         let run = self.store_run(&mut transaction, &run).await?;
         transaction.commit().await.map_err(Error::storage(doing))?;
+        if changes.on_failure == OnFailure::Rollback {
+            self.roll_back_if_it_fails(&run, actor, changes.cloud);
+        }
         self.go(actor, &run).await?;
         Ok(Started {
             deployment: deployment.to_owned(),
@@ -275,7 +293,7 @@ impl Engine {
         self.check_idle(&row).await?;
 
         let there = self.core.journal.resources(deployment).await?;
-        let all = Deployed::of(there.into_iter().map(|row| (row.name, row.spec)).collect());
+        let all = compare::deployed(there);
         let workflow = accepted(topology::plan::plan_undeploy(&all, &self.core.registry))?;
         let doing = "storing an undeploy";
         let mut transaction = self
@@ -300,6 +318,7 @@ impl Engine {
             deployment,
             kind: RunKind::Undeploy,
             forced: force,
+            rolls_back: false,
             workflow,
             secrets,
         };
@@ -344,7 +363,7 @@ impl Engine {
     }
 
     /// A paused run must not keep a deployment from being undeployed.
-    async fn give_up_paused(&self, tenant: &Tenant, row: &DeploymentRow) -> Result<()> {
+    pub(super) async fn give_up_paused(&self, tenant: &Tenant, row: &DeploymentRow) -> Result<()> {
         let runs = self.core.journal.runs(tenant, &row.shown.id).await?;
         for run in runs
             .iter()
@@ -401,11 +420,35 @@ impl Engine {
         actor: &Actor,
         deployment: &str,
     ) -> Result<BTreeMap<String, Value>> {
-        let kept = self
-            .vault(actor)
-            .get(&hidden_parameters_name(deployment))
+        self.hidden_under(actor, &hidden_parameters_name(deployment))
             .await
-            .map_err(from_vault)?;
+    }
+
+    /// Those that a roll-back needs: from before a change.
+    async fn kept_hidden_of_good(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+    ) -> Result<BTreeMap<String, Value>> {
+        self.hidden_under(actor, &good_parameters_name(deployment))
+            .await
+    }
+
+    async fn keep_hidden_of_good(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        hidden: &BTreeMap<String, Value>,
+    ) -> Result<()> {
+        self.vault(actor)
+            .put(&good_parameters_name(deployment), &to_json(hidden))
+            .await
+            .map(drop)
+            .map_err(from_vault)
+    }
+
+    async fn hidden_under(&self, actor: &Actor, name: &str) -> Result<BTreeMap<String, Value>> {
+        let kept = self.vault(actor).get(name).await.map_err(from_vault)?;
         kept.map(|text| from_json(&text))
             .transpose()
             .map(Option::unwrap_or_default)
@@ -443,14 +486,33 @@ fn accepted(plan: Plan) -> Result<Workflow> {
     }
 }
 
-/// What a plan compares with.
-fn deployed(rows: &[ResourceRow], wanted: impl Fn(&ResourceRow) -> bool) -> Deployed {
-    Deployed::of(
-        rows.iter()
-            .filter(|row| wanted(row))
-            .map(|row| (row.name.clone(), row.spec.clone()))
-            .collect(),
+/// Copies take their names back, and what is known of removed copies goes: their names may come again.
+async fn take_back(
+    connection: &mut SqliteConnection,
+    deployment: &str,
+    workflow: &Workflow,
+) -> Result<()> {
+    let doing = "taking back copies";
+    sqlx::query(
+        "DELETE FROM resources WHERE deployment = ? AND state = 'deleted' AND name LIKE '%@%'",
     )
+    .bind(deployment)
+    .execute(&mut *connection)
+    .await
+    .map_err(Error::storage(doing))?;
+    for (name, copy) in &workflow.restores {
+        let aside = format!("{copy}@");
+        for (from, to) in [(name, &aside), (copy, name), (&aside, copy)] {
+            sqlx::query("UPDATE resources SET name = ? WHERE deployment = ? AND name = ?")
+                .bind(to)
+                .bind(deployment)
+                .bind(from)
+                .execute(&mut *connection)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
+    }
+    Ok(())
 }
 
 /// What was given last counts where nothing is given now.

@@ -1,13 +1,15 @@
 //! The facade: what the server asks of the engine.
 
 mod begin;
+mod compare;
 mod recover;
+mod roll_back;
 mod show;
 mod store;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{CloudFacts, Deployment, Event, Layout, Plan, Run, RunState, Started};
+use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState, Started};
 use futures::stream::BoxStream;
 use serde_json::Value;
 use sqlx::SqlitePool;
@@ -21,6 +23,8 @@ use crate::{
     run::Command,
     shared::Core,
 };
+
+pub(crate) use roll_back::after_the_end;
 
 /// Runs workflows. A cheap handle: clone it.
 #[derive(Clone)]
@@ -66,6 +70,10 @@ pub struct Changes {
     pub design_version: Option<u32>,
     /// What the cloud has; passes and checks read it.
     pub cloud: CloudFacts,
+    /// It leads back to what worked: the parameters are all there are.
+    pub rolls_back: bool,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
 }
 
 /// Whether an undeploy may leave things behind.
@@ -133,6 +141,20 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         self.begin_update(actor, deployment, changes).await
+    }
+
+    /// Leads a deployment whose last change failed back to what the last run that ended well was given. A
+    /// paused run of it is given up.
+    ///
+    /// # Errors
+    /// Where a run works on it, the last change did not fail, or nothing ever ended well.
+    pub async fn roll_back(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        cloud: &CloudFacts,
+    ) -> Result<Started> {
+        self.begin_roll_back(actor, deployment, cloud).await
     }
 
     /// Removes all that a deployment has in the cloud. A paused run of it is given up.

@@ -24,6 +24,8 @@ pub(super) struct NewRun<'a> {
     pub deployment: &'a str,
     pub kind: RunKind,
     pub forced: Force,
+    /// It leads back to what worked.
+    pub rolls_back: bool,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
 }
@@ -45,8 +47,8 @@ impl Engine {
             ))
         })?;
         let stored = sqlx::query(
-            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, workflow, author, created) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, workflow, author, created) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&id)
         .bind(new.deployment)
@@ -55,6 +57,7 @@ impl Engine {
         .bind(to_text(&new.kind))
         .bind(to_text(&RunState::Queued))
         .bind(i64::from(new.forced == Force::Yes))
+        .bind(i64::from(new.rolls_back))
         .bind(to_json(&workflow))
         .bind(&new.actor.user)
         .bind(&now)

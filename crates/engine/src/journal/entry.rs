@@ -1,6 +1,8 @@
 //! What can be written to the journal: an event for the viewers, and the row that it changes.
 
 use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use topology::workflow::ResourceSpec;
 
@@ -74,6 +76,17 @@ pub enum ResourceChange {
         attributes: Map<String, Value>,
         /// The cloud's id, where it has one.
         physical_id: Option<String>,
+        /// Values of the properties that mention others; never secret.
+        made_from: BTreeMap<String, Value>,
+    },
+    /// Another one shall have its name: it is kept as an older copy until it is removed.
+    PutAside {
+        /// The copy's name.
+        copy: String,
+        /// What it is in.
+        state: ResourceState,
+        /// The id that it has, for the event.
+        physical_id: Option<String>,
     },
     /// It is in another state, with the same id.
     To {
@@ -126,7 +139,14 @@ impl Entry {
                     ResourceChange::Ready { physical_id, .. } => {
                         (ResourceState::Ready, physical_id.clone())
                     }
-                    ResourceChange::To { state, physical_id } => (*state, physical_id.clone()),
+                    ResourceChange::To { state, physical_id }
+                    | ResourceChange::PutAside {
+                        state, physical_id, ..
+                    } => (*state, physical_id.clone()),
+                };
+                let name = match change {
+                    ResourceChange::PutAside { copy, .. } => copy,
+                    _ => name,
                 };
                 EventBody::Resource {
                     name: name.clone(),

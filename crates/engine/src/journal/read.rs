@@ -6,7 +6,7 @@ use api::{
     DeployedResource, Deployment, DeploymentState, Event, EventBody, ResourceState, Run, RunKind,
     RunState, RunStep, StepState,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use sqlx::{Row, sqlite::SqliteRow};
 use topology::workflow::{Origin, OutputSpec, ResourceSpec, StepKind, Workflow};
@@ -25,6 +25,8 @@ pub struct DeploymentRow {
     pub parameters: BTreeMap<String, Value>,
     /// Not yet resolved.
     pub outputs: BTreeMap<String, OutputSpec>,
+    /// What a roll-back leads to.
+    pub good: Option<Good>,
 }
 
 /// A resource as stored.
@@ -42,6 +44,26 @@ pub struct ResourceRow {
     pub attributes: Map<String, Value>,
     /// What it is in.
     pub state: ResourceState,
+    /// Which one it is of all that had the name.
+    pub incarnation: u32,
+    /// Values of the properties that mention others, when it was made or last changed.
+    pub made_from: BTreeMap<String, Value>,
+}
+
+/// What the last run that ended well was given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Good {
+    /// HOT.
+    pub template: String,
+    /// Files and environments beside it, as the column has them.
+    #[serde(default)]
+    pub beside: Value,
+    /// Where nodes stood.
+    pub layout: Value,
+    /// Parameter values, hidden ones left out.
+    pub parameters: BTreeMap<String, Value>,
+    /// That design's version.
+    pub design_version: Option<u32>,
 }
 
 /// A run with what only the engine needs.
@@ -79,8 +101,8 @@ pub enum Scoped<'a> {
 }
 
 const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
-    author, last_run, created, updated FROM deployments";
-const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended FROM runs";
+    author, last_run, created, updated, good FROM deployments";
+const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended, rolls_back FROM runs";
 
 impl Journal {
     /// The project's deployments, newest first.
@@ -114,9 +136,16 @@ impl Journal {
 
     /// What a deployment has in the cloud, deleted things left out, by name.
     pub async fn resources(&self, deployment: &str) -> Result<Vec<ResourceRow>> {
+        let mut rows = self.all_resources(deployment).await?;
+        rows.retain(|row| row.state != ResourceState::Deleted);
+        Ok(rows)
+    }
+
+    /// The same with deleted things.
+    pub async fn all_resources(&self, deployment: &str) -> Result<Vec<ResourceRow>> {
         let rows = sqlx::query(
-            "SELECT name, spec, physical_id, reference, attributes, state FROM resources \
-             WHERE deployment = ? AND state <> 'deleted' ORDER BY name",
+            "SELECT name, spec, physical_id, reference, attributes, state, incarnation, made_from FROM resources \
+             WHERE deployment = ? ORDER BY name",
         )
         .bind(deployment)
         .fetch_all(self.pool())
@@ -246,14 +275,18 @@ fn tenant(row: &SqliteRow) -> Result<Tenant, sqlx::Error> {
 }
 
 fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
+    let good: Option<String> = row.try_get("good")?;
+    let state = from_text::<DeploymentState>(row.try_get("state")?)?;
     Ok(DeploymentRow {
         tenant: tenant(row)?,
         parameters: from_json(row.try_get("parameters")?)?,
         outputs: from_json(row.try_get("outputs")?)?,
+        good: good.as_deref().map(from_json).transpose()?,
         shown: Deployment {
             id: row.try_get("id")?,
             name: row.try_get("name")?,
-            state: from_text::<DeploymentState>(row.try_get("state")?)?,
+            state,
+            can_roll_back: state == DeploymentState::Failed && good.is_some(),
             created: row.try_get("created")?,
             updated: row.try_get("updated")?,
             author: row.try_get("author")?,
@@ -272,6 +305,7 @@ fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
 fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
     let reference: Option<String> = row.try_get("reference")?;
     let attributes: Option<String> = row.try_get("attributes")?;
+    let made_from: Option<String> = row.try_get("made_from")?;
     Ok(ResourceRow {
         name: row.try_get("name")?,
         spec: from_json(row.try_get("spec")?)?,
@@ -283,6 +317,12 @@ fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
             .transpose()?
             .unwrap_or_default(),
         state: from_text(row.try_get("state")?)?,
+        incarnation: row.try_get("incarnation")?,
+        made_from: made_from
+            .as_deref()
+            .map(from_json)
+            .transpose()?
+            .unwrap_or_default(),
     })
 }
 
@@ -310,6 +350,7 @@ fn run(row: &SqliteRow) -> Result<RunRow, sqlx::Error> {
             id: row.try_get("id")?,
             deployment: row.try_get("deployment")?,
             kind: from_text::<RunKind>(row.try_get("kind")?)?,
+            rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
             state: from_text::<RunState>(row.try_get("state")?)?,
             reason: row.try_get("reason")?,
             author: row.try_get("author")?,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::collections::BTreeMap;
+
 use api::{
     DeploymentState, Event, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState,
 };
@@ -97,6 +99,7 @@ async fn moves_change_rows_and_become_events() {
                     reference: json!("n1"),
                     attributes: attributes.clone(),
                     physical_id: Some("n1".into()),
+                    made_from: BTreeMap::new(),
                 }),
                 step(StepState::Succeeded, 1),
             ],

@@ -266,6 +266,15 @@ async fn apply(
                 .bind(run)
                 .execute(&mut *connection)
                 .await?;
+            if *deployment == api::DeploymentState::Deployed {
+                sqlx::query(
+                    "UPDATE deployments SET good = json_object('template', template, 'beside', json(beside), 'layout', json(layout), \
+                     'parameters', json(parameters), 'design_version', design_version) WHERE id = (SELECT deployment FROM runs WHERE id = ?)",
+                )
+                .bind(run)
+                .execute(&mut *connection)
+                .await?;
+            }
             if state.is_final() {
                 // The token goes in the same moment: no crash can leave one behind.
                 sqlx::query("DELETE FROM sealed WHERE kind = 'run' AND name = ?")
@@ -290,14 +299,18 @@ async fn apply_resource(
         // What exists under the name keeps its id: it is looked at, or removed, before another is made.
         ResourceChange::Begin { spec, state } => {
             return sqlx::query(
-                "INSERT INTO resources (deployment, name, type, spec, state) \
-                 SELECT deployment, ?, ?, ?, ? FROM runs WHERE id = ? \
+                "INSERT INTO resources (deployment, name, type, spec, state, incarnation) \
+                 SELECT deployment, ?, ?, ?, ?, \
+                 (SELECT COALESCE(MAX(incarnation) + 1, 0) FROM resources WHERE deployment = runs.deployment AND substr(name, 1, ?) = ?) \
+                 FROM runs WHERE id = ? \
                  ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, state = excluded.state",
             )
             .bind(name)
             .bind(&spec.resource_type)
             .bind(to_json(spec))
             .bind(to_text(state))
+            .bind(i64::try_from(name.chars().count() + 1).unwrap_or(i64::MAX))
+            .bind(format!("{name}@"))
             .bind(run)
             .execute(connection)
             .await
@@ -306,11 +319,15 @@ async fn apply_resource(
         ResourceChange::Known { physical_id } => {
             sqlx::query(const_str(&["UPDATE resources SET physical_id = ? WHERE ", WHICH])).bind(physical_id.clone())
         }
-        ResourceChange::Ready { reference, attributes, physical_id } => {
-            sqlx::query(const_str(&["UPDATE resources SET state = 'ready', reference = ?, attributes = ?, physical_id = ? WHERE ", WHICH]))
+        ResourceChange::Ready { reference, attributes, physical_id, made_from } => {
+            sqlx::query(const_str(&["UPDATE resources SET state = 'ready', reference = ?, attributes = ?, physical_id = ?, made_from = ? WHERE ", WHICH]))
                 .bind(to_json(reference))
                 .bind(to_json(attributes))
                 .bind(physical_id.clone())
+                .bind(to_json(made_from))
+        }
+        ResourceChange::PutAside { copy, .. } => {
+            sqlx::query(const_str(&["UPDATE resources SET name = ? WHERE ", WHICH])).bind(copy.clone())
         }
         ResourceChange::To { state, .. } if *state == api::ResourceState::Deleted => sqlx::query(const_str(&[
             "UPDATE resources SET state = ?, physical_id = NULL, reference = NULL, attributes = NULL WHERE ",

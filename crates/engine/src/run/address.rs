@@ -261,6 +261,8 @@ mod tests {
             reference: Some(json!(format!("id-{name}"))),
             attributes: attributes.as_object().cloned().unwrap_or_default(),
             state: ResourceState::Ready,
+            incarnation: 0,
+            made_from: BTreeMap::new(),
         }
     }
 

@@ -7,14 +7,27 @@ use std::{
 
 use api::ResourceState;
 use serde_json::{Map, Value};
-use topology::{expr::Scope, workflow::ResourceSpec};
+use topology::{
+    expr::{Expr, Scope},
+    workflow::{ResourceSpec, copy_of},
+};
 
 use crate::journal::ResourceRow;
 
 /// Resources by name, shared by the steps of a run. Steps put in what they learn; the journal has
-/// had it before.
+/// had it before. Older copies stand under the names that they are kept by.
 #[derive(Debug, Default)]
-pub struct Known(Mutex<BTreeMap<String, Thing>>);
+pub struct Known(Mutex<Things>);
+
+#[derive(Debug, Default)]
+struct Things {
+    by_name: BTreeMap<String, Thing>,
+    /// What is gone, with the incarnation that it was: a name that comes again keeps it, and what made way
+    /// for its successor does so once.
+    gone: BTreeMap<String, u32>,
+    /// What was left in the cloud on purpose, for people.
+    kept: Vec<String>,
+}
 
 /// What is known of one resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,58 +42,118 @@ pub struct Thing {
     pub attributes: Map<String, Value>,
     /// What it is in.
     pub state: ResourceState,
+    /// Which one it is of all that had the name.
+    pub incarnation: u32,
+    /// Values of the properties that mention others, when it was made or last changed.
+    pub made_from: BTreeMap<String, Value>,
+}
+
+impl Thing {
+    fn of(row: ResourceRow) -> Thing {
+        Thing {
+            spec: row.spec,
+            physical_id: row.physical_id,
+            reference: row.reference,
+            attributes: row.attributes,
+            state: row.state,
+            incarnation: row.incarnation,
+            made_from: row.made_from,
+        }
+    }
 }
 
 impl Known {
-    /// As stored.
+    /// As stored, deleted things included.
     pub fn of(rows: Vec<ResourceRow>) -> Known {
-        let things = rows.into_iter().map(|row| {
-            let thing = Thing {
-                spec: row.spec,
-                physical_id: row.physical_id,
-                reference: row.reference,
-                attributes: row.attributes,
-                state: row.state,
-            };
-            (row.name, thing)
-        });
-        Known(Mutex::new(things.collect()))
+        let mut things = Things::default();
+        for row in rows {
+            if row.state != ResourceState::Deleted {
+                things.by_name.insert(row.name.clone(), Thing::of(row));
+            } else {
+                things.gone.insert(row.name, row.incarnation);
+            }
+        }
+        Known(Mutex::new(things))
     }
 
     /// One of them.
     pub fn get(&self, name: &str) -> Option<Thing> {
-        self.lock().get(name).cloned()
+        self.lock().by_name.get(name).cloned()
+    }
+
+    /// All, by name, older copies left out.
+    pub fn all(&self) -> BTreeMap<String, Thing> {
+        let mut all = self.with_copies();
+        all.retain(|name, _| copy_of(name).is_none());
+        all
     }
 
     /// All, by name.
-    pub fn all(&self) -> BTreeMap<String, Thing> {
-        self.lock().clone()
+    pub fn with_copies(&self) -> BTreeMap<String, Thing> {
+        self.lock().by_name.clone()
     }
 
     /// It will be made by this description; what exists under the name keeps its id.
     pub fn begin(&self, name: &str, spec: &ResourceSpec) {
         let mut things = self.lock();
-        let physical_id = things.get(name).and_then(|thing| thing.physical_id.clone());
+        let before = things.by_name.get(name);
+        let physical_id = before.and_then(|thing| thing.physical_id.clone());
+        let incarnation = match before {
+            Some(thing) => thing.incarnation,
+            None => match things.gone.get(name) {
+                Some(incarnation) => *incarnation,
+                None => things.next_incarnation(name),
+            },
+        };
         let thing = Thing {
             spec: spec.clone(),
             physical_id,
             reference: None,
             attributes: Map::new(),
             state: ResourceState::Creating,
+            incarnation,
+            made_from: BTreeMap::new(),
         };
-        things.insert(name.to_owned(), thing);
+        things.by_name.insert(name.to_owned(), thing);
+    }
+
+    /// Whether a copy of this name was put aside already.
+    pub fn was_put_aside(&self, copy: &str) -> bool {
+        let things = self.lock();
+        things.by_name.contains_key(copy) || things.gone.contains_key(copy)
+    }
+
+    /// What has the name is kept under the copy's name from now on.
+    pub fn put_aside(&self, name: &str, copy: &str) {
+        let mut things = self.lock();
+        if let Some(thing) = things.by_name.remove(name) {
+            things.by_name.insert(copy.to_owned(), thing);
+        }
     }
 
     /// Changes one, if it is known.
     pub fn change(&self, name: &str, change: impl FnOnce(&mut Thing)) {
-        if let Some(thing) = self.lock().get_mut(name) {
+        if let Some(thing) = self.lock().by_name.get_mut(name) {
             change(thing);
         }
     }
 
     /// It is gone.
     pub fn remove(&self, name: &str) {
-        self.lock().remove(name);
+        let mut things = self.lock();
+        if let Some(thing) = things.by_name.remove(name) {
+            things.gone.insert(name.to_owned(), thing.incarnation);
+        }
+    }
+
+    /// It is left in the cloud on purpose.
+    pub fn keep(&self, what: String) {
+        self.lock().kept.push(what);
+    }
+
+    /// What was left in the cloud on purpose since this run was taken up.
+    pub fn kept(&self) -> Vec<String> {
+        self.lock().kept.clone()
     }
 
     /// To resolve expressions with.
@@ -91,9 +164,52 @@ impl Known {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Thing>> {
+    fn lock(&self) -> MutexGuard<'_, Things> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Things {
+    /// One more than that of any copy.
+    fn next_incarnation(&self, name: &str) -> u32 {
+        let there = self
+            .by_name
+            .iter()
+            .map(|(copy, thing)| (copy, thing.incarnation));
+        let gone = self
+            .gone
+            .iter()
+            .map(|(copy, incarnation)| (copy, *incarnation));
+        let of_it = there
+            .chain(gone)
+            .filter(|(copy, _)| copy_of(copy) == Some(name));
+        of_it
+            .map(|(_, incarnation)| incarnation + 1)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// The values that a plan compares later: of the properties that mention other resources, and nothing
+/// that hangs on a parameter, for those that are still to be filled in when a run lasts are hidden.
+pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap<String, Value> {
+    let tells = |value: &Expr| {
+        let mut hidden = false;
+        value.walk(&mut |expr| {
+            hidden |= matches!(expr, Expr::GetParam(name, _) if !name.starts_with("OS::"));
+        });
+        !hidden && !value.resources().is_empty()
+    };
+    spec.properties
+        .iter()
+        .filter(|(_, value)| tells(value))
+        .map(|(name, _)| {
+            (
+                name.clone(),
+                resolved.get(name).cloned().unwrap_or_default(),
+            )
+        })
+        .collect()
 }
 
 /// What expressions can ask while a run lasts.
@@ -108,12 +224,12 @@ impl Scope for RunScope<'_> {
     }
 
     fn reference(&self, resource: &str) -> Option<Value> {
-        self.known.lock().get(resource)?.reference.clone()
+        self.known.lock().by_name.get(resource)?.reference.clone()
     }
 
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
         let things = self.known.lock();
-        let thing = things.get(resource)?;
+        let thing = things.by_name.get(resource)?;
         thing.reference.as_ref()?;
         Some(thing.attributes.get(name).cloned().unwrap_or(Value::Null))
     }

@@ -48,7 +48,7 @@ impl Opening<'_> {
             Some(known) => known,
             None => {
                 let id = &deployment.shown.id;
-                let rows = core.journal.resources(id).await?;
+                let rows = core.journal.all_resources(id).await?;
                 Arc::new(Known::of(kept::open(&core.key, id, rows)))
             }
         };

@@ -204,17 +204,31 @@ impl Attempt {
             thing.attributes.clone_from(&attributes);
             thing.state = ResourceState::Ready;
         });
+        let made_from = self.component_made_from(name);
         self.note(
             name,
             ResourceChange::Ready {
                 reference,
                 attributes,
                 physical_id: None,
+                made_from,
             },
         )
         .await?;
         self.log.info(format!("`{name}` runs on `{host}`")).await;
         Ok(())
+    }
+
+    /// What a later plan compares: its host and its peers, and what it was told of others.
+    fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
+        let Some(thing) = self.site.known.get(name) else {
+            return BTreeMap::new();
+        };
+        let scope = self.site.known.scope(&self.site.parameters);
+        let resolved = thing.spec.properties.iter();
+        let resolved =
+            resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
+        self.made_from(name, &resolved.collect())
     }
 
     /// A component's inputs that were given, resolved. References to others are not inputs.

@@ -11,10 +11,14 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use topology::{
     catalog::CatalogItem,
-    workflow::{ResourceSpec, Step, StepKind, Workflow},
+    workflow::{ResourceSpec, Step, StepKind, Workflow, copy_of},
 };
 
-use super::{address, known::Known, log::StepLog, outcome::Ended};
+use super::{
+    known::{Known, made_from},
+    log::StepLog,
+    outcome::Ended,
+};
 use crate::{
     bastion::{Bastion, address_towards},
     driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
@@ -78,7 +82,7 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting("the step names no resource"))
     }
 
-    fn spec(&self) -> StepResult<ResourceSpec> {
+    pub(super) fn spec(&self) -> StepResult<ResourceSpec> {
         let name = self.name()?;
         let planned = self.site.workflow.resources.get(name).cloned();
         // A deletion works on what is there, not on what is planned in its place.
@@ -114,7 +118,7 @@ impl Attempt {
         Ok(properties)
     }
 
-    fn driver(&self, spec: &ResourceSpec) -> StepResult<&'static dyn Driver> {
+    pub(super) fn driver(&self, spec: &ResourceSpec) -> StepResult<&'static dyn Driver> {
         drivers::driver_for(&spec.resource_type).ok_or_else(|| {
             Ended::lasting(format!(
                 "resources of type `{}` cannot be deployed yet; take it out of the template",
@@ -127,12 +131,43 @@ impl Attempt {
         Marker {
             deployment: self.site.deployment.clone(),
             deployment_name: self.site.deployment_name.clone(),
-            resource: resource.to_owned(),
+            resource: self.marked_as(resource),
         }
     }
 
+    /// A successor carries another mark than what it replaces.
+    fn marked_as(&self, name: &str) -> String {
+        let incarnation = self
+            .site
+            .known
+            .get(name)
+            .map_or(0, |thing| thing.incarnation);
+        let resource = copy_of(name).unwrap_or(name);
+        match incarnation {
+            0 => resource.to_owned(),
+            number => format!("{resource}#{number}"),
+        }
+    }
+
+    /// What a later plan compares; nothing that is secret.
+    pub(super) fn made_from(
+        &self,
+        name: &str,
+        resolved: &Map<String, Value>,
+    ) -> BTreeMap<String, Value> {
+        let Some(thing) = self.site.known.get(name) else {
+            return BTreeMap::new();
+        };
+        let mut values = made_from(&thing.spec, resolved);
+        values.retain(|_, value| {
+            let text = value.to_string();
+            self.site.mask.apply(&text) == text
+        });
+        values
+    }
+
     /// What a server needs so that we can log in to it; only where a later step will.
-    fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
+    pub(super) fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
         let checked = |step: &Step| {
             step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
         };
@@ -209,14 +244,14 @@ impl Attempt {
     // ---- waiting ----
 
     /// Sleeps, unless it is told to stop.
-    async fn pause(&self, duration: Duration) -> StepResult {
+    pub(super) async fn pause(&self, duration: Duration) -> StepResult {
         tokio::select! {
             () = tokio::time::sleep(duration) => Ok(()),
             () = self.stop.cancelled() => Err(Ended::Stopped),
         }
     }
 
-    fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+    pub(super) fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         let longest = self.site.core.config.poll_longest;
         let first = self.site.core.config.poll_first;
         std::iter::successors(Some(first), move |pause| {
@@ -224,110 +259,9 @@ impl Attempt {
         })
     }
 
-    // ---- making ----
+    // ---- waiting for things ----
 
-    async fn create(&self) -> StepResult {
-        let name = self.name()?;
-        let spec = self.spec()?;
-        let driver = self.driver(&spec)?;
-        let properties = self.resolve(&spec)?;
-        let login = self.login(name, &spec)?;
-        let marker = self.marker(name);
-        let context = Context {
-            session: &self.site.session,
-            marker: &marker,
-            properties: &properties,
-            marks: &spec.marks,
-            vault: &self.site.vault,
-            login: login.as_ref(),
-        };
-
-        let mut physical_id = self
-            .site
-            .known
-            .get(name)
-            .and_then(|thing| thing.physical_id);
-        if let Some(id) = &physical_id
-            && let Progress::Failed(why) = driver.progress(&context, id).await?
-        {
-            // An earlier attempt ended so. What is left of it goes before another is made.
-            self.log
-                .info(format!(
-                    "{id} is of no use ({}): it is removed",
-                    self.log.masked(&why)
-                ))
-                .await;
-            driver.delete(&context, Some(id)).await?;
-            self.until_gone(driver, &context, id).await?;
-            self.site
-                .known
-                .change(name, |thing| thing.physical_id = None);
-            self.note(name, ResourceChange::Forgotten).await?;
-            physical_id = None;
-        }
-        let id = match physical_id {
-            Some(id) => id,
-            None => {
-                self.log
-                    .info(format!("creating {} `{name}`", spec.resource_type))
-                    .await;
-                let id = driver.create(&context).await?;
-                self.site
-                    .known
-                    .change(name, |thing| thing.physical_id = Some(id.clone()));
-                self.note(
-                    name,
-                    ResourceChange::Known {
-                        physical_id: id.clone(),
-                    },
-                )
-                .await?;
-                id
-            }
-        };
-        self.until_ready(driver, &context, &id).await
-    }
-
-    async fn update(&self) -> StepResult {
-        let name = self.name()?;
-        let spec = self.spec()?;
-        let driver = self.driver(&spec)?;
-        let properties = self.resolve(&spec)?;
-        let login = self.login(name, &spec)?;
-        let marker = self.marker(name);
-        let context = Context {
-            session: &self.site.session,
-            marker: &marker,
-            properties: &properties,
-            marks: &spec.marks,
-            vault: &self.site.vault,
-            login: login.as_ref(),
-        };
-        let id = self
-            .site
-            .known
-            .get(name)
-            .and_then(|thing| thing.physical_id);
-        let id = id.ok_or_else(|| {
-            Ended::lasting(format!("`{name}` is not there, so it cannot be changed"))
-        })?;
-        self.log
-            .info(format!("changing {} `{name}` ({id})", spec.resource_type))
-            .await;
-        driver.update(&context, &id).await?;
-        self.site.known.begin(name, &spec);
-        self.note(
-            name,
-            ResourceChange::Begin {
-                spec: Box::new(spec.clone()),
-                state: ResourceState::Updating,
-            },
-        )
-        .await?;
-        self.until_ready(driver, &context, &id).await
-    }
-
-    async fn until_ready(
+    pub(super) async fn until_ready(
         &self,
         driver: &dyn Driver,
         context: &Context<'_>,
@@ -335,12 +269,12 @@ impl Attempt {
     ) -> StepResult {
         let name = self.name()?;
         if let Some(ready) = self.made_up(driver, name) {
-            return self.ready(driver, id, ready).await;
+            return self.ready(driver, context, id, ready).await;
         }
         let mut told = String::new();
         for pause in self.pauses() {
             match driver.progress(context, id).await? {
-                Progress::Ready(ready) => return self.ready(driver, id, ready).await,
+                Progress::Ready(ready) => return self.ready(driver, context, id, ready).await,
                 Progress::Failed(why) => {
                     self.note_state(name, ResourceState::Failed).await?;
                     return Err(Ended::infrastructure(format!(
@@ -374,12 +308,19 @@ impl Attempt {
     }
 
     /// It is there: others may refer to it.
-    async fn ready(&self, driver: &dyn Driver, id: &str, ready: Ready) -> StepResult {
+    async fn ready(
+        &self,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+        id: &str,
+        ready: Ready,
+    ) -> StepResult {
         let name = self.name()?;
         let secrets = driver.secrets();
         for secret in secrets.iter().filter_map(|one| ready.attributes.get(*one)) {
             self.site.mask.add_value(secret);
         }
+        let made_from = self.made_from(name, context.properties);
         let (key, deployment) = (&self.site.core.key, &self.site.deployment);
         let change = ResourceChange::Ready {
             reference: if secrets.is_empty() {
@@ -389,102 +330,17 @@ impl Attempt {
             },
             attributes: kept::seal_all(key, deployment, name, secrets, &ready.attributes),
             physical_id: Some(id.to_owned()),
+            made_from: made_from.clone(),
         };
         self.site.known.change(name, |thing| {
             thing.reference = Some(ready.reference);
             thing.attributes = ready.attributes;
+            thing.made_from = made_from;
             thing.state = ResourceState::Ready;
         });
         self.note(name, change).await?;
         self.log.info(format!("`{name}` is there: {id}")).await;
         Ok(())
-    }
-
-    // ---- removing ----
-
-    async fn delete(&self) -> StepResult {
-        let name = self.name()?;
-        let spec = self.spec()?;
-        if crate::catalog::item_name(&spec.resource_type).is_some() {
-            self.log
-                .warn(format!(
-                    "`{name}` stays installed on its server; only its server's end removes it"
-                ))
-                .await;
-            return self.gone(name).await;
-        }
-        let driver = self.driver(&spec)?;
-        let marker = self.marker(name);
-        // What it was made with may be gone already: deletion needs the id, or the mark.
-        let scope = self.site.known.scope(&self.site.parameters);
-        let resolved = spec
-            .properties
-            .iter()
-            .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
-        let properties: Map<String, Value> = resolved.collect();
-        let context = Context {
-            session: &self.site.session,
-            marker: &marker,
-            properties: &properties,
-            marks: &spec.marks,
-            vault: &self.site.vault,
-            login: None,
-        };
-        let id = self
-            .site
-            .known
-            .get(name)
-            .and_then(|thing| thing.physical_id);
-        self.log
-            .info(format!(
-                "deleting {} `{name}`{}",
-                spec.resource_type,
-                id.as_deref()
-                    .map(|id| format!(" ({id})"))
-                    .unwrap_or_default()
-            ))
-            .await;
-        driver.delete(&context, id.as_deref()).await?;
-        if let Some(id) = &id {
-            self.until_gone(driver, &context, id).await?;
-        }
-        self.log.info(format!("`{name}` is gone")).await;
-        // Software goes with its server.
-        let with_it: Vec<String> = self
-            .site
-            .known
-            .all()
-            .iter()
-            .filter(|(_, thing)| address::host_of(thing) == Some(name))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for component in with_it {
-            self.gone(&component).await?;
-        }
-        self.gone(name).await
-    }
-
-    async fn gone(&self, name: &str) -> StepResult {
-        self.note(
-            name,
-            ResourceChange::To {
-                state: ResourceState::Deleted,
-                physical_id: None,
-            },
-        )
-        .await?;
-        self.site.known.remove(name);
-        Ok(())
-    }
-
-    async fn until_gone(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
-        for pause in self.pauses() {
-            if driver.is_gone(context, id).await? {
-                return Ok(());
-            }
-            self.pause(pause).await?;
-        }
-        Err(Ended::lasting("there are no more pauses"))
     }
 
     // ---- the bastion ----

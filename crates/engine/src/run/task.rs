@@ -26,6 +26,7 @@ use super::{
 use crate::{
     Error, Result,
     driver::Vault,
+    engine::after_the_end,
     journal::{Entry, ResourceChange},
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
@@ -106,17 +107,26 @@ impl RunTask {
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
         core.clone().tasks.spawn(
             async move {
-                if let Err(error) = self.drive(first, begun).await {
-                    tracing::error!(%error, "the run is let go of; the next start takes it up");
-                }
+                let deployment = self.deployment.clone();
+                let ended = self.drive(first, begun).await;
                 core.unregister(&id);
+                match ended {
+                    Ok(state) if state.is_final() => {
+                        let failed = state == RunState::Failed;
+                        after_the_end(&core, &id, &deployment, failed).await;
+                    }
+                    Ok(_let_go) => {}
+                    Err(error) => {
+                        tracing::error!(%error, "the run is let go of; the next start takes it up");
+                    }
+                }
             }
             .instrument(span),
         );
         told
     }
 
-    async fn drive(mut self, first: Event, begun: oneshot::Sender<()>) -> Result<()> {
+    async fn drive(mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
         // Who started it may not want to know.
@@ -127,7 +137,7 @@ impl RunTask {
                 () = stopping.cancelled() => {
                     // As in a crash: what was at work is found again.
                     self.at_work.values().for_each(|at_work| at_work.handle.abort());
-                    return Ok(());
+                    return Ok(self.run.state);
                 }
                 Some(outcome) = self.outcomes.recv() => {
                     let mut events: Vec<Event> = self.expected(outcome).into_iter().collect();
@@ -140,7 +150,7 @@ impl RunTask {
                 () = tokio::time::sleep_until(wake.unwrap_or_else(far)), if wake.is_some() => self.take(vec![Event::Tick]).await?,
             }
         }
-        Ok(())
+        Ok(self.run.state)
     }
 
     /// The event of an attempt that we wait for; nothing for one that was cut off.
@@ -261,6 +271,12 @@ impl RunTask {
         let step = &self.workflow.steps[step];
         let Some(name) = &step.resource else { return };
         let change = match (step.kind, state) {
+            // What gives up its name does so when the step has looked.
+            (StepKind::Create | StepKind::Delete, StepState::Running)
+                if step.replaces.is_some() =>
+            {
+                return;
+            }
             (StepKind::Create | StepKind::Configure, StepState::Running) => {
                 let Some(spec) = self.workflow.resources.get(name) else {
                     return;
@@ -294,20 +310,37 @@ impl RunTask {
     }
 
     /// What must happen before the final event: it is the last one.
-    async fn before_the_end(&mut self, run: &machine::Run, entries: &mut Vec<Entry>) {
-        let (RunKind::Undeploy, RunState::Succeeded, Some(site)) =
-            (self.kind, run.state, &self.site)
-        else {
+    async fn before_the_end(&self, run: &machine::Run, entries: &mut Vec<Entry>) {
+        let (RunState::Succeeded, Some(site)) = (run.state, &self.site) else {
             return;
         };
-        if let Err(error) = site
-            .vault
-            .forget(&hidden_parameters_name(&self.deployment))
-            .await
-        {
-            tracing::warn!(%error, "hidden parameters of an undeployed deployment stay in the vault");
+        let kept = site.known.kept();
+        if self.kind == RunKind::Undeploy {
+            self.after_undeploy(site, entries).await;
         }
-        let left = site.known.all();
+        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), kept.is_empty()) {
+            let told = format!(
+                "left in the cloud as the template says: {}",
+                kept.join(", ")
+            );
+            *reason = Some(match reason.take() {
+                Some(before) => format!("{told}.\n{before}"),
+                None => told,
+            });
+        }
+    }
+
+    /// Nothing is left, or it is told what.
+    async fn after_undeploy(&self, site: &Site, entries: &mut Vec<Entry>) {
+        for name in [
+            hidden_parameters_name(&self.deployment),
+            good_parameters_name(&self.deployment),
+        ] {
+            if let Err(error) = site.vault.forget(&name).await {
+                tracing::warn!(%error, "hidden parameters of an undeployed deployment stay in the vault");
+            }
+        }
+        let left = site.known.with_copies();
         let Some(Entry::Run { reason, .. }) = entries.last_mut() else {
             return;
         };
@@ -454,6 +487,11 @@ impl RunTask {
 /// In the vault: a deployment's hidden parameters, JSON.
 pub fn hidden_parameters_name(deployment: &str) -> String {
     format!("stackloom-{deployment}-parameters")
+}
+
+/// In the vault: those of the last run that ended well, while a later one has others.
+pub fn good_parameters_name(deployment: &str) -> String {
+    format!("stackloom-{deployment}-parameters-good")
 }
 
 fn until(at: Timestamp) -> Instant {

@@ -51,7 +51,9 @@ pub(crate) fn open(
     mut rows: Vec<ResourceRow>,
 ) -> Vec<ResourceRow> {
     for row in &mut rows {
-        let name = row.name.clone();
+        // An older copy was sealed under the name that it had.
+        let name = topology::workflow::copy_of(&row.name).unwrap_or(&row.name);
+        let name = name.to_owned();
         let reference = row.reference.take();
         row.reference = reference.and_then(|value| open_one(key, deployment, &name, "", value));
         let attributes = std::mem::take(&mut row.attributes);

@@ -7,3 +7,4 @@ mod compose;
 mod endings;
 mod faults;
 mod life;
+mod update;

@@ -249,7 +249,7 @@ impl<'a> Compiler<'a> {
             CREATE_SECONDS
         };
         let mut after = self.done_steps(spec.requires.iter().map(String::as_str));
-        after.extend(self.removals.before(name).map(str::to_owned));
+        after.extend(self.removals.before(name).iter().cloned());
         let (kind, verb) = match self.action(name) {
             Some(Action::Update) => (StepKind::Update, "update"),
             _ => (StepKind::Create, "create"),
@@ -258,7 +258,7 @@ impl<'a> Compiler<'a> {
         steps.push(Step {
             replaces: self.removals.copies.get(name).cloned(),
             if_changed: self.changes.get(name).is_some_and(|change| change.may)
-                && self.removals.before(name).is_none(),
+                && self.removals.before(name).is_empty(),
             ..step(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);

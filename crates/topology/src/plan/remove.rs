@@ -5,7 +5,7 @@
 //! ```
 //! Late is the rule: nothing is taken away before all that is new is there and what used the old has
 //! moved over, so that a failure on the way leaves what worked. Early goes what stands in the way of
-//! its own successor ([`alone`](super::alone)), with what hangs on it and vanishes too. Within each of
+//! its own successor ([`alone`](super::alone)) or of the copy that is taken back, with what hangs on it and vanishes too. Within each of
 //! the two, what requires others goes first, by what was deployed. Arrows lead from left to right only, and
 //! each of the three parts is ordered by one graph without circles: so the whole has none.
 //!
@@ -18,7 +18,10 @@ use super::{
     compile::{CREATE_SECONDS, step},
     *,
 };
-use crate::workflow::{Step, StepKind, copy_of};
+use crate::{
+    types::SERVER,
+    workflow::{Step, StepKind, copy_of},
+};
 
 /// One thing that goes.
 pub(super) struct Removal<'a> {
@@ -39,8 +42,8 @@ pub(super) struct Removals<'a> {
     all: Vec<Removal<'a>>,
     /// Resource to its older copy, for those that are replaced.
     pub copies: HashMap<&'a str, String>,
-    /// Resource to the step that removes its older copy, where that goes first.
-    before: HashMap<&'a str, String>,
+    /// Resource to the steps that remove other copies of it, where those go first.
+    before: HashMap<&'a str, Vec<String>>,
     /// Everything deployed to what it hangs on, both by the names that they have now.
     required: HashMap<&'a str, Vec<&'a str>>,
 }
@@ -91,14 +94,28 @@ impl<'a> Removals<'a> {
                         });
                     }
                 }
-                (None, _) => all.push(Removal {
-                    name: name.to_owned(),
-                    resource: copy_of(name).unwrap_or(name),
-                    row: name,
-                    spec,
-                    id: format!("{name}:delete"),
-                    early: false,
-                }),
+                (None, _) => {
+                    let resource = copy_of(name).unwrap_or(name);
+                    let id = format!("{name}:delete");
+                    // A server that never came up holds the ports that the other one needs.
+                    let early = resource != name
+                        && spec.resource_type == SERVER
+                        && !deployed.is_in_order(name);
+                    if early {
+                        before
+                            .entry(resource)
+                            .or_insert_with(Vec::new)
+                            .push(id.clone());
+                    }
+                    all.push(Removal {
+                        name: name.to_owned(),
+                        resource,
+                        row: name,
+                        spec,
+                        id,
+                        early,
+                    });
+                }
                 (Some(_), _) if is_component(spec) => {}
                 // What was not made yet may be there all the same, as it was described then.
                 (Some(new), Some(Action::Replace)) | (Some(new), Some(Action::Create))
@@ -108,7 +125,10 @@ impl<'a> Removals<'a> {
                     let early = alone::reason(spec, new, is_replaced).is_some();
                     copies.insert(name, copy.clone());
                     if early {
-                        before.insert(name, format!("{name}:delete-old"));
+                        before
+                            .entry(name)
+                            .or_insert_with(Vec::new)
+                            .push(format!("{name}:delete-old"));
                     }
                     all.push(Removal {
                         name: copy,
@@ -155,9 +175,9 @@ impl<'a> Removals<'a> {
         }
     }
 
-    /// Id of the step that goes before the resource is made anew.
-    pub fn before(&self, resource: &str) -> Option<&str> {
-        self.before.get(resource).map(String::as_str)
+    /// Ids of the steps that go before the resource is made or changed.
+    pub fn before(&self, resource: &str) -> &[String] {
+        self.before.get(resource).map_or(&[], Vec::as_slice)
     }
 
     /// The steps of one side. `done` tells what step a resource is done by; `steps` has all that is made.

@@ -9,7 +9,6 @@
 
 use async_trait::async_trait;
 use openstack::compute::Server as Found;
-use openstack::network::Port;
 use serde_json::{Value, json};
 
 use super::properties::Properties;
@@ -18,6 +17,7 @@ use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
 mod block_devices;
 mod body;
+mod change;
 mod named;
 mod state;
 
@@ -84,6 +84,18 @@ impl Driver for Server {
             }
             Err(error) => return Err(error.into()),
         };
+        if server.status == "VERIFY_RESIZE" {
+            // Asked twice, Nova refuses the second time: it is at it already.
+            let confirmed = context
+                .session
+                .compute()
+                .server_confirm_resize(physical_id)
+                .await;
+            return match confirmed {
+                Err(error) if !error.is_conflict() => Err(error.into()),
+                _ => Ok(Progress::Pending("the server has its new size".into())),
+            };
+        }
         if let Some(unready) = state::unready(&server) {
             return Ok(unready);
         }
@@ -95,28 +107,32 @@ impl Driver for Server {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let properties = Properties::of(context.properties);
-        let compute = context.session.compute();
-        let server = compute.server_get(physical_id).await?;
-        refuse_what_needs_another_server(context, properties, &server).await?;
+        self.change(context, physical_id, &[]).await
+    }
 
-        let name = mark::physical_name(context.marker, context.properties);
-        if name != server.name {
-            compute.server_rename(physical_id, &name).await?;
-        }
-        let host_key = server.metadata.get(HOST_KEY).map(String::as_str);
-        let wanted = body::metadata(context.marker, properties, host_key)?;
-        if wanted != json!(server.metadata) {
-            compute.server_set_metadata(physical_id, &wanted).await?;
-        }
-        let mut wanted = body::tags(context.marker, properties)?;
-        let mut there = server.tags.clone();
-        wanted.sort();
-        there.sort();
-        if wanted != there {
-            compute.server_set_tags(physical_id, &wanted).await?;
-        }
-        Ok(())
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        changed: &[String],
+    ) -> Result<(), DriverError> {
+        change::apply(context, physical_id, changed).await
+    }
+
+    async fn make_room(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        change::unplug(context, physical_id).await
+    }
+
+    async fn snapshot(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        change::snapshot(context, physical_id).await
     }
 
     async fn delete(
@@ -170,44 +186,4 @@ async fn clear_away(context: &Context<'_>, failed: &Found) -> Result<(), DriverE
             failed.id
         ))),
     }
-}
-
-/// A new size or other ports would have to be seen through by the person (a resize asks to be
-/// confirmed, a guest has to notice a new device), so they are refused in words rather than forgotten.
-async fn refuse_what_needs_another_server(
-    context: &Context<'_>,
-    properties: Properties<'_>,
-    server: &Found,
-) -> Result<(), DriverError> {
-    let flavor = properties.required("flavor")?;
-    let found = context.session.compute().flavor_find(&flavor).await;
-    let flavor = found.map_err(|error| properties.looked_up("flavor", error))?;
-    let there = server
-        .other
-        .get("flavor")
-        .and_then(|flavor| flavor.get("original_name"));
-    if let Some(there) = there.and_then(Value::as_str)
-        && there != flavor.name
-    {
-        let why = format!(
-            "the server has flavor `{there}`, which cannot be changed in place yet; give the resource another name to get a new server"
-        );
-        return Err(properties.wrong("flavor", why));
-    }
-    let ports: Vec<Port> = context
-        .session
-        .network()
-        .list(&[("device_id", &server.id)])
-        .await?;
-    for (index, network) in properties.list("networks").iter().enumerate() {
-        let prefix = format!("networks.{index}.");
-        let network = Properties::within(network, &prefix)?;
-        if let Some(wanted) = network.id_of::<Port>(context.session, "port").await?
-            && !ports.iter().any(|port| port.id == wanted)
-        {
-            let why = "the server is not plugged into this port, and ports cannot be changed in place yet; give the resource another name to get a new server";
-            return Err(network.wrong("port", why.into()));
-        }
-    }
-    Ok(())
 }

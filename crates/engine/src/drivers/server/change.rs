@@ -1,0 +1,157 @@
+//! What of a server can be changed while it keeps its id: name, metadata, tags, size, ports, password.
+//!
+//! Each part is compared with what Nova says, and said only where it differs, so that the whole can be said
+//! twice. A new size asks to be confirmed, which `progress` does. A password cannot be read, so it is said only
+//! when the plan found another one. Source: Compute API, "Servers", "Server actions", "Port interfaces".
+
+use openstack::compute::Server as Found;
+use openstack::network::Port;
+use serde_json::{Value, json};
+
+use super::super::properties::Properties;
+use super::super::{mark, neutron};
+use super::{HOST_KEY, body};
+use crate::driver::{Context, DriverError, Progress, Ready};
+
+pub(super) async fn apply(
+    context: &Context<'_>,
+    id: &str,
+    changed: &[String],
+) -> Result<(), DriverError> {
+    let properties = Properties::of(context.properties);
+    let compute = context.session.compute();
+    let server = compute.server_get(id).await?;
+    let name = mark::physical_name(context.marker, context.properties);
+    if name != server.name {
+        compute.server_rename(id, &name).await?;
+    }
+    let host_key = server.metadata.get(HOST_KEY).map(String::as_str);
+    let wanted = body::metadata(context.marker, properties, host_key)?;
+    if wanted != json!(server.metadata) {
+        compute.server_set_metadata(id, &wanted).await?;
+    }
+    let mut wanted = body::tags(context.marker, properties)?;
+    let mut there = server.tags.clone();
+    wanted.sort();
+    there.sort();
+    if wanted != there {
+        compute.server_set_tags(id, &wanted).await?;
+    }
+    if changed.iter().any(|name| name == "admin_pass")
+        && let Some(password) = properties.filled("admin_pass")?
+    {
+        compute.server_set_password(id, &password).await?;
+    }
+    plug(context, properties, id).await?;
+    resize(context, properties, &server).await
+}
+
+/// Its ports become those that the template names, in place of others of the template.
+async fn plug(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+    id: &str,
+) -> Result<(), DriverError> {
+    let compute = context.session.compute();
+    let there = ports(context, id).await?;
+    let networks = properties.list("networks");
+    let mut wanted = Vec::new();
+    for (index, network) in networks.iter().enumerate() {
+        let prefix = format!("networks.{index}.");
+        let network = Properties::within(network, &prefix)?;
+        match network.id_of::<Port>(context.session, "port").await? {
+            Some(port) => wanted.push(port),
+            // Ports that Nova made are Nova's: which network they are in cannot be changed here.
+            None => return Ok(()),
+        }
+    }
+    for port in there.iter().filter(|port| !wanted.contains(&port.id)) {
+        neutron::done_if_gone(compute.server_unplug(id, &port.id).await)?;
+    }
+    for port in wanted {
+        if !there.iter().any(|one| one.id == port) {
+            compute.server_plug(id, &port).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {
+    let network = context.session.network();
+    Ok(network.list(&[("device_id", server)]).await?)
+}
+
+/// The ports that the template drew go to the successor; those that Nova made stay. A server that is gone
+/// holds nothing.
+pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
+    let networks = Properties::of(context.properties).list("networks");
+    let drawn = |port: &Port| {
+        networks
+            .iter()
+            .any(|network| network.get("port").and_then(Value::as_str) == Some(port.id.as_str()))
+    };
+    let mut there = ports(context, id).await?;
+    there.retain(drawn);
+    let Some(first) = there.first() else {
+        return Ok(Progress::Ready(Ready::default()));
+    };
+    let waits = Progress::Pending(format!(
+        "port {} is being unplugged from server {id}",
+        first.id
+    ));
+    for port in &there {
+        match context.session.compute().server_unplug(id, &port.id).await {
+            // Nova is at it, or does not know it any more and Neutron will hear of it.
+            Err(error) if error.is_not_found() || error.is_conflict() => {}
+            other => other?,
+        }
+    }
+    Ok(waits)
+}
+
+async fn resize(
+    context: &Context<'_>,
+    properties: Properties<'_>,
+    server: &Found,
+) -> Result<(), DriverError> {
+    // It is at it.
+    if matches!(server.status.as_str(), "RESIZE" | "VERIFY_RESIZE") {
+        return Ok(());
+    }
+    let flavor = properties.required("flavor")?;
+    let compute = context.session.compute();
+    let found = compute.flavor_find(&flavor).await;
+    let flavor = found.map_err(|error| properties.looked_up("flavor", error))?;
+    let there = server.other.get("flavor");
+    let field = |name: &str| there.and_then(|there| there.get(name)?.as_str());
+    let same = field("original_name").map_or_else(
+        || field("id").is_none_or(|id| id == flavor.id),
+        |name| name == flavor.name,
+    );
+    if same {
+        return Ok(());
+    }
+    Ok(compute.server_resize(&server.id, &flavor.id).await?)
+}
+
+/// An image of its disk, named after what it was.
+pub(super) async fn snapshot(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
+    let name = mark::physical_name(context.marker, context.properties);
+    let short: String = id.chars().take(8).collect();
+    let name = format!("{name}-snapshot-{short}");
+    match context.session.image().image_find(&name).await {
+        Ok(image) if image.status == "active" => Ok(Progress::Ready(Ready {
+            reference: json!(image.id),
+            ..Ready::default()
+        })),
+        Ok(image) if matches!(image.status.as_str(), "killed" | "deleted") => Ok(Progress::Failed(
+            format!("image `{name}` is {}", image.status),
+        )),
+        Ok(_) => Ok(Progress::Pending(format!("image `{name}` is being made"))),
+        Err(openstack::Error::Unknown { .. }) => {
+            context.session.compute().server_snapshot(id, &name).await?;
+            Ok(Progress::Pending(format!("image `{name}` is being made")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,62 @@
+//! What a plan compares with, from the journal's rows. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api::ResourceState;
+use serde_json::Value;
+use topology::plan::{Actual, Deployed};
+
+use crate::journal::ResourceRow;
+
+/// What is there, and in which state it is.
+pub(super) fn deployed(rows: Vec<ResourceRow>) -> Deployed {
+    let mut deployed = Deployed::default();
+    for row in rows {
+        // Software has no id in the cloud.
+        let is_software = crate::catalog::item_name(&row.spec.resource_type).is_some();
+        let actual = Actual {
+            exists: is_software || row.physical_id.is_some(),
+            in_order: row.state == ResourceState::Ready,
+            reference: row.reference,
+            attributes: row.attributes,
+            made_from: row.made_from,
+        };
+        deployed.actual.insert(row.name.clone(), actual);
+        deployed.resources.insert(row.name, row.spec);
+    }
+    deployed
+}
+
+/// Hidden parameters whose value differs from the one that is kept. A value that is not given stays.
+pub(super) fn hidden_changed(
+    kept: &BTreeMap<String, Value>,
+    given: &BTreeMap<String, Value>,
+) -> BTreeSet<String> {
+    given
+        .iter()
+        .filter(|(name, value)| kept.get(*name).is_some_and(|kept| kept != *value))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_hidden_value_changes_when_another_is_given() {
+        let values = |all: &[(&str, &str)]| {
+            all.iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let kept = values(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        let given = values(&[("a", "1"), ("b", "20"), ("new", "4")]);
+        assert_eq!(
+            hidden_changed(&kept, &given),
+            BTreeSet::from(["b".to_owned()])
+        );
+    }
+}

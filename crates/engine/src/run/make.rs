@@ -1,0 +1,372 @@
+//! Steps that make and change things.
+//!
+//! A successor is made under the name of what it replaces: that one is put aside first, in one write with
+//! the intent to make the other, so that at any moment the journal has the ids of both. The successor's mark
+//! differs from its predecessor's, so neither is taken for the other after a crash.
+
+use api::ResourceState;
+use serde_json::{Map, Value};
+use topology::{
+    types::OnChange,
+    workflow::{ResourceSpec, copy_of},
+};
+
+use super::{
+    outcome::Ended,
+    step::{Attempt, StepResult},
+};
+use crate::{
+    driver::{Context, Driver, Login, Marker, Progress},
+    journal::{Entry, ResourceChange},
+};
+
+/// What a driver's context borrows from.
+pub(super) struct Work {
+    pub spec: ResourceSpec,
+    pub properties: Map<String, Value>,
+    pub marker: Marker,
+    pub login: Option<Login>,
+}
+
+impl Work {
+    pub fn context<'a>(&'a self, attempt: &'a Attempt) -> Context<'a> {
+        Context {
+            session: &attempt.site.session,
+            marker: &self.marker,
+            properties: &self.properties,
+            marks: &self.spec.marks,
+            vault: &attempt.site.vault,
+            login: self.login.as_ref(),
+        }
+    }
+}
+
+impl Attempt {
+    pub(super) async fn create(&self) -> StepResult {
+        let name = self.name()?;
+        let spec = self.spec()?;
+        if spec.external_id.is_some() {
+            return self.adopt(name, spec).await;
+        }
+        if let Some(copy) = &self.step.replaces {
+            if !self.site.known.was_put_aside(copy) {
+                if self.step.if_changed && self.stays(name, &spec)? {
+                    self.log
+                        .info(format!(
+                            "`{name}` would be made from the same values: it stays"
+                        ))
+                        .await;
+                    return self.change(name, spec).await;
+                }
+                self.put_aside(name, copy, Some(&spec)).await?;
+            }
+            self.make_room(copy).await?;
+        }
+        let work = self.work(name, spec)?;
+        self.make(name, &work).await
+    }
+
+    pub(super) async fn update(&self) -> StepResult {
+        let name = self.name()?;
+        let spec = self.spec()?;
+        if spec.external_id.is_some() {
+            return self.adopt(name, spec).await;
+        }
+        self.change(name, spec).await
+    }
+
+    fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
+        Ok(Work {
+            properties: self.resolve(&spec)?,
+            marker: self.marker(name),
+            login: self.login(name, &spec)?,
+            spec,
+        })
+    }
+
+    /// What is there already under a name, as it was made: what that was made from may be gone.
+    pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> Work {
+        let scope = self.site.known.scope(&self.site.parameters);
+        let resolved = spec
+            .properties
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
+        let mut properties: Map<String, Value> = resolved.collect();
+        if let Some(thing) = self.site.known.get(name) {
+            properties.extend(thing.made_from);
+        }
+        Work {
+            properties,
+            marker: self.marker(name),
+            login: None,
+            spec,
+        }
+    }
+
+    /// Makes it, or finds what an earlier attempt made.
+    async fn make(&self, name: &str, work: &Work) -> StepResult {
+        let driver = self.driver(&work.spec)?;
+        let context = work.context(self);
+        let known = self.site.known.get(name);
+        let mut physical_id = known.and_then(|thing| thing.physical_id);
+        if let Some(id) = &physical_id
+            && let Progress::Failed(why) = driver.progress(&context, id).await?
+        {
+            self.clear_away(driver, &context, id, &why).await?;
+            physical_id = None;
+        }
+        let id = match physical_id {
+            Some(id) => id,
+            None => {
+                self.log
+                    .info(format!("creating {} `{name}`", work.spec.resource_type))
+                    .await;
+                let id = driver.create(&context).await?;
+                self.learn_id(name, &id).await?;
+                id
+            }
+        };
+        self.until_ready(driver, &context, &id).await
+    }
+
+    async fn learn_id(&self, name: &str, id: &str) -> StepResult {
+        self.site
+            .known
+            .change(name, |thing| thing.physical_id = Some(id.to_owned()));
+        let physical_id = id.to_owned();
+        self.note(name, ResourceChange::Known { physical_id }).await
+    }
+
+    /// An earlier attempt ended so. What is left of it goes before another is made.
+    async fn clear_away(
+        &self,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+        id: &str,
+        why: &str,
+    ) -> StepResult {
+        let name = self.name()?;
+        let why = self.log.masked(why);
+        self.log
+            .info(format!("{id} is of no use ({why}): it is removed"))
+            .await;
+        driver.delete(context, Some(id)).await?;
+        self.until_gone(driver, context, id).await?;
+        self.site
+            .known
+            .change(name, |thing| thing.physical_id = None);
+        self.note(name, ResourceChange::Forgotten).await
+    }
+
+    /// Changes it to what is drawn. What is not there, or broken, is made.
+    async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
+        let work = self.work(name, spec)?;
+        let driver = self.driver(&work.spec)?;
+        let context = work.context(self);
+        let known = self.site.known.get(name);
+        let Some((id, thing)) = known.and_then(|thing| Some((thing.physical_id.clone()?, thing)))
+        else {
+            self.begin(name, &work.spec, ResourceState::Creating)
+                .await?;
+            return self.make(name, &work).await;
+        };
+        if let Progress::Failed(why) = driver.progress(&context, &id).await? {
+            self.clear_away(driver, &context, &id, &why).await?;
+            self.begin(name, &work.spec, ResourceState::Creating)
+                .await?;
+            return self.make(name, &work).await;
+        }
+        // After a change that did not end, another copy may hold what this one needs.
+        let copies = self.site.known.with_copies();
+        for copy in copies.keys().filter(|copy| copy_of(copy) == Some(name)) {
+            self.make_room(copy).await?;
+        }
+        let changed = differing(&thing, &work);
+        if self.updates(&work.spec) {
+            self.log
+                .info(format!(
+                    "changing {} `{name}` ({id})",
+                    work.spec.resource_type
+                ))
+                .await;
+            driver.change(&context, &id, &changed).await?;
+        }
+        let now = driver.id_after_update(&context, &id);
+        // From here on, what is drawn is what is there.
+        self.site.known.change(name, |thing| {
+            thing.spec = work.spec.clone();
+            thing.state = ResourceState::Updating;
+        });
+        self.note(
+            name,
+            ResourceChange::Begin {
+                spec: Box::new(work.spec.clone()),
+                state: ResourceState::Updating,
+            },
+        )
+        .await?;
+        if now != id {
+            self.learn_id(name, &now).await?;
+        }
+        self.until_ready(driver, &context, &now).await
+    }
+
+    async fn begin(&self, name: &str, spec: &ResourceSpec, state: ResourceState) -> StepResult {
+        self.site.known.begin(name, spec);
+        let spec = Box::new(spec.clone());
+        self.note(name, ResourceChange::Begin { spec, state }).await
+    }
+
+    /// Whether a type has anything that can be changed in place.
+    fn updates(&self, spec: &ResourceSpec) -> bool {
+        match self.site.core.registry.get(&spec.resource_type) {
+            Some(described) => described
+                .properties
+                .iter()
+                .any(|property| property.on_change == OnChange::UpdateInPlace),
+            None => true,
+        }
+    }
+
+    /// A thing that is not ours: looked at, and never changed.
+    async fn adopt(&self, name: &str, spec: ResourceSpec) -> StepResult {
+        let scope = self.site.known.scope(&self.site.parameters);
+        let id = match &spec.external_id {
+            Some(id) => id.resolve(&scope)?,
+            None => Value::Null,
+        };
+        let id = id.as_str().map(str::to_owned).ok_or_else(|| {
+            Ended::lasting("`external_id` must be the id of a thing in the cloud")
+        })?;
+        self.log
+            .info(format!("`{name}` is {id}, which is there already"))
+            .await;
+        let driver = self.driver(&spec)?;
+        self.begin(name, &spec, ResourceState::Creating).await?;
+        self.learn_id(name, &id).await?;
+        let work = self.work_on_what_is_there(name, spec);
+        let context = work.context(self);
+        if let Progress::Failed(why) = driver.progress(&context, &id).await? {
+            return Err(Ended::lasting(format!(
+                "`{name}` stands for {id} (`external_id`), which cannot be used: {why}"
+            )));
+        }
+        self.until_ready(driver, &context, &id).await
+    }
+
+    // ---- successors ----
+
+    /// What has the name is kept under the copy's name; with a successor, the intent to make that one is
+    /// stored in the same moment.
+    pub(super) async fn put_aside(
+        &self,
+        name: &str,
+        copy: &str,
+        successor: Option<&ResourceSpec>,
+    ) -> StepResult {
+        let mut entries = Vec::new();
+        if let Some(thing) = self.site.known.get(name) {
+            entries.push(Entry::Resource {
+                name: name.to_owned(),
+                change: ResourceChange::PutAside {
+                    copy: copy.to_owned(),
+                    // It was marked as in work when this step started, and nothing was done to it.
+                    state: thing.state,
+                    physical_id: thing.physical_id,
+                },
+            });
+        }
+        self.site.known.put_aside(name, copy);
+        if let Some(spec) = successor {
+            self.site.known.begin(name, spec);
+            entries.push(Entry::Resource {
+                name: name.to_owned(),
+                change: ResourceChange::Begin {
+                    spec: Box::new(spec.clone()),
+                    state: ResourceState::Creating,
+                },
+            });
+        }
+        self.site
+            .core
+            .journal
+            .write(&self.site.run, entries)
+            .await
+            .map_err(|error| Ended::lasting(error.to_string()))
+    }
+
+    /// Another copy lets go of what both cannot hold.
+    async fn make_room(&self, copy: &str) -> StepResult {
+        let Some(thing) = self.site.known.get(copy) else {
+            return Ok(());
+        };
+        let Some(id) = thing.physical_id else {
+            return Ok(());
+        };
+        let driver = self.driver(&thing.spec)?;
+        let work = self.work_on_what_is_there(copy, thing.spec);
+        let context = work.context(self);
+        for pause in self.pauses() {
+            match driver.make_room(&context, &id).await? {
+                Progress::Ready(_) => return Ok(()),
+                Progress::Failed(why) => return Err(Ended::infrastructure(why)),
+                Progress::Pending(what) => self.log.info(what).await,
+            }
+            self.pause(pause).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// Whether all that a successor would be made for is the same after all.
+    fn stays(&self, name: &str, spec: &ResourceSpec) -> StepResult<bool> {
+        let Some(thing) = self.site.known.get(name) else {
+            return Ok(false);
+        };
+        if thing.physical_id.is_none() || thing.spec.resource_type != spec.resource_type {
+            return Ok(false);
+        }
+        let properties = self.resolve(spec)?;
+        let described = self.site.core.registry.get(&spec.resource_type);
+        let names = thing.spec.properties.keys().chain(spec.properties.keys());
+        Ok(names
+            .filter(|name| {
+                described
+                    .and_then(|described| described.property(name))
+                    .is_none_or(|property| property.on_change == OnChange::Replace)
+            })
+            .all(|name| is_same(&thing, name, spec, &properties)))
+    }
+}
+
+/// The properties that differ from what it was made from.
+fn differing(thing: &super::known::Thing, work: &Work) -> Vec<String> {
+    let names = thing
+        .spec
+        .properties
+        .keys()
+        .chain(work.spec.properties.keys());
+    let mut names: Vec<String> = names
+        .filter(|name| !is_same(thing, name, &work.spec, &work.properties))
+        .cloned()
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn is_same(
+    thing: &super::known::Thing,
+    name: &str,
+    spec: &ResourceSpec,
+    properties: &Map<String, Value>,
+) -> bool {
+    match thing.made_from.get(name) {
+        Some(made) => Some(made) == properties.get(name).or(Some(&Value::Null)),
+        None => thing.spec.properties.get(name) == spec.properties.get(name),
+    }
+}
+
+/// The resource that a name is, or is a copy of.
+pub(super) fn resource_of(name: &str) -> &str {
+    copy_of(name).unwrap_or(name)
+}

@@ -1,0 +1,464 @@
+//! A deployment that changes: in place, by successors, and back again.
+
+use std::collections::BTreeMap;
+
+use api::{
+    CloudFacts, Deployment, DeploymentState, OnFailure, ResourceState, Run, RunState, StepState,
+};
+use engine::{Changes, Error};
+use lab::{CallFault, Fault, ServerFault, ServerTrouble};
+
+use crate::bench::{Bench, NET, TWO_SERVERS, facts, steps};
+
+/// A server with a port of its own in a network.
+const ONE_SERVER: &str = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+outputs:
+  address: {value: {get_attr: [web, first_address]}}
+";
+
+fn another_server() -> String {
+    ONE_SERVER.replace(
+        "flavor: m1.tiny,",
+        "flavor: m1.tiny, user_data: '#!/bin/true',",
+    )
+}
+
+fn another_network() -> String {
+    ONE_SERVER.replace(
+        "OS::Neutron::Net}",
+        "OS::Neutron::Net, properties: {availability_zone_hints: [nova]}}",
+    )
+}
+
+fn to(template: &str) -> Changes {
+    Changes {
+        template: template.into(),
+        cloud: facts(),
+        ..Changes::default()
+    }
+}
+
+fn servers_fail(times: u32) -> Fault {
+    Fault::Server(ServerFault {
+        name: "*web*".into(),
+        fault: ServerTrouble::Error,
+        times: Some(times),
+    })
+}
+
+impl Bench {
+    async fn update(&self, deployment: &str, changes: Changes) -> Run {
+        let started = self
+            .engine
+            .update(&self.actor, deployment, changes)
+            .await
+            .unwrap();
+        self.end_of(&started.run).await
+    }
+
+    async fn shown(&self, deployment: &str) -> Deployment {
+        self.engine
+            .deployment(&self.tenant, deployment)
+            .await
+            .unwrap()
+    }
+
+    async fn ids(&self, deployment: &str) -> BTreeMap<String, String> {
+        let shown = self.shown(deployment).await;
+        let ids = shown.resources.into_iter();
+        ids.map(|one| (one.name, one.physical_id.unwrap_or_default()))
+            .collect()
+    }
+
+    fn servers(&self) -> usize {
+        self.lab.model(|model| model.servers.iter().count())
+    }
+}
+
+fn order(run: &Run) -> Vec<&str> {
+    let mut steps: Vec<_> = run.steps.iter().collect();
+    steps.sort_by(|one, other| one.ended.cmp(&other.ended));
+    steps.into_iter().map(|step| step.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn what_can_be_changed_keeps_its_id() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    let changed = ONE_SERVER
+        .replace(
+            "flavor: m1.tiny,",
+            "flavor: m1.tiny, name: front, metadata: {role: web},",
+        )
+        .replace(
+            "cidr: 10.0.1.0/24",
+            "cidr: 10.0.1.0/24, dns_nameservers: [9.9.9.9]",
+        )
+        .replace(
+            "OS::Neutron::Net}",
+            "OS::Neutron::Net, properties: {name: green}}",
+        );
+    let run = bench.update(&started.deployment, to(&changed)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let all = [("net:update", ()), ("sub:update", ()), ("web:update", ())].map(|(id, ())| id);
+    assert_eq!(steps(&run).into_keys().collect::<Vec<_>>(), all);
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    bench.lab.model(|model| {
+        let server = model.servers.iter().next().unwrap();
+        assert_eq!(
+            (server.name.as_str(), server.metadata["role"].as_str()),
+            ("front", "web")
+        );
+        assert!(model.networks.iter().any(|network| network.name == "green"));
+    });
+    // And the same again is nothing.
+    let run = bench.update(&started.deployment, to(&changed)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_successor_comes_before_its_predecessor_goes_and_keeps_the_address() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.shown(&started.deployment).await;
+    let run = bench
+        .update(&started.deployment, to(&another_server()))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["web:create", "web:delete-old"]);
+    let after = bench.shown(&started.deployment).await;
+    let id = |shown: &Deployment, name: &str| {
+        let one = shown.resources.iter().find(|one| one.name == name);
+        one.unwrap().physical_id.clone().unwrap()
+    };
+    assert_ne!(id(&before, "web"), id(&after, "web"));
+    assert_eq!(id(&before, "web_port"), id(&after, "web_port"));
+    assert_eq!(before.outputs["address"], after.outputs["address"]);
+    assert_eq!(
+        after.resources.len(),
+        before.resources.len(),
+        "no copy is left"
+    );
+    assert_eq!(bench.servers(), 1);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn dependents_move_over_to_a_successor() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .update(&started.deployment, to(&another_network()))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let after = bench.ids(&started.deployment).await;
+    assert_eq!(
+        before["web"], after["web"],
+        "it is plugged into another port"
+    );
+    for moved in ["net", "sub", "web_port"] {
+        assert_ne!(before[moved], after[moved], "{moved}");
+    }
+    bench.lab.model(|model| {
+        let server = model.servers.iter().next().unwrap();
+        assert_eq!(server.ports, [after["web_port"].clone()]);
+    });
+    assert!(
+        bench
+            .left()
+            .iter()
+            .all(|left| !left.contains(&before["net"])),
+        "{:?}",
+        bench.left()
+    );
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_failed_update_is_rolled_back_to_what_worked() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    let nothing = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await;
+    assert!(matches!(nothing, Err(Error::NotNow(_))), "{nothing:?}");
+
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, to(&another_server()))
+        .await;
+    assert_eq!(
+        (run.state, steps(&run)["web:create"].0),
+        (RunState::Failed, StepState::Failed)
+    );
+    let failed = bench.shown(&started.deployment).await;
+    assert_eq!(
+        (failed.state, failed.can_roll_back),
+        (DeploymentState::Failed, true)
+    );
+    let kept = failed
+        .resources
+        .iter()
+        .find(|one| one.name == "web@1")
+        .unwrap();
+    assert_eq!(
+        (kept.state, kept.physical_id.as_deref()),
+        (ResourceState::Ready, Some(before["web"].as_str()))
+    );
+
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await
+        .unwrap();
+    let run = bench.end_of(&back.run).await;
+    assert_eq!(
+        (run.state, run.rolls_back),
+        (RunState::Succeeded, true),
+        "{run:#?}"
+    );
+    assert_eq!(
+        bench.ids(&started.deployment).await,
+        before,
+        "the same server with the same port"
+    );
+    assert_eq!(bench.servers(), 1);
+    let shown = bench.shown(&started.deployment).await;
+    assert_eq!(
+        (shown.state, shown.template.as_str()),
+        (DeploymentState::Deployed, ONE_SERVER)
+    );
+    bench
+        .lab
+        .model(|model| assert_eq!(model.servers.iter().next().unwrap().ports.len(), 1));
+    let run = bench.update(&started.deployment, to(ONE_SERVER)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_failed_update_goes_on_with_the_same_or_another_template() {
+    for again in [another_server(), another_network()] {
+        let bench = Bench::new().await;
+        let (started, _) = bench.deploy(ONE_SERVER).await;
+        bench.lab.faults().add(servers_fail(2));
+        let run = bench
+            .update(&started.deployment, to(&another_server()))
+            .await;
+        assert_eq!(run.state, RunState::Failed);
+        let run = bench.update(&started.deployment, to(&again)).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert_eq!(bench.servers(), 1);
+        let shown = bench.shown(&started.deployment).await;
+        assert!(
+            shown
+                .resources
+                .iter()
+                .all(|one| one.state == ResourceState::Ready && !one.name.contains('@')),
+            "{shown:#?}"
+        );
+        bench.undeploy(&started.deployment).await;
+        assert_eq!(bench.left(), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_failed_update_rolls_back_by_itself_if_told_so() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().add(servers_fail(2));
+    let changes = Changes {
+        on_failure: OnFailure::Rollback,
+        ..to(&another_server())
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Failed);
+    // The run that follows is the deployment's last as soon as it is stored.
+    let search = async {
+        loop {
+            let last = bench.shown(&started.deployment).await.last_run.unwrap();
+            if last != run.id {
+                return last;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let back = tokio::time::timeout(std::time::Duration::from_secs(20), search)
+        .await
+        .unwrap();
+    let back = bench.end_of(&back).await;
+    assert_eq!(
+        (back.state, back.rolls_back),
+        (RunState::Succeeded, true),
+        "{back:#?}"
+    );
+    assert_eq!(bench.ids(&started.deployment).await, before);
+}
+
+#[tokio::test]
+async fn what_is_retained_stays_and_is_told() {
+    let bench = Bench::new().await;
+    let retained = NET.replace(
+        "OS::Neutron::Net}",
+        "OS::Neutron::Net, deletion_policy: Retain}",
+    );
+    let (started, _) = bench.deploy(&retained).await;
+    let id = bench.ids(&started.deployment).await["front"].clone();
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded);
+    let reason = run.reason.unwrap_or_default();
+    assert!(
+        reason.contains(&id) && reason.starts_with("left in the cloud"),
+        "{reason}"
+    );
+    assert_eq!(bench.left().len(), 1);
+
+    // And it can be taken over from there, without becoming ours.
+    let adopted = NET.replace(
+        "OS::Neutron::Net}",
+        &format!("OS::Neutron::Net, external_id: {id}}}"),
+    );
+    let (started, run) = bench.deploy(&adopted).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.ids(&started.deployment).await["front"], id);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left().len(), 1);
+}
+
+/// The process dies at every moment of an update that replaces a network and a server in it.
+#[tokio::test]
+async fn a_crash_in_the_middle_of_a_replacement_makes_nothing_twice() {
+    let mut bench = Bench::new().await;
+    let both = another_network().replace(
+        "flavor: m1.tiny,",
+        "flavor: m1.tiny, user_data: '#!/bin/true',",
+    );
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .engine
+        .update(&bench.actor, &started.deployment, to(&both))
+        .await
+        .unwrap()
+        .run;
+    for _ in 0..8 {
+        tokio::time::timeout(std::time::Duration::from_millis(20), bench.end_of(&run))
+            .await
+            .ok();
+        bench.crash().await;
+    }
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let after = bench.ids(&started.deployment).await;
+    assert_eq!(
+        after.keys().collect::<Vec<_>>(),
+        before.keys().collect::<Vec<_>>()
+    );
+    assert!(
+        before
+            .values()
+            .all(|id| !after.values().any(|other| other == id))
+    );
+    assert_eq!(bench.servers(), 1);
+    assert_eq!(
+        bench.lab.model(|model| model
+            .ports
+            .iter()
+            .filter(|port| port.device_id == after["web"])
+            .count()),
+        1
+    );
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A failure at each call that changes something, in turn; then on, or back, and away.
+#[tokio::test]
+async fn nothing_is_left_wherever_an_update_fails() {
+    let bench = Bench::new().await;
+    let after = TWO_SERVERS
+        .replace(
+            "  web:\n",
+            "  web:\n    metadata: {stackloom: {public: true}}\n",
+        )
+        .replace(
+            "OS::Neutron::Net}",
+            "OS::Neutron::Net, properties: {name: n}}",
+        )
+        .replacen(
+            "flavor: m1.tiny,",
+            "flavor: m1.tiny, user_data: '#!/bin/true',",
+            1,
+        );
+    let (started, _) = bench.deploy(TWO_SERVERS).await;
+    bench.lab.faults().clear_calls();
+    let run = bench.update(&started.deployment, to(&after)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let calls = bench.lab.faults().calls();
+    let count = calls
+        .iter()
+        .filter(|call| call.method != "GET" && call.service != "identity")
+        .count() as u64;
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+    assert!(count > 5, "{calls:?}");
+
+    for nth in 1..=count {
+        for (method, back) in [("POST", true), ("PUT", false), ("DELETE", true)] {
+            bench.lab.faults().clear();
+            let (started, run) = bench.deploy(TWO_SERVERS).await;
+            assert_eq!(run.state, RunState::Succeeded);
+            bench.lab.faults().add(Fault::Call(CallFault {
+                method: Some(method.into()),
+                nth: Some(nth),
+                status: Some(400),
+                times: Some(2),
+                ..CallFault::default()
+            }));
+            let run = bench.update(&started.deployment, to(&after)).await;
+            bench.lab.faults().clear();
+            if run.state == RunState::Failed {
+                let run = match back {
+                    true => {
+                        let cloud: CloudFacts = facts();
+                        let back = bench
+                            .engine
+                            .roll_back(&bench.actor, &started.deployment, &cloud)
+                            .await
+                            .unwrap();
+                        bench.end_of(&back.run).await
+                    }
+                    false => bench.update(&started.deployment, to(&after)).await,
+                };
+                assert_eq!(
+                    run.state,
+                    RunState::Succeeded,
+                    "{method} number {nth}, back: {back}: {run:#?}"
+                );
+            }
+            assert_eq!(bench.servers(), 2, "{method} number {nth}");
+            bench.undeploy(&started.deployment).await;
+            assert_eq!(
+                bench.left(),
+                Vec::<String>::new(),
+                "after {method} number {nth} failed"
+            );
+        }
+    }
+}
