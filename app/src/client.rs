@@ -135,6 +135,16 @@ pub async fn deployment_update(id: &str, request: &DeployRequest) -> Answer<Star
     .await
 }
 
+/// `POST /deployments/{id}/rollback`.
+pub async fn roll_back(id: &str) -> Answer<Started> {
+    send(
+        "POST",
+        &format!("/deployments/{}/rollback", browser::encode(id)),
+        None::<&()>,
+    )
+    .await
+}
+
 /// How an undeploy treats what it cannot remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {

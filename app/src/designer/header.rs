@@ -2,7 +2,7 @@
 
 use api::Severity;
 use leptos::{ev, prelude::*};
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
     saving::SaveState,
@@ -56,8 +56,20 @@ pub fn HeaderActions(
             }
         });
     };
-    let plan = format!("/designs/{}/plan", saving.id());
-    let deploy = format!("/designs/{}/plan?deploy", saving.id());
+    // Whoever came from a deployment to change it plans against it.
+    let against = use_query_map()
+        .with_untracked(|query| query.get("deployment"))
+        .map(|id| format!("deployment={}", crate::browser::encode(&id)));
+    let to_plan = |words: &[Option<&str>]| {
+        let words: Vec<&str> = words.iter().flatten().copied().collect();
+        let query = match words.is_empty() {
+            true => String::new(),
+            false => format!("?{}", words.join("&")),
+        };
+        format!("/designs/{}/plan{query}", saving.id())
+    };
+    let plan = to_plan(&[against.as_deref()]);
+    let deploy = to_plan(&[Some("deploy"), against.as_deref()]);
     let (plan_there, deploy_there) = (plan.clone(), deploy.clone());
     view! {
         <span class="meta design-version">{move || format!("v{}", saving.version.get())}</span>

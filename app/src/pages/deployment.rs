@@ -1,5 +1,6 @@
 //! One deployment: what it offers, what it consists of, what was done to it.
 
+pub mod roll_back;
 pub mod undeploy;
 
 use std::collections::HashMap;
@@ -150,10 +151,11 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
     let locked = move || !session.can_change();
     let undeploy = undeploy::asker();
     let state = it.state;
-    let plan = it
+    let change = it
         .design
         .as_ref()
-        .map(|design| format!("/designs/{design}/plan?deployment={}", it.id));
+        .map(|design| format!("/designs/{design}?deployment={}", it.id));
+    let rolls_back = it.can_roll_back.then(|| it.id.clone());
     let run = it.last_run.clone().map(|run| format!("/runs/{run}"));
     let ask = move |force: Force| {
         if let Some(deployment) = deployment.peek() {
@@ -177,7 +179,8 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
             {(state == DeploymentState::Busy).then_some(run).flatten().map(|run| view! {
                 <a class="button" data-look="primary" href=run><Icon name="eye" />"Watch the run"</a>
             })}
-            {exists.then_some(plan).flatten().map(|plan| view! { <a class="button" href=plan><Icon name="pencil" />"Plan an update"</a> })}
+            {exists.then_some(change).flatten().map(|change| view! { <a class="button" href=change><Icon name="pencil" />"Change"</a> })}
+            {rolls_back.map(|id| view! { <roll_back::RollBackButton deployment=Signal::stored(Some(id)) /> })}
             {exists.then(|| view! {
                 <button
                     type="button" class="button" data-look="danger-quiet" disabled=locked
@@ -359,7 +362,7 @@ fn Runs(runs: Load<Vec<Run>>) -> impl IntoView {
                     let took = time::span(run.started.as_deref(), run.ended.as_deref(), None);
                     view! {
                         <tr data-link>
-                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{kind_title(run.kind)}</a></td>
+                            <td><a class="row-link" href=format!("/runs/{}", run.id)>{if run.rolls_back { "Roll back" } else { kind_title(run.kind) }}</a></td>
                             <td class="fit"><StateBadge state=run.state /></td>
                             <td class="fit quiet"><Ago time=run.created /></td>
                             <td class="fit quiet">{took}</td>

@@ -8,7 +8,8 @@ mod parameters;
 mod quota;
 
 use api::{
-    DeployRequest, Deployment, DeploymentState, Design, Plan, PlanRequest, Problem, Severity,
+    DeployRequest, Deployment, DeploymentState, Design, OnFailure, Plan, PlanRequest, Problem,
+    Severity,
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_meta::Title;
@@ -26,7 +27,10 @@ use crate::{
     graph::{GraphStep, WorkflowGraph},
     load::{Load, Loaded},
     session::use_session,
-    ui::{Command, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, skeleton, use_palette},
+    ui::{
+        Command, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, skeleton,
+        use_confirm, use_palette,
+    },
 };
 
 /// What the parts of this page share.
@@ -41,6 +45,10 @@ struct Page {
     name: RwSignal<String>,
     refused: RwSignal<Option<Problem>>,
     busy: RwSignal<bool>,
+    /// What happens when an update fails.
+    on_failure: RwSignal<OnFailure>,
+    /// Whether the drawing is shown in place of the workflow.
+    shows_drawing: RwSignal<bool>,
 }
 
 /// The page of `/designs/:id/plan`.
@@ -61,6 +69,8 @@ pub fn PlanPage() -> impl IntoView {
         name: RwSignal::new(String::new()),
         refused: RwSignal::new(None),
         busy: RwSignal::new(false),
+        on_failure: RwSignal::new(OnFailure::Stop),
+        shows_drawing: RwSignal::new(false),
     };
     Effect::new(move |_| page.target.set(query.with(|query| query.get("deployment"))));
     // A name and a form come with the design; the person may then change them.
@@ -152,13 +162,34 @@ fn keep_planned(page: Page) {
     });
 }
 
-/// Starts the run and goes to its page.
+/// Starts the run and goes to its page; asks first where something is taken away.
 fn deployer(page: Page) -> Callback<()> {
-    let navigate = StoredValue::new_local(use_navigate());
+    let confirm = use_confirm();
+    let start = starter(page);
     Callback::new(move |()| {
         if page.busy.get_untracked() || !page.is_deployable() {
             return;
         }
+        let going = page.plan.with_untracked(changes::destructive);
+        if going.is_empty() {
+            return start.run(());
+        }
+        let question = Question {
+            title: String::from("Update, and lose what is on these?"),
+            body: vec![String::from(
+                "They are removed from the cloud, with all that is on them. What is replaced is removed when its successor is there.",
+            )],
+            items: going,
+            action: String::from("Update"),
+            danger: true,
+        };
+        confirm.ask(question, move || start.run(()));
+    })
+}
+
+fn starter(page: Page) -> Callback<()> {
+    let navigate = StoredValue::new_local(use_navigate());
+    Callback::new(move |()| {
         let Some(design) = page.design.peek() else {
             return;
         };
@@ -171,6 +202,7 @@ fn deployer(page: Page) -> Callback<()> {
                 design: Some(design.id),
                 parameters: page.form.values_untracked(),
                 beside: Default::default(),
+                on_failure: page.on_failure.get_untracked(),
                 template: None,
             };
             let answer = match target {
@@ -207,6 +239,10 @@ fn deployable(plan: &Loaded<Plan>) -> bool {
 fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
     let selected = RwSignal::new(None::<String>);
     let right = move || {
+        if page.shows_drawing.get() {
+            return view! { <changes::Drawn plan=page.plan design=page.design selected /> }
+                .into_any();
+        }
         page.plan.with(|plan| match plan {
             Loaded::Loading => skeleton::panel(),
             Loaded::Failed(_) => ().into_any(),
@@ -257,7 +293,23 @@ fn Body(page: Page, deploy: Callback<()>) -> impl IntoView {
                 <Parameters form=page.form />
                 {left}
             </section>
-            <section class="plan-graph" aria-label="Workflow">{right}</section>
+            <section class="plan-graph" aria-label=move || if page.shows_drawing.get() { "Drawing" } else { "Workflow" }>
+                <div class="segmented plan-view" role="group" aria-label="Show">
+                    <button
+                        type="button" aria-pressed=move || (!page.shows_drawing.get()).to_string()
+                        on:click=move |_| page.shows_drawing.set(false)
+                    >
+                        "Workflow"
+                    </button>
+                    <button
+                        type="button" aria-pressed=move || page.shows_drawing.get().to_string()
+                        on:click=move |_| page.shows_drawing.set(true)
+                    >
+                        "Drawing"
+                    </button>
+                </div>
+                {right}
+            </section>
         </div>
     }
 }
@@ -334,6 +386,16 @@ fn Head(page: Page, deploy: Callback<()>) -> impl IntoView {
                         on:input=move |event| page.name.set(event_target_value(&event))
                     />
                 </div>
+                <label class="plan-on-failure" hidden=is_new>
+                    <input
+                        type="checkbox" prop:checked=move || page.on_failure.get() == OnFailure::Rollback
+                        on:change=move |event| page.on_failure.set(match event_target_checked(&event) {
+                            true => OnFailure::Rollback,
+                            false => OnFailure::Stop,
+                        })
+                    />
+                    "Roll back if it fails"
+                </label>
                 <button type="submit" class="button" data-look="primary" data-size="large" disabled=disabled>
                     <Icon name="rocket" />
                     {move || if is_new() { "Deploy" } else { "Update" }}

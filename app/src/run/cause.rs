@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::{RunView, header::ResumeButton};
 use crate::{
-    pages::deployment::undeploy,
+    pages::deployment::{roll_back::RollBackButton, undeploy},
     ui::{Icon, prose},
 };
 
@@ -73,7 +73,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
         // A run that is still failing has nothing to resume yet.
         let buttons = state
             .is_final()
-            .then(|| view! { <ResumeButton view /><UndeployButton view /> });
+            .then(|| view! { <ResumeButton view /><RollBack view /><UndeployButton view /> });
         let resume_paused = (state == RunState::Paused).then(|| view! { <ResumeButton view /> });
         Some(view! {
             <section class="cause" role="alert" data-testid="cause">
@@ -107,6 +107,23 @@ fn advice(state: RunState) -> &'static str {
             "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made."
         }
     }
+}
+
+/// A change that failed can be taken back.
+#[component]
+fn RollBack(view: RunView) -> impl IntoView {
+    let is_change = move || {
+        view.feed.model.with(|model| {
+            let run = model.as_ref().map(|model| &model.run);
+            run.is_some_and(|run| run.kind == api::RunKind::Update)
+        })
+    };
+    let deployment = Signal::derive(move || {
+        view.feed
+            .model
+            .with(|model| model.as_ref().map(|model| model.run.deployment.clone()))
+    });
+    move || is_change().then(|| view! { <RollBackButton deployment /> })
 }
 
 #[component]

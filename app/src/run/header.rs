@@ -32,11 +32,11 @@ pub fn RunHeader(view: RunView) -> impl IntoView {
         let name = view.name();
         model.with(|model| {
             model.as_ref().map(|model| {
-                format!(
-                    "{} {}",
-                    kind_title(model.run.kind),
-                    name.unwrap_or_default()
-                )
+                let kind = match model.run.rolls_back {
+                    true => "Roll back",
+                    false => kind_title(model.run.kind),
+                };
+                format!("{kind} {}", name.unwrap_or_default())
             })
         })
     };

@@ -82,9 +82,27 @@ pub async fn update(
         design: wanted.design,
         design_version: wanted.design_version,
         cloud: (*cloud).clone(),
+        rolls_back: false,
+        on_failure: request.on_failure,
     };
     Ok(accepted(
         services.engine.update(&caller.actor, &id, changes).await?,
+    ))
+}
+
+/// Starts a run that leads the deployment back to what worked before a change that failed.
+#[utoipa::path(post, path = "/api/v1/deployments/{id}/rollback", tag = "deployments", params(("id" = String, Path)), responses((status = 202, body = Started)))]
+pub async fn roll_back(
+    State(services): State<Services>,
+    Member(caller): Member,
+    Path(id): Path<String>,
+) -> Result<impl IntoResponse> {
+    let cloud = services.facts.of(&caller.actor).await;
+    Ok(accepted(
+        services
+            .engine
+            .roll_back(&caller.actor, &id, &cloud)
+            .await?,
     ))
 }
 

@@ -1,11 +1,17 @@
 //! The changes of a plan, grouped by what happens, each with its reason.
 
-use api::{Action, Change, Plan};
+use std::collections::HashMap;
+
+use api::{Action, Change, Design, Plan};
 use leptos::prelude::*;
 use serde_json::Value;
 use topology::workflow::Origin;
 
-use crate::ui::{Icon, prose};
+use crate::{
+    designer::board::Board,
+    load::{Load, Loaded},
+    ui::{Icon, prose},
+};
 
 /// In the order in which people should read them: what takes something away first.
 const GROUPS: [(Action, &str, &str, &str); 5] = [
@@ -44,6 +50,78 @@ pub fn counts(plan: &Plan) -> Vec<(&'static str, &'static str, usize)> {
         .collect()
 }
 
+/// What an update takes away, for the question before it: `web  OS::Nova::Server  replaced`.
+pub fn destructive(plan: &Loaded<Plan>) -> Vec<String> {
+    let Loaded::Ready(plan) = plan else {
+        return Vec::new();
+    };
+    let gone = plan.changes.iter().filter_map(|change| {
+        let how = match (change.action, change.may) {
+            (Action::Replace, false) => "replaced",
+            (Action::Replace, true) => "may be replaced",
+            (Action::Delete, _) => "deleted",
+            _ => return None,
+        };
+        Some(format!(
+            "{}  {}  {how}",
+            change.resource, change.resource_type
+        ))
+    });
+    gone.collect()
+}
+
+/// The design with a mark on each resource that changes.
+#[component]
+pub fn Drawn(
+    /// What happens.
+    plan: RwSignal<Loaded<Plan>>,
+    /// What is drawn.
+    design: Load<Design>,
+    /// The step that is looked at.
+    selected: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let template = Memo::new(move |_| {
+        let text = design.with(|design| design.map(|design| design.template.clone()));
+        text.unwrap_or_default()
+    });
+    let layout = Memo::new(move |_| {
+        let layout = design.with(|design| design.map(|design| design.layout.clone()));
+        layout.unwrap_or_default()
+    });
+    let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
+        plan.with(|plan| match plan {
+            Loaded::Ready(plan) => plan
+                .changes
+                .iter()
+                .map(|change| {
+                    let word = format!("plan-{}", word(change.action));
+                    (change.resource.clone(), word)
+                })
+                .collect(),
+            _ => HashMap::new(),
+        })
+    });
+    let resource = RwSignal::new(None::<String>);
+    // A node stands for the first step of its resource, as a row of the list does.
+    Effect::new(move |_| {
+        let Some(name) = resource.get() else { return };
+        let step = plan.with_untracked(|plan| match plan {
+            Loaded::Ready(plan) => step_of(plan, &name),
+            _ => None,
+        });
+        selected.set(step);
+    });
+    view! { <Board template layout states selected=resource /> }
+}
+
+fn step_of(plan: &Plan, resource: &str) -> Option<String> {
+    let steps = &plan.workflow.as_ref()?.steps;
+    let first = steps
+        .iter()
+        .find(|step| step.resource.as_deref() == Some(resource))?;
+    Some(first.id.clone())
+}
+
 /// All of them.
 #[component]
 pub fn Changes(
@@ -63,13 +141,7 @@ pub fn Changes(
             let rows = changes
                 .into_iter()
                 .map(|change| {
-                    let step = plan.workflow.as_ref().and_then(|workflow| {
-                        workflow
-                            .steps
-                            .iter()
-                            .find(|step| step.resource.as_deref() == Some(&change.resource))
-                            .map(|step| step.id.clone())
-                    });
+                    let step = step_of(&plan, &change.resource);
                     view! { <ChangeRow change step selected /> }
                 })
                 .collect_view();
@@ -110,6 +182,7 @@ fn ChangeRow(
             >
                 <span class="change-name">{change.resource.clone()}</span>
                 <span class="change-type">{change.resource_type}</span>
+                {change.may.then(|| view! { <span class="pill">"may"</span> })}
                 {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
             </button>
             {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}
@@ -120,8 +193,9 @@ fn ChangeRow(
                     </summary>
                     <dl>
                         {change.properties.into_iter().map(|property| view! {
-                            <dt class="mono">{property.name}</dt>
+                            <dt class="mono" data-replaces=property.replaces.to_string()>{property.name}</dt>
                             <dd>
+                                {property.because.map(|because| view! { <span class="quiet">{prose(&because)}</span> })}
                                 {property.old.map(|old| view! { <code class="old"><span class="sr-only">"Old "</span>{shown(&old)}</code> })}
                                 {property.new.map(|new| view! { <code class="new"><span class="sr-only">"New "</span>{shown(&new)}</code> })}
                             </dd>

@@ -44,7 +44,7 @@ fn to(template: &str) -> Changes {
     }
 }
 
-fn servers_fail(times: u32) -> Fault {
+fn servers_fail(times: u64) -> Fault {
     Fault::Server(ServerFault {
         name: "*web*".into(),
         fault: ServerTrouble::Error,
@@ -417,7 +417,7 @@ async fn nothing_is_left_wherever_an_update_fails() {
         .count() as u64;
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
-    assert!(count > 5, "{calls:?}");
+    assert!(count >= 5, "{calls:?}");
 
     for nth in 1..=count {
         for (method, back) in [("POST", true), ("PUT", false), ("DELETE", true)] {
