@@ -88,6 +88,10 @@ pub fn Drawn(
         let layout = design.with(|design| design.map(|design| design.layout.clone()));
         layout.unwrap_or_default()
     });
+    let beside = Memo::new(move |_| {
+        let beside = design.with(|design| design.map(|design| design.beside.clone()));
+        beside.unwrap_or_default()
+    });
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
         plan.with(|plan| match plan {
             Loaded::Ready(plan) => plan
@@ -111,7 +115,7 @@ pub fn Drawn(
         });
         selected.set(step);
     });
-    view! { <Board template layout states selected=resource /> }
+    view! { <Board template beside layout states selected=resource /> }
 }
 
 fn step_of(plan: &Plan, resource: &str) -> Option<String> {

@@ -110,6 +110,8 @@ mod tests {
             physical_id: None,
             reference: Some(seal(&key, "d1", "password", "", &json!("s3cret"))),
             attributes: stored.clone(),
+            incarnation: 0,
+            made_from: Default::default(),
             state: api::ResourceState::Ready,
         };
         let rows = open(&key, "d1", vec![row("password"), row("other")]);

@@ -1,0 +1,115 @@
+// A deployment that changes: planned with reasons, made, and led back when it fails.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, node, shoot } from './support/app.ts';
+import { clearFaults, fault, leftovers } from './support/lab.ts';
+
+const before = `heat_template_version: 2021-04-16
+resources:
+  front:
+    type: OS::Neutron::Net
+  spare:
+    type: OS::Neutron::Net
+  web:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: front}}]
+`;
+
+/** Changed in place: the network. Replaced: the server. Gone: the spare network. */
+const after = before
+  .replace('  spare:\n    type: OS::Neutron::Net\n', '')
+  .replace('type: OS::Neutron::Net\n', 'type: OS::Neutron::Net\n    properties: {name: green}\n')
+  .replace('flavor: m1.small\n', "flavor: m1.small\n      user_data: '#!/bin/true'\n");
+
+test('change, fail, roll back, change again', async ({ page, request }) => {
+  test.setTimeout(4 * 60_000);
+  await login(page);
+  const design = await api<{ id: string; version: number; layout: unknown }>(page, 'POST', '/designs', { name: 'changing', template: before });
+  const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'changing', design: design.id });
+  await ended(page, made.run, 'succeeded');
+  const server = await idOf(page, made.deployment, 'web');
+
+  await test.step('the plan tells what changes, and why', async () => {
+    await api(page, 'PUT', `/designs/${design.id}`, { name: 'changing', template: after, layout: design.layout });
+    await page.goto(`/deployments/${made.deployment}`);
+    await page.getByRole('link', { name: 'Change', exact: true }).click();
+    await expect(page).toHaveURL(new RegExp(`/designs/${design.id}\\?deployment=`));
+    await page.getByRole('link', { name: 'Plan', exact: true }).click();
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await expect(changes.locator('[data-action="replace"] [data-change="web"]')).toContainText('user_data changes: it will be replaced');
+    await expect(changes.locator('[data-action="update"] [data-change="front"]')).toContainText('name changes');
+    await expect(changes.locator('[data-action="delete"] [data-change="spare"]')).toBeVisible();
+    await shoot(page, 'update-plan');
+    await page.getByRole('button', { name: 'Drawing', exact: true }).click();
+    await expect(node(page, 'web')).toHaveAttribute('data-state', 'plan-replace');
+    await expect(node(page, 'front')).toHaveAttribute('data-state', 'plan-update');
+    await shoot(page, 'update-drawing');
+  });
+
+  await test.step('it fails, and the server that worked is still there', async () => {
+    await fault(request, { server: { name: '*web*', fault: 'error', times: 2 } });
+    await update(page);
+    await ended(page, runOf(page), 'failed');
+    await shoot(page, 'update-failed');
+  });
+
+  await test.step('roll back', async () => {
+    await clearFaults(request);
+    await page.getByRole('button', { name: 'Roll back', exact: true }).click();
+    const failed = page.url();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
+    await expect(page).not.toHaveURL(failed, { timeout: 30_000 });
+    await ended(page, runOf(page), 'succeeded');
+    await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
+    expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
+  });
+
+  await test.step('the same change, without a failure', async () => {
+    await page.goto(`/designs/${design.id}/plan?deployment=${made.deployment}`);
+    await update(page);
+    await ended(page, runOf(page), 'succeeded');
+    expect(await idOf(page, made.deployment, 'web'), 'another server').not.toBe(server);
+    expect(await idOf(page, made.deployment, 'spare')).toBeUndefined();
+  });
+
+  await test.step('undeploy', async () => {
+    const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
+    await ended(page, gone.run, 'succeeded');
+    expect(await leftovers(request)).toEqual({});
+  });
+});
+
+/** Presses Update, and agrees to what goes. */
+async function update(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Update', exact: true }).first();
+  await expect(button).toBeEnabled({ timeout: 20_000 });
+  await button.click();
+  const question = page.getByRole('dialog');
+  await expect(question).toContainText('web  OS::Nova::Server  replaced');
+  await question.getByRole('button', { name: 'Update', exact: true }).click();
+  await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+}
+
+function runOf(page: Page): string {
+  return new URL(page.url()).pathname.split('/').pop() ?? '';
+}
+
+/** Waits for a run's end, as the API tells it. */
+async function ended(page: Page, run: string, state: string): Promise<void> {
+  let last: { state: string; reason?: string } | undefined;
+  await expect
+    .poll(async () => {
+      last = await api(page, 'GET', `/runs/${run}`);
+      return ['succeeded', 'failed', 'cancelled', 'paused'].includes(last!.state);
+    }, { timeout: 90_000, intervals: [250] })
+    .toBe(true);
+  expect(last!.state, last!.reason).toBe(state);
+}
+
+/** Id in the cloud of a resource, if it is there. */
+async function idOf(page: Page, deployment: string, name: string): Promise<string | undefined> {
+  const { resources } = await api<{ resources?: { name: string; physical_id: string }[] }>(page, 'GET', `/deployments/${deployment}`);
+  return resources?.find((resource) => resource.name === name)?.physical_id;
+}
