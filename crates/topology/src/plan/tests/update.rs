@@ -256,8 +256,8 @@ fn an_update_that_broke_off_goes_on_or_back() {
     Delete web@1: another copy of `web`, left by an update that did not end
     ");
     insta::assert_snapshot!(steps(back.workflow.as_ref().unwrap()), @r"
-    web:update <- 
-    web@1:delete <- web:update
+    web@1:delete <- 
+    web:update <- web@1:delete
     ");
     assert_eq!(back.workflow.unwrap().restores["web"], "web@1");
 }
