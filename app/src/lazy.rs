@@ -8,6 +8,7 @@
 //! starts. On the list of designs the pieces are fetched when the browser has nothing else to do ([`warm_up`]), so opening a
 //! design does not wait.
 
+use api::{Beside, DesignRequest};
 use leptos::{prelude::*, wasm_split::SplitLoaderError};
 use leptos_router::LazyRoute;
 
@@ -56,6 +57,30 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
         Page::Catalog => view! { <catalog::CatalogPage /> }.into_any(),
         Page::CatalogItem => view! { <catalog_item::CatalogItemPage /> }.into_any(),
     })
+}
+
+/// Reading templates needs the parser, which is not in the core.
+#[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
+fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missing> {
+    let opened = topology::bundle::open(files).into_iter();
+    Ok(opened
+        .map(|one| DesignRequest {
+            name: one.name,
+            template: one.template,
+            beside: Beside::of(&one.bundle),
+            ..DesignRequest::default()
+        })
+        .collect())
+}
+
+/// A design for each template of these files (name, text) that no other one uses, with the files beside it.
+///
+/// # Errors
+/// Where the piece that reads them did not come.
+pub async fn open(files: Vec<(String, String)>) -> client::Answer<Vec<DesignRequest>> {
+    open_piece(files)
+        .await
+        .map_err(|Missing| client::page_missing())
 }
 
 /// The page, or why it is not there: without a connection, or when the server has been renewed since this tab was opened.

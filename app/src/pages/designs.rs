@@ -1,6 +1,6 @@
 //! All designs of the project: open, start, import, rename, duplicate, export, delete.
 
-use api::{Beside, DesignRequest, DesignSummary, Problem};
+use api::{DesignRequest, DesignSummary, Problem};
 use leptos::{ev::SubmitEvent, html, prelude::*};
 use leptos_meta::Title;
 use leptos_router::hooks::use_navigate;
@@ -137,15 +137,10 @@ impl Page {
                 Ok(files) => files,
                 Err(name) => return toasts.warn(format!("`{name}` could not be read as text.")),
             };
-            let mut opened: Vec<DesignRequest> = topology::bundle::open(files)
-                .into_iter()
-                .map(|one| DesignRequest {
-                    name: one.name,
-                    template: one.template,
-                    beside: Beside::of(&one.bundle),
-                    ..DesignRequest::default()
-                })
-                .collect();
+            let mut opened = match crate::lazy::open(files).await {
+                Ok(opened) => opened,
+                Err(problem) => return toasts.problem(&problem),
+            };
             // One is opened at once; of several, all are kept and the list shows them.
             if opened.len() <= 1 {
                 if let Some(request) = opened.pop() {
