@@ -13,7 +13,7 @@ use crate::{
     catalog::CatalogItem,
     cloud::CloudFacts,
     diagnostic::Diagnostic,
-    expr::{Expr, Scope, Unresolved},
+    expr::{Expr, Function, Scope, Unresolved},
     graph::{self, target},
     template::{Resource, Template},
     types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, SERVER, SUBNET},
@@ -99,6 +99,14 @@ impl Model {
                     }
                     property.value.clone()
                 });
+                for file in missing_files(&value) {
+                    let path = format!("resources.{}.properties.{}", resource.name, property.name);
+                    let message = format!(
+                        "the file `{}` is included and was not given: add it beside the template",
+                        crate::text::shown(file)
+                    );
+                    diagnostics.push(Diagnostic::error("file-missing", path, message));
+                }
                 if !value.is_null() {
                     properties.insert(property.name.clone(), value);
                 }
@@ -218,6 +226,21 @@ impl Model {
             spec.requires = requires;
         }
     }
+}
+
+/// Files that a value includes and that were not given, so that it could not be put in.
+fn missing_files(value: &Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    value.walk(&mut |expr| {
+        if let Expr::Call {
+            function: Function::GetFile,
+            arguments,
+        } = expr
+        {
+            names.extend(arguments.as_str());
+        }
+    });
+    names
 }
 
 /// Resources that the metadata names. Branches that a condition switches off do not count.

@@ -279,3 +279,72 @@ fn cloud_facts_are_not_needed_where_nothing_needs_them() {
     assert!(plan(&input).workflow.is_some());
     assert!(cloud().images.is_some());
 }
+
+/// Errors and notes of a plan, and the names of what it deploys.
+fn planned(
+    text: &str,
+    files: &[(&str, &str)],
+    given: &[(&str, Value)],
+) -> (Vec<String>, Vec<String>) {
+    let files = files
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let given = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()));
+    let plan = plan(&PlanInput {
+        document: &Document::parse(text),
+        bundle: &crate::bundle::Bundle::new(files, []),
+        parameters: &given.collect(),
+        deployed: &Deployed::default(),
+        types: &types(),
+        cloud: &CloudFacts::default(),
+    });
+    let said = plan.diagnostics.iter().map(|one| one.message.clone());
+    let workflow = plan.workflow.unwrap_or_default();
+    let resources = workflow.resources.keys().chain(workflow.outputs.keys());
+    (said.collect(), resources.cloned().collect())
+}
+
+#[test]
+fn what_is_switched_off_is_not_deployed() {
+    let text = "\
+heat_template_version: 2021-04-16
+parameters:
+  env: {type: string, hidden: true}
+conditions:
+  prod: {equals: [{get_param: env}, prod]}
+resources:
+  front: {type: OS::Neutron::Net, condition: prod}
+  back:
+    type: OS::Neutron::Net
+    depends_on: front
+    properties: {name: {if: [prod, {get_attr: [front, name]}]}}
+outputs:
+  name: {value: {get_attr: [front, name]}, condition: prod}
+";
+    let (said, there) = planned(text, &[], &[("env", json!("prod"))]);
+    assert_eq!(
+        (said, there),
+        (
+            vec![],
+            vec!["back".to_owned(), "front".to_owned(), "name".to_owned()]
+        )
+    );
+    let (said, there) = planned(text, &[], &[("env", json!("dev"))]);
+    assert_eq!(said, ["`front` is left out: its condition does not hold"]);
+    assert_eq!(there, ["back"]);
+}
+
+#[test]
+fn an_included_file_must_be_given() {
+    let text =
+        resources("  net: {type: OS::Neutron::Net, properties: {name: {get_file: name.txt}}}\n");
+    let (said, _) = planned(&text, &[], &[]);
+    assert_eq!(
+        said,
+        ["the file `name.txt` is included and was not given: add it beside the template"]
+    );
+    let (said, there) = planned(&text, &[("name.txt", "front")], &[]);
+    assert_eq!((said, there), (vec![], vec!["net".to_owned()]));
+}
