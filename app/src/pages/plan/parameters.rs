@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use leptos::prelude::*;
 use serde_json::{Number, Value};
 use topology::{
-    bundle::Bundle, document::Document, environment::Merged, template::Parameter, types::Constraint,
+    bundle::Bundle,
+    document::Document,
+    environment::Merged,
+    template::{Parameter, ParameterGroup},
+    types::Constraint,
 };
 
 /// The parameters and what was typed for them.
 #[derive(Clone, Copy)]
 pub struct Form {
     parameters: RwSignal<Vec<Parameter>>,
+    groups: RwSignal<Vec<ParameterGroup>>,
     typed: RwSignal<BTreeMap<String, String>>,
 }
 
@@ -20,6 +25,7 @@ impl Form {
     pub fn new() -> Form {
         Form {
             parameters: RwSignal::new(Vec::new()),
+            groups: RwSignal::new(Vec::new()),
             typed: RwSignal::new(BTreeMap::new()),
         }
     }
@@ -35,6 +41,7 @@ impl Form {
             }
             parameter
         });
+        self.groups.set(template.parameter_groups.clone());
         self.parameters.set(parameters.collect());
     }
 
@@ -87,16 +94,84 @@ pub fn Parameters(
     form: Form,
 ) -> impl IntoView {
     move || {
-        let parameters = form.parameters.get();
-        (!parameters.is_empty()).then(|| {
-            view! {
+        let groups = grouped(form.parameters.get(), &form.groups.get_untracked());
+        groups
+            .into_iter()
+            .map(|(label, about, parameters)| view! {
                 <fieldset class="parameters">
-                    <legend>"Parameters"</legend>
+                    <legend>{label}</legend>
+                    {about.map(|about| view! { <p class="help">{about}</p> })}
                     {parameters.into_iter().map(|parameter| view! { <Field form parameter /> }).collect_view()}
                 </fieldset>
-            }
-        })
+            })
+            .collect_view()
     }
+}
+
+type Group = (String, Option<String>, Vec<Parameter>);
+
+/// As the template groups them; what is in no group comes last. Groups without parameters are left out.
+fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Group> {
+    let mut all: Vec<Group> = groups
+        .iter()
+        .map(|group| {
+            let own = group.parameters.iter().filter_map(|name| {
+                let at = parameters.iter().position(|one| one.name == *name)?;
+                Some(parameters.remove(at))
+            });
+            let own = own.collect();
+            let label = group.label.clone();
+            (
+                label.unwrap_or_else(|| "Parameters".to_owned()),
+                group.description.clone(),
+                own,
+            )
+        })
+        .collect();
+    let rest = if all.is_empty() {
+        "Parameters"
+    } else {
+        "Other parameters"
+    };
+    all.push((rest.to_owned(), None, parameters));
+    all.retain(|(_, _, parameters)| !parameters.is_empty());
+    all
+}
+
+/// What a value must fulfil, for people.
+fn rules(parameter: &Parameter) -> Vec<String> {
+    let rules = parameter.constraints.iter().filter_map(|rule| {
+        if let Some(said) = &rule.description {
+            return Some(said.clone());
+        }
+        let between = |min: Option<String>, max: Option<String>, of: &str| match (min, max) {
+            (Some(min), Some(max)) => Some(format!("From {min} to {max}{of}.")),
+            (Some(min), None) => Some(format!("At least {min}{of}.")),
+            (None, Some(max)) => Some(format!("At most {max}{of}.")),
+            (None, None) => None,
+        };
+        match &rule.constraint {
+            Constraint::Range { min, max } => between(
+                min.map(|min| min.to_string()),
+                max.map(|max| max.to_string()),
+                "",
+            ),
+            Constraint::Length { min, max } => {
+                let of = match parameter.kind.as_str() {
+                    "string" => " characters",
+                    _ => " entries",
+                };
+                between(
+                    min.map(|min| min.to_string()),
+                    max.map(|max| max.to_string()),
+                    of,
+                )
+            }
+            Constraint::AllowedPattern(pattern) => Some(format!("Of the form {pattern}.")),
+            _ => None,
+        }
+    });
+    rules.collect()
 }
 
 #[component]
@@ -135,6 +210,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     } else {
         default
     };
+    let rules = rules(&parameter);
     let control = match choices {
         Some(choices) => view! {
             <select class="input" id=id.clone() required=required prop:value=typed on:change=move |event| set(event_target_value(&event))>
@@ -158,6 +234,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
             <label for=id>{label}</label>
             {control}
             {parameter.description.map(|text| view! { <p class="help">{text}</p> })}
+            {rules.into_iter().map(|rule| view! { <p class="help">{rule}</p> }).collect_view()}
         </div>
     }
 }
@@ -172,7 +249,34 @@ fn plain(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::value;
+    use topology::document::Document;
+
+    use super::{grouped, rules, value};
+
+    #[test]
+    fn parameters_stand_in_the_groups_of_the_template() {
+        let document = Document::parse(
+            "heat_template_version: 2021-04-16\nparameter_groups: [{label: Size, parameters: [n, m]}, {parameters: [gone]}]\n\
+             parameters:\n  a: {type: string, constraints: [{length: {max: 8}}]}\n  m: {type: number, constraints: [{range: {min: 1, max: 5}}]}\n  n: {type: number}\n",
+        );
+        let template = document.template();
+        let groups = grouped(template.parameters.clone(), &template.parameter_groups);
+        let shown: Vec<(&str, Vec<&str>)> = groups
+            .iter()
+            .map(|(label, _, own)| {
+                (
+                    label.as_str(),
+                    own.iter().map(|one| one.name.as_str()).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [("Size", vec!["n", "m"]), ("Other parameters", vec!["a"])]
+        );
+        assert_eq!(rules(&groups[0].2[1]), ["From 1 to 5."]);
+        assert_eq!(rules(&groups[1].2[0]), ["At most 8 characters."]);
+    }
 
     #[test]
     fn typed_text_becomes_a_value_of_the_parameters_type() {

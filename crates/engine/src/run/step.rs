@@ -321,14 +321,25 @@ impl Attempt {
             self.site.mask.add_value(secret);
         }
         let made_from = self.made_from(name, context.properties);
+        // A value that is masked anywhere is not stored in clear because it went through an output.
+        let told = |value: &Value| {
+            let text = value.to_string();
+            self.site.mask.apply(&text) == text
+        };
+        let hidden: Vec<&str> = ready
+            .attributes
+            .iter()
+            .filter(|(name, value)| secrets.contains(&name.as_str()) || !told(value))
+            .map(|(name, _)| name.as_str())
+            .collect();
         let (key, deployment) = (&self.site.core.key, &self.site.deployment);
         let change = ResourceChange::Ready {
-            reference: if secrets.is_empty() {
+            reference: if secrets.is_empty() && told(&ready.reference) {
                 ready.reference.clone()
             } else {
                 kept::seal(key, deployment, name, "", &ready.reference)
             },
-            attributes: kept::seal_all(key, deployment, name, secrets, &ready.attributes),
+            attributes: kept::seal_all(key, deployment, name, &hidden, &ready.attributes),
             physical_id: Some(id.to_owned()),
             made_from: made_from.clone(),
         };
