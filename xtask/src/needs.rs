@@ -74,6 +74,16 @@ const SSH: Need = Need {
     is_there: || shell::has("ssh") && shell::has("ssh-keygen"),
     packages: &["openssh-client"],
 };
+/// What the tests with the `openstack` command line need, apart from it.
+pub const PYTHON: Need = Need {
+    name: "Python with venv",
+    purpose: "the `openstack` command line, in tests",
+    is_there: || {
+        let args = ["-c", "import venv, ensurepip"];
+        shell::succeeds(&mut shell::cmd("python3", args))
+    },
+    packages: &["python3-venv"],
+};
 const CHROMIUM: Need = Need {
     name: "Chromium",
     purpose: "the browser tests",

@@ -4,6 +4,7 @@
 //! included), the pages' build, and a real browser against all of it. A failed stage does not keep the others from
 //! running; what they printed stays as it was, and a summary follows.
 
+mod cli;
 mod counted;
 mod end2end;
 
@@ -43,6 +44,8 @@ enum Stage {
     Clippy,
     /// `cargo test`: unit, property and integration tests.
     Unit,
+    /// The `openstack` command line against the lab cloud.
+    Cli,
     /// Wasm, style sheet, fonts, icons.
     Web,
     /// The browser tests.
@@ -66,6 +69,9 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         needs::for_building()
     })?;
+    if stages.contains(&Stage::Cli) {
+        needs::ensure(&[needs::PYTHON])?;
+    }
     let _daemon = if uses_docker { docker::ensure()? } else { None };
     let mut outcomes = vec![Outcome {
         name: "prepare".into(),
@@ -110,6 +116,7 @@ impl Stage {
                 }
                 counted::run(test, stop)
             }
+            Stage::Cli => cli::run(options, stop),
             Stage::Web => build::site(build::Speed::Release, true).map(|()| Counts::default()),
             Stage::E2e => end2end::run(options, stop),
         }
@@ -124,6 +131,8 @@ fn clippy(stop: &AtomicBool) -> Result<Counts> {
         "--exclude",
         "frontend",
         "--all-targets",
+        "--features",
+        "lab/cli-tests",
         "--",
         "-D",
         "warnings",

@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use crate::blobs::Blobs;
 use crate::faults::{Faults, ServerTrouble};
 use crate::model::Model;
+use crate::model::block_storage::volume::VolumeStatus;
 use crate::model::refusal::Refusal;
 use crate::model::server::Status;
 use crate::model::wiring::{ServerWiring, wiring};
@@ -333,6 +334,12 @@ impl Cloud {
                 } else {
                     ServerWiring::default()
                 },
+                volumes: model
+                    .volumes_of_server(id)
+                    .into_iter()
+                    .filter(|(volume, _)| volume.status == VolumeStatus::InUse)
+                    .map(|(volume, one)| (volume.id.clone(), one.device.clone()))
+                    .collect(),
                 ssh: Ssh::Works,
             })
         })

@@ -87,12 +87,14 @@ impl Cloud {
 
     /// Unplug everything from a server that goes.
     pub(super) async fn unplug_all(&self, server: &str) {
-        let plugged: Vec<String> = self.read(|model| {
+        let plugged: Vec<(String, String)> = self.read(|model| {
             let all = model.volumes_of_server(server).into_iter();
-            all.map(|(volume, _)| volume.id.clone()).collect()
+            all.map(|(volume, one)| (volume.id.clone(), one.device.clone()))
+                .collect()
         });
-        for volume in plugged {
-            if let Err(error) = self.substrate.volume_unplug(server, &volume).await {
+        for (volume, device) in plugged {
+            let unplugged = self.substrate.volume_unplug(server, &volume, &device);
+            if let Err(error) = unplugged.await {
                 tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
             }
         }
@@ -144,11 +146,9 @@ impl Cloud {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&server).await;
-            let device = cloud.read(|model| {
-                let one = model.attachment_of(&server, &volume).ok()?;
-                Some(one.device.clone())
-            });
-            let Some(device) = device else { return };
+            let Some(device) = cloud.device(&server, &volume) else {
+                return;
+            };
             match cloud.substrate.volume_plug(&server, &volume, &device).await {
                 Ok(()) => cloud.change(|model| model.volume_is(&volume, VolumeStatus::InUse)),
                 Err(error) => {
@@ -164,7 +164,14 @@ impl Cloud {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&server).await;
-            match cloud.substrate.volume_unplug(&server, &volume).await {
+            let Some(device) = cloud.device(&server, &volume) else {
+                return;
+            };
+            match cloud
+                .substrate
+                .volume_unplug(&server, &volume, &device)
+                .await
+            {
                 Ok(()) => cloud.change(|model| model.volume_is_out(&server, &volume)),
                 Err(error) => {
                     tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
@@ -172,6 +179,13 @@ impl Cloud {
                 }
             }
         });
+    }
+
+    fn device(&self, server: &str, volume: &str) -> Option<String> {
+        self.read(|model| {
+            let one = model.attachment_of(server, volume).ok()?;
+            Some(one.device.clone())
+        })
     }
 
     /// Carry a snapshot from `creating` to `available`.

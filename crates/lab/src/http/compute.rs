@@ -1,18 +1,17 @@
-//! Nova v2.1 but for servers: versions, flavors, key pairs, limits, zones.
+//! Nova v2.1: versions, key pairs, zones.
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{NovaError, empty_answer, json_answer, read_json};
-use super::compute_view::{flavor_document, flavor_summary};
 use super::microversion::{COMPUTE, Microversion};
 use super::token::Caller;
-use super::{App, base_url, query};
+use super::{App, base_url};
 use crate::model::keypair::{KeyPair, keypair_key};
 use crate::model::refusal::Refusal;
 
@@ -24,13 +23,6 @@ pub fn routes() -> Router<App> {
         .route("/compute/", get(versions))
         .route("/compute/v2.1", get(version))
         .route("/compute/v2.1/", get(version))
-        .route("/compute/v2.1/flavors", get(flavors))
-        .route("/compute/v2.1/flavors/detail", get(flavors_detail))
-        .route("/compute/v2.1/flavors/{id}", get(flavor))
-        .route(
-            "/compute/v2.1/flavors/{id}/os-extra_specs",
-            get(extra_specs),
-        )
         .route(
             "/compute/v2.1/os-keypairs",
             get(keypairs).post(create_keypair),
@@ -39,9 +31,15 @@ pub fn routes() -> Router<App> {
             "/compute/v2.1/os-keypairs/{name}",
             get(keypair).delete(delete_keypair),
         )
-        .route("/compute/v2.1/limits", get(limits))
-        .route("/compute/v2.1/os-quota-sets/{project}", get(quota_set))
         .route("/compute/v2.1/os-availability-zone", get(zones))
+        .route(
+            "/compute/v2.1/os-availability-zone/detail",
+            get(only_admins),
+        )
+        .route("/compute/v2.1/os-hypervisors", get(only_admins))
+        .route("/compute/v2.1/os-hypervisors/detail", get(only_admins))
+        .route("/compute/v2.1/os-services", get(only_admins))
+        .route("/compute/v2.1/os-aggregates", get(only_admins))
         .route("/compute/v2.1/extensions", get(extensions))
 }
 
@@ -70,99 +68,6 @@ async fn version(headers: HeaderMap) -> Response {
     let mut document = version_document(&base_url(&headers));
     document["media-types"] = json!([{"base": "application/json", "type": "application/vnd.openstack.compute+json;version=2.1"}]);
     json_answer(200, json!({ "version": document }))
-}
-
-async fn flavors(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    headers: HeaderMap,
-    asked: query::Query,
-) -> Answer {
-    list_flavors(app, caller, version, &headers, asked, false)
-}
-
-async fn flavors_detail(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    headers: HeaderMap,
-    asked: query::Query,
-) -> Answer {
-    list_flavors(app, caller, version, &headers, asked, true)
-}
-
-fn list_flavors(
-    app: App,
-    caller: Caller,
-    version: Microversion,
-    headers: &HeaderMap,
-    Query(asked): query::Query,
-    detail: bool,
-) -> Answer {
-    caller.token()?;
-    let base = base_url(headers);
-    let least = |name: &str| {
-        query::value(&asked, name)
-            .and_then(|text| text.parse::<u32>().ok())
-            .unwrap_or(0)
-    };
-    let rows: Vec<Value> = app.read(|model| {
-        let fitting = model
-            .flavors
-            .iter()
-            .filter(|row| row.ram >= least("minRam") && row.disk >= least("minDisk"));
-        fitting
-            .map(|row| {
-                if detail {
-                    flavor_document(row, version, &base)
-                } else {
-                    flavor_summary(row, version, &base)
-                }
-            })
-            .collect()
-    });
-    let page = query::page(rows, &asked, 1_000);
-    let page = page.ok_or_else(|| Refusal::bad_request("marker not found"))?;
-    let mut body = json!({"flavors": page.items});
-    if let Some(next) = page.next {
-        let path = if detail { "flavors/detail" } else { "flavors" };
-        let query = query::with_marker(&asked, &next);
-        let href = format!("{base}/compute/v2.1/{path}?{query}");
-        body["flavors_links"] = json!([{"rel": "next", "href": href}]);
-    }
-    Ok(json_answer(200, body))
-}
-
-async fn flavor(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Answer {
-    caller.token()?;
-    let base = base_url(&headers);
-    let shown = app.read(|model| {
-        model
-            .flavors
-            .get(&id)
-            .map(|row| flavor_document(row, version, &base))
-    });
-    let shown = shown.ok_or_else(|| flavor_not_found(&id))?;
-    Ok(json_answer(200, json!({ "flavor": shown })))
-}
-
-fn flavor_not_found(id: &str) -> Refusal {
-    Refusal::not_found("FlavorNotFound", format!("Flavor {id} could not be found."))
-}
-
-async fn extra_specs(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
-    caller.token()?;
-    match app.read(|model| model.flavors.get(&id).is_some()) {
-        true => Ok(json_answer(200, json!({"extra_specs": {}}))),
-        false => Err(flavor_not_found(&id).into()),
-    }
 }
 
 fn keypair_document(row: &KeyPair, version: Microversion) -> Value {
@@ -294,47 +199,27 @@ async fn delete_keypair(
     Ok(empty_answer(status))
 }
 
-async fn limits(State(app): State<App>, caller: Caller) -> Answer {
-    let member = caller.member()?;
-    let absolute = app.read(|model| {
-        let usage = model.server_usage(&member.project_id);
-        json!({
-            "maxTotalInstances": model.quotas.limit("instances"),
-            "maxTotalCores": model.quotas.limit("cores"),
-            "maxTotalRAMSize": model.quotas.limit("ram"),
-            "maxTotalKeypairs": model.quotas.limit("key_pairs"),
-            "maxServerMeta": model.quotas.limit("metadata_items"),
-            "maxServerGroups": model.quotas.limit("server_groups"),
-            "maxServerGroupMembers": model.quotas.limit("server_group_members"),
-            "totalInstancesUsed": usage.instances,
-            "totalCoresUsed": usage.cores,
-            "totalRAMUsed": usage.ram,
-            "totalServerGroupsUsed": 0,
-        })
-    });
-    Ok(json_answer(
-        200,
-        json!({"limits": {"rate": [], "absolute": absolute}}),
-    ))
-}
-
-async fn quota_set(State(app): State<App>, caller: Caller, Path(project): Path<String>) -> Answer {
-    let member = caller.member()?;
-    if member.project_id != project {
-        return Err(Refusal::forbidden(
-            "Policy doesn't allow os_compute_api:os-quota-sets:show to be performed.",
-        )
-        .into());
-    }
-    let mut set = app.read(|model| model.quotas.compute_body());
-    set["id"] = project.into();
-    Ok(json_answer(200, json!({ "quota_set": set })))
-}
-
 async fn zones(caller: Caller) -> Answer {
     caller.token()?;
     let zone = json!({"zoneName": "nova", "zoneState": {"available": true}, "hosts": null});
     Ok(json_answer(200, json!({"availabilityZoneInfo": [zone]})))
+}
+
+/// The hosts behind the cloud. There are none to show, so administrators see as little as members.
+async fn only_admins(caller: Caller, uri: axum::http::Uri) -> Answer {
+    caller.token()?;
+    let rule = uri
+        .path()
+        .trim_start_matches("/compute/v2.1/")
+        .replace('/', ":");
+    Err(policy(&rule).into())
+}
+
+/// What the policy engine says.
+pub fn policy(rule: &str) -> Refusal {
+    Refusal::forbidden(format!(
+        "Policy doesn't allow os_compute_api:{rule} to be performed."
+    ))
 }
 
 async fn extensions(caller: Caller) -> Answer {

@@ -21,7 +21,7 @@ pub fn flavor_summary(row: &Flavor, version: Microversion, base: &str) -> Value 
     let mut document =
         json!({"id": row.id, "name": row.name, "links": links(base, "flavors", &row.id)});
     if version >= Microversion(2, 55) {
-        document["description"] = Value::Null;
+        document["description"] = json!(row.description);
     }
     document
 }
@@ -42,10 +42,10 @@ pub fn flavor_document(row: &Flavor, version: Microversion, base: &str) -> Value
         "links": links(base, "flavors", &row.id),
     });
     if version >= Microversion(2, 55) {
-        document["description"] = Value::Null;
+        document["description"] = json!(row.description);
     }
     if version >= Microversion(2, 61) {
-        document["extra_specs"] = json!({});
+        document["extra_specs"] = json!(row.extra_specs);
     }
     document
 }
@@ -165,7 +165,7 @@ fn server_flavor(model: &Model, row: &Server, version: Microversion, base: &str)
             "disk": flavor.disk,
             "ephemeral": 0,
             "swap": 0,
-            "extra_specs": {},
+            "extra_specs": flavor.extra_specs,
         }),
         _ => json!({"id": row.flavor_id, "links": link}),
     }

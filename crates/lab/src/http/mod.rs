@@ -7,9 +7,11 @@ mod block_storage;
 mod compute;
 mod compute_view;
 mod control;
+mod flavors;
 mod identity;
 mod image;
 mod key_manager;
+mod limits;
 mod microversion;
 mod network;
 mod on_server;
@@ -55,6 +57,8 @@ pub fn app(cloud: App) -> Router {
     Router::new()
         .merge(identity::routes())
         .merge(compute::routes())
+        .merge(flavors::routes())
+        .merge(limits::routes())
         .merge(servers::routes())
         .merge(server_actions::routes())
         .merge(server_groups::routes())
@@ -117,21 +121,29 @@ fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Opt
         Some(token.project_id.is_some() && !member)
     })?;
     let collection = rest.split('/').nth(2).unwrap_or_default();
+    // Key pairs are a person's own and no project's.
+    if collection == "os-keypairs" {
+        return None;
+    }
     let verb = match method.as_str() {
         "POST" => "create",
         "DELETE" => "delete",
         _ => "update",
     };
-    reader.then(|| match service {
-        "network" => Refusal::forbidden(format!(
-            "(rule:{verb}_{collection}) is disallowed by policy"
-        )),
-        "image" => Refusal::forbidden(format!(
-            "You are not authorized to complete {verb}_image action."
-        )),
-        _ => Refusal::forbidden(format!(
-            "Policy doesn't allow {service}:{collection}:{verb} to be performed."
-        )),
+    reader.then(|| {
+        Refusal::forbidden(match service {
+            "network" => {
+                let kind = collection.trim_end_matches('s').replace('-', "_");
+                format!("(rule:{verb}_{kind}) is disallowed by policy")
+            }
+            "image" => format!("You are not authorized to complete {verb}_image action."),
+            "block-storage" => format!("Policy doesn't allow volume:{verb} to be performed."),
+            "compute" => {
+                format!("Policy doesn't allow os_compute_api:{collection}:{verb} to be performed.")
+            }
+            _ => "Secret creation attempt not allowed - please review your user/project privileges"
+                .to_owned(),
+        })
     })
 }
 

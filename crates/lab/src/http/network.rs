@@ -14,7 +14,7 @@ use super::{App, base_url, query};
 use crate::model::Model;
 use crate::model::network::attributes::Attributes;
 use crate::model::network::network::only_admin;
-use crate::model::network::{KINDS, Kind};
+use crate::model::network::{KINDS, Kind, Look};
 use crate::model::refusal::Refusal;
 
 type Answer = Result<Response, NeutronError>;
@@ -172,7 +172,9 @@ async fn quota_details(
         let mut details = model.quotas.network_body();
         for (name, limit) in details.as_object_mut().into_iter().flatten() {
             let kind = KINDS.iter().find(|kind| kind.singular == name);
-            let rows = kind.map(|kind| (kind.list)(model)).unwrap_or_default();
+            let rows = kind
+                .map(|kind| (kind.list)(model, &Look::default()))
+                .unwrap_or_default();
             let used = rows
                 .iter()
                 .filter(|row| row["project_id"] == member.project_id.as_str())
@@ -266,7 +268,11 @@ async fn list(
         app.change(|model| model.default_security_group(&member.project_id));
     }
     let mut things = app.read(|model| {
-        let mut things = (kind.list)(model);
+        let look = Look {
+            project: (!member.admin).then_some(member.project_id.as_str()),
+            filters: &asked,
+        };
+        let mut things = (kind.list)(model, &look);
         things.retain(|thing| visible(model, kind, &member, thing));
         things
     });

@@ -1,5 +1,7 @@
 //! Nova's flavors: how big a server may be.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::table::keyed_by_id;
@@ -17,6 +19,12 @@ pub struct Flavor {
     pub ram: u32,
     /// Disk in GiB; not enforced by the lab.
     pub disk: u32,
+    /// Free text.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Words for schedulers and hypervisors; kept, without effect.
+    #[serde(default)]
+    pub extra_specs: BTreeMap<String, String>,
 }
 
 keyed_by_id!(Flavor);
@@ -36,6 +44,8 @@ pub fn standard_flavors() -> Vec<Flavor> {
         vcpus,
         ram,
         disk,
+        description: None,
+        extra_specs: BTreeMap::new(),
     })
     .collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Model;
-use super::network::KINDS;
+use super::network::{KINDS, Look};
 
 /// Per project name: what exists, each as `kind name-or-id`. Projects with nothing are left out, and so is what every project
 /// has by itself (the `default` security group).
@@ -28,7 +28,7 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
         .iter()
         .filter(|kind| kind.singular != "security_group_rule")
     {
-        for row in (kind.list)(model) {
+        for row in (kind.list)(model, &Look::default()) {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             if kind.singular == "security_group" && text("name") == "default" {
                 continue;

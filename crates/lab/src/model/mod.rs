@@ -8,6 +8,7 @@ pub mod flavor;
 pub mod identity;
 pub mod ids;
 pub mod image;
+pub mod indexed;
 pub mod keypair;
 pub mod leftovers;
 pub mod network;
@@ -21,12 +22,16 @@ pub mod server_group;
 pub mod table;
 pub mod wiring;
 
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
 use serde::{Deserialize, Serialize};
 
 use block_storage::BlockStorage;
 use flavor::{Flavor, standard_flavors};
 use identity::Identity;
 use image::Image;
+use indexed::Indexed;
 use keypair::KeyPair;
 use network::floating_ip::FloatingIp;
 use network::ip::{Cidr, Pool};
@@ -67,11 +72,11 @@ pub struct Model {
     /// Neutron.
     pub subnets: Table<Subnet>,
     /// Neutron.
-    pub ports: Table<Port>,
+    pub ports: Indexed<Port>,
     /// Neutron.
     pub routers: Table<Router>,
     /// Neutron.
-    pub floating_ips: Table<FloatingIp>,
+    pub floating_ips: Indexed<FloatingIp>,
     /// Neutron.
     pub security_groups: Table<SecurityGroup>,
     /// Neutron.
@@ -83,6 +88,9 @@ pub struct Model {
     pub secrets: Table<Secret>,
     /// Limits.
     pub quotas: Quotas,
+    /// By subnet: no address below this one is free. A hint only, so it is not kept.
+    #[serde(skip)]
+    pub free_from: HashMap<String, Ipv4Addr>,
 }
 
 /// The name of the external network.

@@ -196,10 +196,8 @@ impl Model {
     fn floating_ips_of_port(
         &self,
         port_id: &str,
-    ) -> impl Iterator<Item = &super::network::floating_ip::FloatingIp> {
-        self.floating_ips
-            .iter()
-            .filter(move |row| row.port_id.as_deref() == Some(port_id))
+    ) -> impl Iterator<Item = &super::network::floating_ip::FloatingIp> + use<'_> {
+        self.floating_ips.having(&format!("port:{port_id}"))
     }
 
     /// The server runs.
@@ -289,9 +287,7 @@ impl Model {
 
     fn set_port_status(&mut self, ports: &[String], status: &str) {
         for id in ports {
-            if let Some(port) = self.ports.get_mut(id) {
-                port.status = status.into();
-            }
+            self.ports.change(id, |port| port.status = status.into());
         }
     }
 }

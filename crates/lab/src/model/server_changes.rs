@@ -37,7 +37,7 @@ impl Model {
                 "No suitable network found for an interface.",
             ));
         };
-        if let Some(port) = self.ports.get_mut(&id) {
+        self.ports.change(&id, |port| {
             port.device_id = server_id.into();
             port.device_owner = COMPUTE.into();
             port.status = match status {
@@ -45,7 +45,7 @@ impl Model {
                 _ => "DOWN",
             }
             .into();
-        }
+        });
         if let Some(server) = self.servers.get_mut(server_id) {
             server.ports.push(id.clone());
             server.own_ports.append(&mut own);
@@ -68,11 +68,13 @@ impl Model {
     pub fn release_port(&mut self, port_id: &str, made_by_nova: bool) {
         if made_by_nova {
             self.remove_port(port_id);
-        } else if let Some(port) = self.ports.get_mut(port_id) {
+            return;
+        }
+        self.ports.change(port_id, |port| {
             port.device_id.clear();
             port.device_owner.clear();
             port.status = "DOWN".into();
-        }
+        });
     }
 
     /// Put all ports of a server into a group, or take them out.
@@ -95,15 +97,16 @@ impl Model {
             })?;
         let mut was_in = false;
         for id in &server.ports {
-            let Some(port) = self.ports.get_mut(id) else {
-                continue;
-            };
-            let before = port.security_groups.len();
-            port.security_groups.retain(|one| *one != group);
-            was_in |= port.security_groups.len() < before;
-            if member == Membership::In && port.port_security_enabled {
-                port.security_groups.push(group.clone());
-            }
+            let this = self.ports.change(id, |port| {
+                let before = port.security_groups.len();
+                port.security_groups.retain(|one| *one != group);
+                let was_in = port.security_groups.len() < before;
+                if member == Membership::In && port.port_security_enabled {
+                    port.security_groups.push(group.clone());
+                }
+                was_in
+            });
+            was_in |= this == Some(true);
         }
         if member == Membership::Out && !was_in {
             return Err(Refusal::not_found(

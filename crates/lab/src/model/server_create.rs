@@ -151,10 +151,10 @@ impl Model {
                 }
             };
         for port_id in &ports {
-            if let Some(port) = self.ports.get_mut(port_id) {
+            self.ports.change(port_id, |port| {
                 port.device_id = id.clone();
                 port.device_owner = COMPUTE.into();
-            }
+            });
         }
         self.servers.insert(Server {
             id: id.clone(),

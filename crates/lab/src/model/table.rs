@@ -57,6 +57,16 @@ impl<T: Keyed> Table<T> {
             .and_then(|place| self.rows.remove(&place))
     }
 
+    /// Where the row with this id stands.
+    pub fn place(&self, key: &str) -> Option<u64> {
+        self.index.get(key).copied()
+    }
+
+    /// The row that stands there.
+    pub fn at(&self, place: u64) -> Option<&T> {
+        self.rows.get(&place)
+    }
+
     /// All rows, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.rows.values()

@@ -72,7 +72,7 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
-    async fn volume_unplug(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+    async fn volume_unplug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
         tokio::time::sleep(self.gone_after).await;
         Ok(())
     }

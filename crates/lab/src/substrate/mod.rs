@@ -25,6 +25,8 @@ pub struct ServerSpec {
     pub public_key: Option<String>,
     /// Interfaces and filters.
     pub wiring: ServerWiring,
+    /// Disks that it has: volume and device. One that is plugged in later comes by [`Substrate::volume_plug`].
+    pub volumes: Vec<(String, String)>,
     /// Whether it gets a working sshd (a fault may say no).
     pub ssh: Ssh,
 }
@@ -137,7 +139,12 @@ pub trait Substrate: Send + Sync {
     ) -> Result<(), SubstrateError>;
 
     /// Take a disk from a server.
-    async fn volume_unplug(&self, server: &str, volume: &str) -> Result<(), SubstrateError>;
+    async fn volume_unplug(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError>;
 
     /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
     fn has_wires(&self) -> bool;

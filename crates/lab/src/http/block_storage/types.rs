@@ -20,6 +20,8 @@ pub fn routes(prefix: &str) -> Router<App> {
         .route(&at("/types/{id}/extra_specs"), get(extra_specs))
         .route(&at("/limits"), get(limits))
         .route(&at("/os-quota-sets/{id}"), get(quota_set))
+        .route(&at("/os-quota-sets/{id}/defaults"), get(quota_set))
+        .route(&at("/os-services"), get(services))
         .route(&at("/os-availability-zone"), get(zones))
         .route(&at("/extensions"), get(extensions))
 }
@@ -94,7 +96,7 @@ async fn limits(State(app): State<App>, asked: Asked) -> Answer {
 
 async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Query) -> Answer {
     let member = asked.member()?;
-    if member.project_id != asked.id() {
+    if !member.may_touch(asked.id()) {
         return Err(Refusal::forbidden(
             "Policy doesn't allow volume_extension:quotas:show to be performed.",
         )
@@ -123,6 +125,15 @@ async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Qu
     });
     set["id"] = asked.id().into();
     Ok(json_answer(200, json!({ "quota_set": set })))
+}
+
+/// The programs behind the service are an administrator's matter, and there are none to show.
+async fn services(asked: Asked) -> Answer {
+    asked.member()?;
+    Err(
+        Refusal::forbidden("Policy doesn't allow volume_extension:services:index to be performed.")
+            .into(),
+    )
 }
 
 async fn zones(asked: Asked) -> Answer {

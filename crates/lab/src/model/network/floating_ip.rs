@@ -13,6 +13,7 @@ use super::port::FLOATING_IP as OWNER;
 use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
+use crate::model::indexed::Worded;
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
 
@@ -47,6 +48,15 @@ pub struct FloatingIp {
 }
 
 keyed_by_id!(FloatingIp);
+super::row!(FloatingIp, floating_network_id);
+
+impl Worded for FloatingIp {
+    fn words(&self) -> Vec<String> {
+        let word = |kind: &str, id: &Option<String>| id.as_ref().map(|id| format!("{kind}:{id}"));
+        let all = [word("port", &self.port_id), word("router", &self.router_id)];
+        all.into_iter().flatten().collect()
+    }
+}
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("floating_network_id", Form::Id, Said::Required),
@@ -64,12 +74,15 @@ pub static FLOATING_IP: Kind = Kind {
     collection: "floatingips",
     singular: "floatingip",
     attributes: ATTRIBUTES,
-    list: |model| {
-        model
-            .floating_ips
-            .iter()
-            .map(|row| shown(model, row))
-            .collect()
+    list: |model, look| {
+        let show = |row: &FloatingIp| shown(model, row);
+        match look.value("port_id") {
+            Some(port) if !port.is_empty() => {
+                let rows = model.floating_ips.having(&format!("port:{port}"));
+                look.values(rows, |_| false, show)
+            }
+            _ => look.values(model.floating_ips.iter(), |_| false, show),
+        }
     },
     get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
     shared: |_, _| false,
@@ -125,12 +138,9 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .floating_ips
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "floatingip", count)?;
+    model
+        .quotas
+        .check_count(project_id, "floatingip", model.floating_ips.iter())?;
     let network_id = attributes.text("floating_network_id")?.unwrap_or_default();
     if !model.network_for(project_id, &network_id)?.external {
         return Err(bad_request(format!(
@@ -206,26 +216,17 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
                 Some(model.floating_target(&project_id, &network_id, &port_id, fixed, id)?)
             }
         };
-        if let Some(row) = model.floating_ips.get_mut(id) {
-            row.lead_to(target);
-        }
+        model.floating_ips.change(id, |row| row.lead_to(target));
     }
     attributes.take("fixed_ip_address");
     attributes.take("port_id");
-    let row = model
-        .floating_ips
-        .get_mut(id)
-        .ok_or_else(|| not_found(id))?;
-    assign(row, attributes)
+    let changed = model.floating_ips.change(id, |row| assign(row, attributes));
+    changed.unwrap_or_else(|| Err(not_found(id)))
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     model.floating_ips.remove(id).ok_or_else(|| not_found(id))?;
-    let port = model
-        .ports
-        .iter()
-        .find(|port| port.device_owner == OWNER && port.device_id == id)
-        .map(|port| port.id.clone());
+    let port = model.service_port(id, OWNER);
     if let Some(port) = port {
         model.remove_port(&port);
     }
@@ -287,9 +288,9 @@ impl Model {
                     bad_request(format!("Port {port_id} does not have fixed ip {fixed}"))
                 })?,
         };
-        let taken = self.floating_ips.iter().find(|row| {
+        let mut others = self.floating_ips.having(&format!("port:{port_id}"));
+        let taken = others.find(|row| {
             row.id != floating_ip_id
-                && row.port_id.as_deref() == Some(port_id)
                 && row.fixed_ip_address == Some(address.ip_address)
                 && row.floating_network_id == network_id
         });
@@ -310,13 +311,10 @@ impl Model {
                 .and_then(|router| router.external_gateway_info.as_ref());
             gateway.is_some_and(|gateway| gateway.network_id == network_id)
         };
-        let way = self.ports.iter().find(|leg| {
-            leg.device_owner == super::port::ROUTER_INTERFACE
-                && leg
-                    .fixed_ips
-                    .iter()
-                    .any(|ip| ip.subnet_id == address.subnet_id)
-                && leads_out(&leg.device_id)
+        let network = format!("legs:{}", port.network_id);
+        let way = self.ports.having(&network).find(|leg| {
+            let mut addresses = leg.fixed_ips.iter();
+            addresses.any(|ip| ip.subnet_id == address.subnet_id) && leads_out(&leg.device_id)
         });
         let way = way.ok_or_else(|| {
             Refusal::not_found(

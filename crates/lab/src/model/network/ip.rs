@@ -1,6 +1,5 @@
 //! IPv4 ranges, and which address comes next.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -147,12 +146,17 @@ pub fn default_pools(cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Vec<Pool> {
     }
 }
 
-/// The lowest free address of the pools.
-pub fn next_free(pools: &[Pool], used: &HashSet<Ipv4Addr>) -> Option<Ipv4Addr> {
+/// The lowest free address of the pools; `from` is one below which none is known to be free.
+pub fn next_free(
+    pools: &[Pool],
+    from: Option<Ipv4Addr>,
+    taken: impl Fn(Ipv4Addr) -> bool,
+) -> Option<Ipv4Addr> {
     pools.iter().find_map(|pool| {
-        (u32::from(pool.start)..=u32::from(pool.end))
+        let start = from.map_or(pool.start, |from| from.max(pool.start));
+        (u32::from(start)..=u32::from(pool.end))
             .map(Ipv4Addr::from)
-            .find(|address| !used.contains(address))
+            .find(|address| !taken(*address))
     })
 }
 
@@ -195,12 +199,16 @@ mod tests {
     #[test]
     fn the_lowest_free_address_comes_next() {
         let pools = default_pools(&"10.0.0.0/30".parse().unwrap(), None);
-        let mut used = HashSet::new();
         let mut given = Vec::new();
-        while let Some(address) = next_free(&pools, &used) {
-            used.insert(address);
-            given.push(address.to_string());
+        while let Some(address) = next_free(&pools, None, |address| given.contains(&address)) {
+            given.push(address);
         }
-        assert_eq!(given, ["10.0.0.1", "10.0.0.2"]);
+        let shown: Vec<String> = given.iter().map(Ipv4Addr::to_string).collect();
+        assert_eq!(shown, ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(
+            next_free(&pools, Some(given[1]), |_| false),
+            Some(given[1]),
+            "the search begins where it is told to"
+        );
     }
 }

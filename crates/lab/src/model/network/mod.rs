@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use super::Model;
 use super::ids::now;
 use super::refusal::Refusal;
-use super::table::{Keyed, Table};
+use super::table::Keyed;
 use attributes::{AttributeSpec, Attributes};
 
 /// One kind of thing in Neutron.
@@ -36,8 +36,8 @@ pub struct Kind {
     pub singular: &'static str,
     /// What a body may say.
     pub attributes: &'static [AttributeSpec],
-    /// Everything of this kind, as JSON.
-    pub list: fn(&Model) -> Vec<Value>,
+    /// What is looked for of this kind, as JSON; perhaps more, never less.
+    pub list: fn(&Model, &Look) -> Vec<Value>,
     /// One of them.
     pub get: fn(&Model, &str) -> Option<Value>,
     /// Whether a project other than the owner sees it.
@@ -50,6 +50,74 @@ pub struct Kind {
     pub update: fn(&mut Model, &str, Attributes) -> Result<(), Refusal>,
     /// Delete one.
     pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
+}
+
+/// What a list is about. Whoever makes JSON of thousands of rows should leave out first what nobody asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Look<'a> {
+    /// Things of this project and shared ones; everybody's when not told.
+    pub project: Option<&'a str>,
+    /// The query's words.
+    pub filters: &'a [(String, String)],
+}
+
+/// A row that a list can look at before it makes JSON of it.
+pub trait Row: Keyed + Serialize {
+    /// Owner, times, tags.
+    fn common(&self) -> &Common;
+
+    /// An attribute that lists are often asked by; none for others.
+    fn quick(&self, name: &str) -> Option<&str>;
+}
+
+/// Implement [`Row`]: a kind, and the attributes for [`Row::quick`] beside its id.
+macro_rules! row {
+    ($kind:ty $(, $name:ident)*) => {
+        impl $crate::model::network::Row for $kind {
+            fn common(&self) -> &$crate::model::network::Common {
+                &self.common
+            }
+
+            fn quick(&self, name: &str) -> Option<&str> {
+                match name {
+                    "id" => Some(&self.id),
+                    $(stringify!($name) => Some(&self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use row;
+
+impl Look<'_> {
+    /// The first value of a filter.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut all = self.filters.iter().filter(|(key, _)| key == name);
+        let first = all.next().map(|(_, value)| value.as_str());
+        // Two values of a name mean either of them.
+        first.filter(|_| all.next().is_none())
+    }
+
+    /// JSON of the rows that may be meant.
+    pub fn values<'r, T: Row + 'r>(
+        &self,
+        rows: impl Iterator<Item = &'r T>,
+        shared: impl Fn(&T) -> bool,
+        show: impl Fn(&T) -> Value,
+    ) -> Vec<Value> {
+        let fits = |row: &T| {
+            let seen = self
+                .project
+                .is_none_or(|project| row.common().project_id == project || shared(row));
+            seen && self.filters.iter().all(|(name, _)| {
+                let mut values = self.filters.iter().filter(|(key, _)| key == name);
+                row.quick(name)
+                    .is_none_or(|is| values.any(|(_, wanted)| wanted == is))
+            })
+        };
+        rows.filter(|row| fits(row)).map(show).collect()
+    }
 }
 
 /// All kinds.
@@ -103,11 +171,6 @@ impl Common {
 /// A thing as JSON.
 pub fn to_value<T: Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or_default()
-}
-
-/// All rows as JSON.
-pub fn to_values<T: Serialize + Keyed>(table: &Table<T>) -> Vec<Value> {
-    table.iter().map(to_value).collect()
 }
 
 /// Set attributes that need no thought: those of the row that have the same name.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use super::{Common, Kind, assign, to_value, to_values};
+use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -46,6 +46,7 @@ pub struct Network {
 }
 
 keyed_by_id!(Network);
+super::row!(Network, name);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("name", Form::Text, Said::Always),
@@ -64,7 +65,10 @@ pub static NETWORK: Kind = Kind {
     collection: "networks",
     singular: "network",
     attributes: ATTRIBUTES,
-    list: |model| to_values(&model.networks),
+    list: |model, look| {
+        let shared = |row: &Network| row.shared || row.external;
+        look.values(model.networks.iter(), shared, to_value)
+    },
     get: |model, id| model.networks.get(id).map(to_value),
     shared: |_, network| network["shared"] == true || network["router:external"] == true,
     not_found,
@@ -85,12 +89,9 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .networks
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "network", count)?;
+    model
+        .quotas
+        .check_count(project_id, "network", model.networks.iter())?;
     if attributes.flag("router:external") == Some(true) {
         return Err(only_admin("create_network:router:external"));
     }
@@ -138,8 +139,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     let ports: Vec<&str> = model
         .ports
-        .iter()
-        .filter(|port| port.network_id == id)
+        .having(&format!("network:{id}"))
         .map(|port| port.id.as_str())
         .collect();
     if !ports.is_empty() {

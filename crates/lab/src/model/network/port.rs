@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
 use super::ip::{Cidr, next_free};
-use super::{Common, Kind, assign, to_value, to_values};
+use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::{new_id, new_mac};
+use crate::model::indexed::Worded;
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
 
@@ -62,6 +63,40 @@ pub struct FixedIp {
 }
 
 keyed_by_id!(Port);
+super::row!(Port, name, device_id, network_id, device_owner);
+
+/// The word of an address in its subnet.
+fn address_word(subnet_id: &str, address: Ipv4Addr) -> String {
+    format!("ip:{subnet_id}/{address}")
+}
+
+/// The word of an Ethernet address on its network.
+fn mac_word(network_id: &str, mac: &str) -> String {
+    format!("mac:{network_id}/{mac}")
+}
+
+impl Worded for Port {
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![
+            mac_word(&self.network_id, &self.mac_address),
+            format!("network:{}", self.network_id),
+        ];
+        if !self.device_id.is_empty() {
+            words.push(format!("device:{}", self.device_id));
+        }
+        // Few among many: the ways out of a network.
+        if self.device_owner == ROUTER_INTERFACE {
+            words.push(format!("legs:{}", self.network_id));
+        }
+        for ip in &self.fixed_ips {
+            words.push(address_word(&ip.subnet_id, ip.ip_address));
+            words.push(format!("subnet:{}", ip.subnet_id));
+        }
+        let groups = self.security_groups.iter();
+        words.extend(groups.map(|group| format!("group:{group}")));
+        words
+    }
+}
 
 /// The owner of a router's leg in a project's network.
 pub const ROUTER_INTERFACE: &str = "network:router_interface";
@@ -93,7 +128,13 @@ pub static PORT: Kind = Kind {
     collection: "ports",
     singular: "port",
     attributes: ATTRIBUTES,
-    list: |model| to_values(&model.ports),
+    list: |model, look| match look.value("device_id") {
+        Some(device) if !device.is_empty() => {
+            let rows = model.ports.having(&format!("device:{device}"));
+            look.values(rows, |_| false, to_value)
+        }
+        _ => look.values(model.ports.iter(), |_| false, to_value),
+    },
     get: |model, id| model.ports.get(id).map(to_value),
     shared: |_, _| false,
     not_found,
@@ -111,12 +152,9 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .ports
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "port", count)?;
+    model
+        .quotas
+        .check_count(project_id, "port", model.ports.iter())?;
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.external && network.common.project_id != project_id {
@@ -135,11 +173,7 @@ fn create(
             ));
         }
     };
-    if model
-        .ports
-        .iter()
-        .any(|port| port.network_id == network_id && port.mac_address == mac_address)
-    {
+    if model.ports.has(&mac_word(&network_id, &mac_address)) {
         return Err(Refusal::conflict(
             "MacAddressInUse",
             format!(
@@ -200,8 +234,9 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         let items = list(&mut attributes, "extra_dhcp_opts")?;
         attributes.set("extra_dhcp_opts", items);
     }
-    let port = model.ports.get_mut(id).ok_or_else(|| not_found(id))?;
-    assign(port, attributes)
+    model.released(&port.fixed_ips);
+    let changed = model.ports.change(id, |port| assign(port, attributes));
+    changed.unwrap_or_else(|| Err(not_found(id)))
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
@@ -284,12 +319,47 @@ fn is_mac(text: &str) -> bool {
 impl Model {
     /// Take a port away, and with it what hangs on it: floating IPs that lead to it lose it.
     pub fn remove_port(&mut self, id: &str) {
-        self.ports.remove(id);
-        for floating_ip in self.floating_ips.iter_mut() {
-            if floating_ip.port_id.as_deref() == Some(id) {
-                floating_ip.disassociate();
+        if let Some(port) = self.ports.remove(id) {
+            self.released(&port.fixed_ips);
+        }
+        let leading = self.floating_ips.having(&format!("port:{id}"));
+        let leading: Vec<String> = leading.map(|row| row.id.clone()).collect();
+        for floating_ip in leading {
+            self.floating_ips
+                .change(&floating_ip, |row| row.disassociate());
+        }
+    }
+
+    /// Addresses may be free again: the search for the next free one begins there.
+    fn released(&mut self, addresses: &[FixedIp]) {
+        for ip in addresses {
+            if let Some(from) = self.free_from.get_mut(&ip.subnet_id) {
+                *from = ip.ip_address.min(*from);
             }
         }
+    }
+
+    /// The lowest free address of a subnet, leaving out these.
+    fn next_address(&mut self, subnet_id: &str, given: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+        let subnet = self.subnets.get(subnet_id)?;
+        let from = self.free_from.get(subnet_id).copied();
+        let taken = |address: Ipv4Addr| {
+            given.contains(&address) || self.ports.has(&address_word(subnet_id, address))
+        };
+        let pools = &subnet.allocation_pools;
+        // The hint fits pools in ascending order; for others the second look finds what the first one left out.
+        let found = next_free(pools, from, taken).or_else(|| next_free(pools, None, taken))?;
+        if given.is_empty() {
+            self.free_from.insert(subnet_id.to_owned(), found);
+        }
+        Some(found)
+    }
+
+    /// The id of the port that the cloud made for a device in this role.
+    pub fn service_port(&self, device_id: &str, owner: &str) -> Option<String> {
+        let mut ports = self.ports.having(&format!("device:{device_id}"));
+        let found = ports.find(|port| port.device_owner == owner);
+        found.map(|port| port.id.clone())
     }
 
     /// A port that the cloud makes for itself.
@@ -331,16 +401,13 @@ impl Model {
     /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one from the first subnet with
     /// room. `mine` are addresses that the port has already and may keep.
     pub fn allocate(
-        &self,
+        &mut self,
         network_id: &str,
         wanted: Option<Value>,
         mine: &[FixedIp],
     ) -> Result<Vec<FixedIp>, Refusal> {
-        let subnets: Vec<_> = self
-            .subnets
-            .iter()
-            .filter(|subnet| subnet.network_id == network_id)
-            .collect();
+        let network = self.networks.get(network_id);
+        let ids: Vec<String> = network.map(|row| row.subnets.clone()).unwrap_or_default();
         let exhausted = || {
             Refusal::conflict(
                 "IpAddressGenerationFailure",
@@ -348,14 +415,13 @@ impl Model {
             )
         };
         let Some(wanted) = wanted else {
-            if subnets.is_empty() {
+            if ids.is_empty() {
                 return Ok(Vec::new());
             }
-            let found = subnets.iter().find_map(|subnet| {
-                let ip_address =
-                    next_free(&subnet.allocation_pools, &self.used_addresses(&subnet.id))?;
+            let found = ids.into_iter().find_map(|subnet_id| {
+                let ip_address = self.next_address(&subnet_id, &[])?;
                 Some(FixedIp {
-                    subnet_id: subnet.id.clone(),
+                    subnet_id,
                     ip_address,
                 })
             });
@@ -369,64 +435,78 @@ impl Model {
         };
         let mut given: Vec<FixedIp> = Vec::new();
         for entry in wanted {
-            let text = |name: &str| entry.get(name).and_then(Value::as_str);
-            let address: Option<Ipv4Addr> = match text("ip_address") {
-                None => None,
-                Some(address) => Some(address.parse().map_err(|_| {
-                    Refusal::invalid_input(
-                        "fixed_ips",
-                        format!("'{address}' is not a valid IP address"),
-                    )
-                })?),
-            };
-            let subnet = match (text("subnet_id"), address) {
-                (Some(id), _) => *subnets.iter().find(|subnet| subnet.id == id).ok_or_else(|| {
-                    Refusal::new(
-                        400,
-                        "InvalidInput",
-                        format!("Invalid input for operation: Failed to create port on network {network_id}, because fixed_ips included invalid subnet {id}."),
-                    )
-                })?,
-                (None, Some(address)) => *subnets.iter().find(|subnet| subnet.cidr.contains(address)).ok_or_else(|| {
-                    Refusal::new(
-                        400,
-                        "InvalidIpForNetwork",
-                        format!("IP address {address} is not a valid IP for any of the subnets on the specified network."),
-                    )
-                })?,
-                (None, None) => *subnets.first().ok_or_else(exhausted)?,
-            };
-            let mut used = self.used_addresses(&subnet.id);
-            used.extend(given.iter().map(|ip| ip.ip_address));
-            for kept in mine {
-                used.remove(&kept.ip_address);
-            }
+            let (subnet_id, address) = self.wanted_address(network_id, &ids, &entry)?;
+            let subnet_id = subnet_id.ok_or_else(exhausted)?;
+            let so_far: Vec<Ipv4Addr> = given.iter().map(|ip| ip.ip_address).collect();
             let ip_address = match address {
-                None => next_free(&subnet.allocation_pools, &used).ok_or_else(exhausted)?,
-                Some(address) if !subnet.cidr.contains(address) => {
-                    return Err(Refusal::new(
-                        400,
-                        "InvalidIpForSubnet",
-                        format!("IP address {address} is not a valid IP for the specified subnet."),
-                    ));
+                None => self
+                    .next_address(&subnet_id, &so_far)
+                    .ok_or_else(exhausted)?,
+                Some(address) => {
+                    let kept = mine.iter().any(|ip| ip.ip_address == address);
+                    let taken = self.ports.has(&address_word(&subnet_id, address)) && !kept;
+                    if taken || so_far.contains(&address) {
+                        return Err(Refusal::conflict(
+                            "IpAddressAlreadyAllocated",
+                            format!("IP address {address} already allocated in subnet {subnet_id}"),
+                        ));
+                    }
+                    address
                 }
-                Some(address) if used.contains(&address) => {
-                    return Err(Refusal::conflict(
-                        "IpAddressAlreadyAllocated",
-                        format!(
-                            "IP address {address} already allocated in subnet {}",
-                            subnet.id
-                        ),
-                    ));
-                }
-                Some(address) => address,
             };
             given.push(FixedIp {
-                subnet_id: subnet.id.clone(),
+                subnet_id,
                 ip_address,
             });
         }
         Ok(given)
+    }
+
+    /// What one entry of `fixed_ips` asks for: the subnet, and the address if it names one that the subnet has. No subnet when
+    /// the network has none at all.
+    fn wanted_address(
+        &self,
+        network_id: &str,
+        subnets: &[String],
+        entry: &Value,
+    ) -> Result<(Option<String>, Option<Ipv4Addr>), Refusal> {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let address: Option<Ipv4Addr> = match text("ip_address") {
+            None => None,
+            Some(address) => Some(address.parse().map_err(|_| {
+                Refusal::invalid_input(
+                    "fixed_ips",
+                    format!("'{address}' is not a valid IP address"),
+                )
+            })?),
+        };
+        let has = |id: &String, address: Ipv4Addr| {
+            let subnet = self.subnets.get(id);
+            subnet.is_some_and(|subnet| subnet.cidr.contains(address))
+        };
+        let invalid = |kind: &'static str, sentence: String| Refusal::new(400, kind, sentence);
+        let subnet = match (text("subnet_id"), address) {
+            (Some(id), _) => Some(subnets.iter().find(|subnet| *subnet == id).ok_or_else(|| {
+                invalid(
+                    "InvalidInput",
+                    format!("Invalid input for operation: Failed to create port on network {network_id}, because fixed_ips included invalid subnet {id}."),
+                )
+            })?),
+            (None, Some(address)) => Some(subnets.iter().find(|id| has(id, address)).ok_or_else(|| {
+                invalid(
+                    "InvalidIpForNetwork",
+                    format!("IP address {address} is not a valid IP for any of the subnets on the specified network."),
+                )
+            })?),
+            (None, None) => subnets.first(),
+        };
+        match (subnet, address) {
+            (Some(subnet), Some(address)) if !has(subnet, address) => Err(invalid(
+                "InvalidIpForSubnet",
+                format!("IP address {address} is not a valid IP for the specified subnet."),
+            )),
+            (subnet, address) => Ok((subnet.cloned(), address)),
+        }
     }
 
     /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.

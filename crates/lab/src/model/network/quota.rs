@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Row;
 use crate::model::refusal::Refusal;
 
 /// The limits; -1 is none.
@@ -77,7 +78,7 @@ impl Quotas {
     }
 
     /// Whether one more fits; refused as Neutron does.
-    pub fn check(&self, project_id: &str, name: &str, used: usize) -> Result<(), Refusal> {
+    fn check(&self, project_id: &str, name: &str, used: usize) -> Result<(), Refusal> {
         let limit = self.limit(name);
         // The cloud's own things belong to no project and count for none.
         if project_id.is_empty() || limit < 0 || (used as i64) < limit {
@@ -87,6 +88,20 @@ impl Quotas {
             "OverQuota",
             format!("Quota exceeded for resources: ['{name}']."),
         ))
+    }
+
+    /// Whether a project may have one more of these.
+    pub fn check_count<'r, T: Row + 'r>(
+        &self,
+        project_id: &str,
+        name: &str,
+        rows: impl Iterator<Item = &'r T>,
+    ) -> Result<(), Refusal> {
+        if self.limit(name) < 0 {
+            return Ok(());
+        }
+        let mine = rows.filter(|row| row.common().project_id == project_id);
+        self.check(project_id, name, mine.count())
     }
 
     /// Neutron's body.

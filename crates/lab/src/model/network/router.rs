@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::port::{FixedIp, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use super::subnet::{HostRoute, routes};
-use super::{Common, Kind, assign, to_value, to_values};
+use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -54,6 +54,7 @@ pub struct Gateway {
 }
 
 keyed_by_id!(Router);
+super::row!(Router, name);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("name", Form::Text, Said::Always),
@@ -71,7 +72,7 @@ pub static ROUTER: Kind = Kind {
     collection: "routers",
     singular: "router",
     attributes: ATTRIBUTES,
-    list: |model| to_values(&model.routers),
+    list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
     get: |model, id| model.routers.get(id).map(to_value),
     shared: |_, _| false,
     not_found,
@@ -93,12 +94,9 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .routers
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "router", count)?;
+    model
+        .quotas
+        .check_count(project_id, "router", model.routers.iter())?;
     for (flag, rule) in [
         ("ha", "create_router:ha"),
         ("distributed", "create_router:distributed"),
@@ -148,11 +146,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let has_ports = model
-        .ports
-        .iter()
-        .any(|port| port.device_id == id && port.device_owner == ROUTER_INTERFACE);
-    if has_ports {
+    if model.router_interfaces(id).next().is_some() {
         return Err(Refusal::conflict(
             "RouterInUse",
             format!("Router {id} still has ports"),
@@ -210,21 +204,17 @@ impl Model {
             }
             return Ok(());
         }
-        if let Some(old) = old {
-            let needed = self
-                .floating_ips
-                .iter()
-                .any(|row| row.router_id.as_deref() == Some(id));
-            if needed {
-                return Err(Refusal::conflict(
-                    "RouterExternalGatewayInUseByFloatingIp",
-                    format!(
-                        "Gateway cannot be updated for router {id}, since a gateway to external network {} is required by one or \
+        if let Some(old) = old
+            && self.floating_ips.has(&format!("router:{id}"))
+        {
+            return Err(Refusal::conflict(
+                "RouterExternalGatewayInUseByFloatingIp",
+                format!(
+                    "Gateway cannot be updated for router {id}, since a gateway to external network {} is required by one or \
                          more floating IPs.",
-                        old.network_id
-                    ),
-                ));
-            }
+                    old.network_id
+                ),
+            ));
         }
         let gateway = match wanted {
             None => None,
@@ -241,11 +231,7 @@ impl Model {
                 })
             }
         };
-        let old_port = self
-            .ports
-            .iter()
-            .find(|port| port.device_id == id && port.device_owner == ROUTER_GATEWAY);
-        if let Some(port_id) = old_port.map(|port| port.id.clone()) {
+        if let Some(port_id) = self.service_port(id, ROUTER_GATEWAY) {
             self.remove_port(&port_id);
         }
         if let Some(gateway) = &gateway {
@@ -330,13 +316,13 @@ impl Model {
         }
         let port_id = match port_id {
             Some(port_id) => {
-                if let Some(port) = self.ports.get_mut(&port_id) {
+                self.ports.change(&port_id, |port| {
                     port.device_id = id.into();
                     port.device_owner = ROUTER_INTERFACE.into();
                     port.status = "ACTIVE".into();
                     port.security_groups.clear();
                     port.port_security_enabled = false;
-                }
+                });
                 port_id
             }
             None => {
@@ -403,18 +389,17 @@ impl Model {
             .first()
             .map(|ip| ip.subnet_id.clone())
             .unwrap_or_default();
-        let needed = self.floating_ips.iter().any(|row| {
-            row.router_id.as_deref() == Some(id)
-                && row
-                    .port_id
-                    .as_ref()
-                    .and_then(|port| self.ports.get(port))
-                    .is_some_and(|port| {
-                        port.fixed_ips.iter().any(|ip| {
-                            Some(ip.ip_address) == row.fixed_ip_address && ip.subnet_id == subnet_id
-                        })
+        let needed = self
+            .floating_ips
+            .having(&format!("router:{id}"))
+            .any(|row| {
+                let port = row.port_id.as_ref().and_then(|port| self.ports.get(port));
+                port.is_some_and(|port| {
+                    port.fixed_ips.iter().any(|ip| {
+                        Some(ip.ip_address) == row.fixed_ip_address && ip.subnet_id == subnet_id
                     })
-        });
+                })
+            });
         if needed {
             return Err(Refusal::conflict(
                 "RouterInterfaceInUseByFloatingIP",
@@ -435,10 +420,13 @@ impl Model {
     }
 
     /// A router's legs in projects' networks.
-    pub fn router_interfaces(&self, id: &str) -> impl Iterator<Item = &super::port::Port> {
+    pub fn router_interfaces(
+        &self,
+        id: &str,
+    ) -> impl Iterator<Item = &super::port::Port> + use<'_> {
         self.ports
-            .iter()
-            .filter(move |port| port.device_id == id && port.device_owner == ROUTER_INTERFACE)
+            .having(&format!("device:{id}"))
+            .filter(|port| port.device_owner == ROUTER_INTERFACE)
     }
 
     fn router_for(&self, project_id: &str, id: &str) -> Result<&Router, Refusal> {

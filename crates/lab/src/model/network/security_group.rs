@@ -28,6 +28,7 @@ pub struct SecurityGroup {
 }
 
 keyed_by_id!(SecurityGroup);
+super::row!(SecurityGroup, name);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("name", Form::Text, Said::Always),
@@ -41,12 +42,9 @@ pub static SECURITY_GROUP: Kind = Kind {
     collection: "security-groups",
     singular: "security_group",
     attributes: ATTRIBUTES,
-    list: |model| {
-        model
-            .security_groups
-            .iter()
-            .map(|row| shown(model, row))
-            .collect()
+    list: |model, look| {
+        let show = |row: &SecurityGroup| shown(model, row);
+        look.values(model.security_groups.iter(), |_| false, show)
     },
     get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
     shared: |_, _| false,
@@ -81,12 +79,9 @@ fn create(
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
     model.default_security_group(project_id);
-    let count = model
-        .security_groups
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "security_group", count)?;
+    model
+        .quotas
+        .check_count(project_id, "security_group", model.security_groups.iter())?;
     let name = attributes.text("name")?.unwrap_or_default();
     if name == "default" {
         return Err(Refusal::conflict(
@@ -126,11 +121,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
             "Insufficient rights for removing default security group.",
         ));
     }
-    if model
-        .ports
-        .iter()
-        .any(|port| port.security_groups.iter().any(|other| other == id))
-    {
+    if model.ports.has(&format!("group:{id}")) {
         return Err(Refusal::conflict(
             "SecurityGroupInUse",
             format!("Security Group {id} in use."),

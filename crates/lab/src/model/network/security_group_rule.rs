@@ -59,6 +59,7 @@ pub struct SecurityGroupRule {
 }
 
 keyed_by_id!(SecurityGroupRule);
+super::row!(SecurityGroupRule, security_group_id);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("security_group_id", Form::Id, Said::Required),
@@ -83,7 +84,7 @@ pub static SECURITY_GROUP_RULE: Kind = Kind {
     collection: "security-group-rules",
     singular: "security_group_rule",
     attributes: ATTRIBUTES,
-    list: |model| model.security_group_rules.iter().map(shown).collect(),
+    list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
     get: |model, id| model.security_group_rules.get(id).map(shown),
     shared: |_, _| false,
     not_found,
@@ -111,14 +112,11 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .security_group_rules
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model
-        .quotas
-        .check(project_id, "security_group_rule", count)?;
+    model.quotas.check_count(
+        project_id,
+        "security_group_rule",
+        model.security_group_rules.iter(),
+    )?;
     let group = attributes.text("security_group_id")?.unwrap_or_default();
     let security_group_id = model.security_groups_for(project_id, &[group])?.remove(0);
     let direction = match attributes.text("direction")?.as_deref() {

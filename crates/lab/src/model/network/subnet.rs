@@ -1,6 +1,5 @@
 //! Subnets: the addresses of a network.
 
-use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +7,7 @@ use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::ip::{Cidr, Pool, default_pools};
-use super::{Common, Kind, assign, to_value, to_values};
+use super::{Common, Kind, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -60,6 +59,7 @@ pub struct HostRoute {
 }
 
 keyed_by_id!(Subnet);
+super::row!(Subnet, name, network_id);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("network_id", Form::Id, Said::Required),
@@ -83,7 +83,13 @@ pub static SUBNET: Kind = Kind {
     collection: "subnets",
     singular: "subnet",
     attributes: ATTRIBUTES,
-    list: |model| to_values(&model.subnets),
+    list: |model, look| {
+        let shared = |row: &Subnet| {
+            let network = model.networks.get(&row.network_id);
+            network.is_some_and(|network| network.shared || network.external)
+        };
+        look.values(model.subnets.iter(), shared, to_value)
+    },
     get: |model, id| model.subnets.get(id).map(to_value),
     shared: |model, subnet| {
         let network = super::network::network_id(subnet).and_then(|id| model.networks.get(id));
@@ -104,12 +110,9 @@ fn create(
     project_id: &str,
     mut attributes: Attributes,
 ) -> Result<String, Refusal> {
-    let count = model
-        .subnets
-        .iter()
-        .filter(|row| row.common.project_id == project_id)
-        .count();
-    model.quotas.check(project_id, "subnet", count)?;
+    model
+        .quotas
+        .check_count(project_id, "subnet", model.subnets.iter())?;
     let network_id = attributes.text("network_id")?.unwrap_or_default();
     let network = model.network_for(project_id, &network_id)?;
     if network.common.project_id != project_id {
@@ -197,7 +200,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     let mut gateway_ip = old_gateway;
     if attributes.says("gateway_ip") {
         gateway_ip = attributes.address("gateway_ip")?;
-        let user = model.ports.iter().find(|port| {
+        let user = model.ports.having(&format!("subnet:{id}")).find(|port| {
             port.device_owner.starts_with("network:router_interface")
                 && port
                     .fixed_ips
@@ -232,16 +235,13 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         );
     }
     attributes.take("service_types");
+    model.free_from.remove(id);
     let subnet = model.subnets.get_mut(id).ok_or_else(|| not_found(id))?;
     assign(subnet, attributes)
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    let in_use = model
-        .ports
-        .iter()
-        .any(|port| port.fixed_ips.iter().any(|ip| ip.subnet_id == id));
-    if in_use {
+    if model.ports.has(&format!("subnet:{id}")) {
         return Err(Refusal::conflict(
             "SubnetInUse",
             format!(
@@ -335,13 +335,5 @@ impl Model {
         } else {
             Err(not_found(id))
         }
-    }
-
-    /// The addresses of a subnet that ports have.
-    pub fn used_addresses(&self, subnet_id: &str) -> HashSet<Ipv4Addr> {
-        let all = self.ports.iter().flat_map(|port| &port.fixed_ips);
-        all.filter(|ip| ip.subnet_id == subnet_id)
-            .map(|ip| ip.ip_address)
-            .collect()
     }
 }

@@ -450,7 +450,7 @@ impl Substrate for DockerSubstrate {
         Ok(())
     }
 
-    async fn volume_unplug(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+    async fn volume_unplug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
         Ok(())
     }
 

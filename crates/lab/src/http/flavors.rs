@@ -1,0 +1,237 @@
+//! Nova v2.1: flavors. Everybody sees them; administrators make them.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::answer::{empty_answer, json_answer, read_json};
+use super::compute::{Answer, invalid, policy};
+use super::compute_view::{flavor_document, flavor_summary};
+use super::microversion::Microversion;
+use super::token::Caller;
+use super::{App, base_url, query};
+use crate::model::flavor::Flavor;
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/compute/v2.1/flavors", get(flavors).post(create))
+        .route("/compute/v2.1/flavors/detail", get(flavors_detail))
+        .route("/compute/v2.1/flavors/{id}", get(flavor).delete(delete))
+        .route(
+            "/compute/v2.1/flavors/{id}/os-extra_specs",
+            get(extra_specs).post(add_extra_specs),
+        )
+        .route(
+            "/compute/v2.1/flavors/{id}/os-extra_specs/{key}",
+            get(extra_spec).delete(delete_extra_spec),
+        )
+}
+
+async fn flavors(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    headers: HeaderMap,
+    asked: query::Query,
+) -> Answer {
+    list_flavors(app, caller, version, &headers, asked, false)
+}
+
+async fn flavors_detail(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    headers: HeaderMap,
+    asked: query::Query,
+) -> Answer {
+    list_flavors(app, caller, version, &headers, asked, true)
+}
+
+fn list_flavors(
+    app: App,
+    caller: Caller,
+    version: Microversion,
+    headers: &HeaderMap,
+    Query(asked): query::Query,
+    detail: bool,
+) -> Answer {
+    caller.token()?;
+    let base = base_url(headers);
+    let least = |name: &str| {
+        query::value(&asked, name)
+            .and_then(|text| text.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    let rows: Vec<Value> = app.read(|model| {
+        let fitting = model
+            .flavors
+            .iter()
+            .filter(|row| row.ram >= least("minRam") && row.disk >= least("minDisk"));
+        fitting
+            .map(|row| {
+                if detail {
+                    flavor_document(row, version, &base)
+                } else {
+                    flavor_summary(row, version, &base)
+                }
+            })
+            .collect()
+    });
+    let page = query::page(rows, &asked, 1_000);
+    let page = page.ok_or_else(|| Refusal::bad_request("marker not found"))?;
+    let mut body = json!({"flavors": page.items});
+    if let Some(next) = page.next {
+        let path = if detail { "flavors/detail" } else { "flavors" };
+        let query = query::with_marker(&asked, &next);
+        let href = format!("{base}/compute/v2.1/{path}?{query}");
+        body["flavors_links"] = json!([{"rel": "next", "href": href}]);
+    }
+    Ok(json_answer(200, body))
+}
+
+async fn flavor(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    caller.token()?;
+    let base = base_url(&headers);
+    let shown = app.read(|model| {
+        model
+            .flavors
+            .get(&id)
+            .map(|row| flavor_document(row, version, &base))
+    });
+    let shown = shown.ok_or_else(|| flavor_not_found(&id))?;
+    Ok(json_answer(200, json!({ "flavor": shown })))
+}
+
+fn flavor_not_found(id: &str) -> Refusal {
+    Refusal::not_found("FlavorNotFound", format!("Flavor {id} could not be found."))
+}
+
+async fn extra_specs(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    caller.token()?;
+    let specs = app.read(|model| Some(model.flavors.get(&id)?.extra_specs.clone()));
+    let specs = specs.ok_or_else(|| flavor_not_found(&id))?;
+    Ok(json_answer(200, json!({ "extra_specs": specs })))
+}
+
+/// An administrator, or 403.
+fn admin(caller: &Caller, rule: &str) -> Result<(), Refusal> {
+    match caller.member()?.admin {
+        true => Ok(()),
+        false => Err(policy(rule)),
+    }
+}
+
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    admin(&caller, "os-flavor-manage:create")?;
+    let body = read_json(&body)?;
+    let wanted = &body["flavor"];
+    let number = |name: &str| {
+        let value = &wanted[name];
+        let number = value
+            .as_u64()
+            .or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+        number
+            .and_then(|number| u32::try_from(number).ok())
+            .ok_or_else(|| invalid(name, value, "it is not a whole number"))
+    };
+    let text = |name: &str| wanted[name].as_str().map(str::to_owned);
+    let name = text("name").filter(|name| !name.trim().is_empty());
+    let row = Flavor {
+        id: text("id").filter(|id| id != "auto").unwrap_or_else(new_id),
+        name: name.ok_or_else(|| invalid("flavor", wanted, "'name' is a required property"))?,
+        vcpus: number("vcpus")?,
+        ram: number("ram")?,
+        disk: number("disk")?,
+        description: text("description"),
+        extra_specs: Default::default(),
+    };
+    let shown = flavor_document(&row, version, &base_url(&headers));
+    app.change(|model| {
+        let taken = |what: &str, value: &str| {
+            Refusal::conflict(
+                "FlavorExists",
+                format!("Flavor with {what} {value} already exists."),
+            )
+        };
+        if model.flavors.get(&row.id).is_some() {
+            return Err(taken("ID", &row.id));
+        }
+        if model.flavors.iter().any(|other| other.name == row.name) {
+            return Err(taken("name", &row.name));
+        }
+        model.flavors.insert(row);
+        Ok(())
+    })?;
+    Ok(json_answer(200, json!({ "flavor": shown })))
+}
+
+async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    admin(&caller, "os-flavor-manage:delete")?;
+    let gone = app.change(|model| model.flavors.remove(&id));
+    gone.ok_or_else(|| flavor_not_found(&id))?;
+    Ok(empty_answer(202))
+}
+
+async fn add_extra_specs(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    admin(&caller, "os-flavor-extra-specs:create")?;
+    let body = read_json(&body)?;
+    let specs = super::server_body::read_metadata(body.get("extra_specs"))?;
+    let all = app.change(|model| {
+        let row = model.flavors.get_mut(&id)?;
+        row.extra_specs.extend(specs);
+        Some(row.extra_specs.clone())
+    });
+    let all = all.ok_or_else(|| flavor_not_found(&id))?;
+    Ok(json_answer(200, json!({ "extra_specs": all })))
+}
+
+fn no_such_spec(id: &str, key: &str) -> Refusal {
+    Refusal::not_found(
+        "FlavorExtraSpecsNotFound",
+        format!("Flavor {id} has no extra specs with key {key}."),
+    )
+}
+
+async fn extra_spec(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, key)): Path<(String, String)>,
+) -> Answer {
+    caller.token()?;
+    let value = app.read(|model| model.flavors.get(&id)?.extra_specs.get(&key).cloned());
+    let value = value.ok_or_else(|| no_such_spec(&id, &key))?;
+    Ok(json_answer(200, json!({ key: value })))
+}
+
+async fn delete_extra_spec(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, key)): Path<(String, String)>,
+) -> Answer {
+    admin(&caller, "os-flavor-extra-specs:delete")?;
+    let gone = app.change(|model| model.flavors.get_mut(&id)?.extra_specs.remove(&key));
+    gone.ok_or_else(|| no_such_spec(&id, &key))?;
+    Ok(empty_answer(200))
+}

@@ -1,0 +1,263 @@
+//! The `openstack` command line, unmodified, against the lab in memory: what a person types and what they see.
+//!
+//! Each file in `cli/` is one session: lines that begin with `$` are typed, the rest is what came back, with ids, times and
+//! addresses of Ethernet replaced by words, and with runs of blanks and of lines' dashes made one (their length follows from ids).
+//! The program takes two seconds to start and a tenth for a command, so a session is one process that reads all its
+//! commands from standard input, with a mark between any two.
+//!
+//! `cargo xtask test cli` installs the program and runs a sample, with `--full` all sessions. By hand:
+//!
+//! ```text
+//! STACKLOOM_OPENSTACK=~/.cache/stackloom/cli/bin/openstack cargo test -p lab --features cli-tests --test cli -- --include-ignored
+//! ```
+//!
+//! With `STACKLOOM_WRITE_TRANSCRIPTS=1` the files are written anew: read what changed before it is committed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use lab::{Lab, LabConfig};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+macro_rules! sessions {
+    ($($(#[$note:meta])* $name:ident as $user:literal;)*) => {$(
+        $(#[$note])*
+        #[tokio::test]
+        async fn $name() {
+            session(stringify!($name), $user).await;
+        }
+    )*};
+}
+
+sessions! {
+    identity as "demo";
+    server as "demo";
+    volume as "demo";
+    #[ignore = "not in the sample"]
+    network as "demo";
+    #[ignore = "not in the sample"]
+    security as "demo";
+    #[ignore = "not in the sample"]
+    image as "demo";
+    #[ignore = "not in the sample"]
+    secret as "demo";
+    #[ignore = "not in the sample"]
+    admin as "admin";
+    #[ignore = "not in the sample"]
+    reader as "reader";
+}
+
+async fn session(name: &str, user: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cli/{name}.txt"));
+    let stored = std::fs::read_to_string(&file).unwrap();
+    let commands: Vec<&str> = stored
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ "))
+        .collect();
+    let lab = Lab::start(LabConfig {
+        quotas: Default::default(),
+        ..LabConfig::memory()
+    })
+    .await
+    .unwrap();
+    let place = tempfile::tempdir().unwrap();
+    prepare(place.path(), &lab, user);
+    let said = talk(place.path(), user, &commands).await;
+    let mut shown = String::new();
+    for (command, answer) in commands.iter().zip(&said) {
+        shown.push_str(&format!("$ {command}\n{}", normal(answer, &lab)));
+    }
+    lab.stop().await;
+    if std::env::var_os("STACKLOOM_WRITE_TRANSCRIPTS").is_some() {
+        std::fs::write(&file, shown).unwrap();
+        return;
+    }
+    if let Some(difference) = difference(&stored, &shown) {
+        panic!("{}: {difference}", file.display());
+    }
+}
+
+/// What sessions find in their directory: a login, an image, a public key, user data.
+fn prepare(place: &Path, lab: &Lab, user: &str) {
+    let project = if user == "reader" { "demo" } else { user };
+    let clouds = format!(
+        "clouds: {{lab: {{region_name: lab, auth: {{auth_url: \"{}\", username: {user}, password: {user}, project_name: {project}, \
+         user_domain_name: Default, project_domain_name: Default}}}}}}\n",
+        lab.auth_url()
+    );
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl somebody\n";
+    for (name, content) in [
+        ("clouds.yaml", clouds.as_bytes()),
+        ("disk.raw", &[7_u8; 64 * 1024]),
+        ("key.pub", key.as_bytes()),
+        ("user-data", b"#cloud-config\n{}\n"),
+    ] {
+        std::fs::write(place.join(name), content).unwrap();
+    }
+}
+
+/// What stands between the answers to two commands.
+const MARK: &str = "@@ next @@";
+
+/// Type commands; answers what came back for each.
+async fn talk(place: &Path, user: &str, commands: &[&str]) -> Vec<String> {
+    let program = std::env::var_os("STACKLOOM_OPENSTACK").map(PathBuf::from);
+    let program = program
+        .expect("STACKLOOM_OPENSTACK says where `openstack` is; `cargo xtask test cli` sees to it");
+    // One stream for both outputs, so that their order stays.
+    let mut child = Command::new("sh")
+        .args(["-c", "exec \"$0\" 2>&1"])
+        .arg(&program)
+        .current_dir(place)
+        .env("OS_CLIENT_CONFIG_FILE", place.join("clouds.yaml"))
+        .env("OS_CLOUD", "lab")
+        .env("HOME", place)
+        .env("PYTHONUNBUFFERED", "1")
+        .env("TZ", "UTC")
+        .env("COLUMNS", "200")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let typed: String = commands
+        .iter()
+        .map(|command| format!("{command}\n!echo {MARK}\n"))
+        .collect();
+    let typing = async move {
+        input.write_all(typed.as_bytes()).await.unwrap();
+        drop(input);
+    };
+    let ((), output) = tokio::join!(typing, child.wait_with_output());
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    let mut answers: Vec<String> = text.split(MARK).map(str::to_owned).collect();
+    let rest = answers.pop().unwrap_or_default();
+    assert_eq!(
+        answers.len(),
+        commands.len(),
+        "{user}'s session ended early: {rest}"
+    );
+    answers
+}
+
+/// An answer without what differs from run to run.
+fn normal(answer: &str, lab: &Lab) -> String {
+    let address = lab.address().to_string();
+    let mut text = String::new();
+    let lines = answer
+        .lines()
+        .map(str::trim_end)
+        // Advice to programmers about their Python is none about clouds.
+        .filter(|line| !line.is_empty() && !line.contains("Warning"));
+    for line in lines {
+        // How far it has come by then depends on the machine.
+        let line = match line.strip_prefix("Progress: ") {
+            Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
+            None => line,
+        };
+        if line.is_empty() {
+            continue;
+        }
+        let line = line.replace(&address, "<lab>");
+        text.push_str(&squeeze(&words(&line)));
+        text.push('\n');
+    }
+    text
+}
+
+/// Replace ids, times, digests and Ethernet addresses.
+fn words(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let inside = shown.ends_with(|c: char| c.is_ascii_alphanumeric());
+        let found = PATTERNS
+            .iter()
+            .filter(|_| !inside)
+            .find_map(|(pattern, word)| Some((length(pattern, rest)?, word)));
+        match found {
+            Some((length, word)) => {
+                shown.push_str(word);
+                rest = &rest[length..];
+            }
+            None => {
+                let next = rest.chars().next().unwrap();
+                shown.push(next);
+                rest = &rest[next.len_utf8()..];
+            }
+        }
+    }
+    shown
+}
+
+/// `h` is a hexadecimal digit, `9` a digit, everything else itself. Longer ones first.
+const PATTERNS: &[(&str, &str)] = &[
+    ("hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh", "<id>"),
+    ("9999-99-99T99:99:99.999999", "<time>"),
+    ("9999-99-99T99:99:99+9999", "<time>"),
+    ("9999-99-99T99:99:99+99:99", "<time>"),
+    ("9999-99-99T99:99:99Z", "<time>"),
+    ("9999-99-99T99:99:99", "<time>"),
+    ("9999-99-99 99:99:99+99:99", "<time>"),
+    ("9999-99-99 99:99:99", "<time>"),
+    ("fa:16:3e:hh:hh:hh", "<mac>"),
+    (
+        "lab-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh",
+        "<token>",
+    ),
+    (
+        "hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh",
+        "<secret>",
+    ),
+    ("hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh", "<id>"),
+    ("hhhhhhhhhhhh", "<password>"),
+];
+
+/// How much of a text a pattern covers from its start, if it ends there.
+fn length(pattern: &str, text: &str) -> Option<usize> {
+    let bytes = text.as_bytes().get(..pattern.len())?;
+    let fits = pattern.bytes().zip(bytes).all(|(wanted, is)| match wanted {
+        b'h' => is.is_ascii_hexdigit(),
+        b'9' => is.is_ascii_digit(),
+        other => other == *is,
+    });
+    let ends = text.as_bytes().get(pattern.len());
+    let ends = ends.is_none_or(|next| !next.is_ascii_alphanumeric());
+    (fits && ends).then_some(pattern.len())
+}
+
+/// Make runs of blanks and dashes one.
+fn squeeze(line: &str) -> String {
+    let mut shown = String::new();
+    for next in line.chars() {
+        let repeated = matches!(next, ' ' | '-') && shown.ends_with(next);
+        if !repeated {
+            shown.push(next);
+        }
+    }
+    shown
+}
+
+/// The first difference, with the command that it belongs to.
+fn difference(wanted: &str, got: &str) -> Option<String> {
+    let mut command = "";
+    let mut lines = (wanted.lines(), got.lines());
+    loop {
+        match (lines.0.next(), lines.1.next()) {
+            (None, None) => return None,
+            (a, b) if a == b => {
+                if let Some(line) = a.filter(|line| line.starts_with("$ ")) {
+                    command = line;
+                }
+            }
+            (a, b) => {
+                let (a, b) = (a.unwrap_or("<nothing>"), b.unwrap_or("<nothing>"));
+                return Some(format!("after `{command}`\n  wanted: {a}\n  got:    {b}"));
+            }
+        }
+    }
+}
