@@ -236,7 +236,7 @@ impl Scope for RunScope<'_> {
 
     fn attributes(&self, resource: &str) -> Option<Value> {
         let things = self.known.lock();
-        let thing = things.get(resource)?;
+        let thing = things.by_name.get(resource)?;
         thing.reference.as_ref()?;
         Some(Value::Object(thing.attributes.clone()))
     }
