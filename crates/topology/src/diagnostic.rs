@@ -40,6 +40,7 @@ pub const CODES: &[&str] = &[
     "nested-too-deep",
     "network-without-subnet",
     "parameter-group-invalid",
+    "parameter-immutable",
     "parameter-invalid",
     "parameter-missing",
     "parameter-type-unknown",

@@ -90,6 +90,10 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diagnostics.extend(merged.diagnostics.iter().cloned());
     diagnostics.extend(merged.strangers(template));
     let mut found = parameters::check(template, parameters, cloud);
+    if !deployed.resources.is_empty() {
+        let before = merged.parameters(template, &deployed.parameters);
+        found.extend(parameters::immutable(template, &before, parameters));
+    }
     let scope = Known::of(template, parameters)
         .with_files(bundle, None)
         .with_cloud(cloud);

@@ -360,3 +360,23 @@ fn what_was_never_made_is_made_and_looked_for_as_it_was() {
     net:delete-old <- net:create
     ");
 }
+
+#[test]
+fn an_immutable_parameter_keeps_its_value() {
+    let text = "heat_template_version: wallaby
+parameters:
+  size: {type: number, default: 1, immutable: true}
+resources:
+  net: {type: OS::Neutron::Net, properties: {value_specs: {size: {get_param: size}}}}
+";
+    let deployed = made(&plan_of(text));
+    let same = plan_with(text, &[("size", json!("1"))], &deployed);
+    assert!(same.workflow.is_some(), "{}", told(&same.diagnostics));
+    let other = plan_with(text, &[("size", json!(2))], &deployed);
+    let codes: Vec<&str> = other
+        .diagnostics
+        .iter()
+        .map(|one| one.code.as_str())
+        .collect();
+    assert_eq!(codes, ["parameter-immutable"]);
+}
