@@ -15,8 +15,14 @@ use crate::{build, clouds, docker, http, needs, paths, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which figures; all when none is named.
+    /// Which figures; all but `heat` when none is named.
     figures: Vec<Figure>,
+    /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
+    #[arg(long, value_name = "FILE")]
+    clouds: Option<std::path::PathBuf>,
+    /// For `heat`: how many servers, one size after the other.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 50, 100])]
+    servers: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -29,18 +35,20 @@ enum Figure {
     Memory,
     /// A log line's way from the sandbox to the browser.
     Log,
+    /// Servers on a real cloud, ours against its own Heat.
+    Heat,
 }
 
 /// Measures.
 pub fn run(options: &Options) -> Result<()> {
-    use clap::ValueEnum;
     let figures = if options.figures.is_empty() {
-        Figure::value_variants()
+        &[Figure::Compile, Figure::Page, Figure::Memory, Figure::Log][..]
     } else {
         &options.figures
     };
-    // Compiling needs a toolchain and nothing else.
-    if figures.iter().any(|figure| *figure != Figure::Compile) {
+    // These need a toolchain and nothing else.
+    let plain = |figure: &Figure| matches!(figure, Figure::Compile | Figure::Heat);
+    if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
     }
     for figure in figures {
@@ -49,9 +57,21 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Page => page()?,
             Figure::Memory => memory()?,
             Figure::Log => log()?,
+            Figure::Heat => heat(options)?,
         }
     }
     Ok(())
+}
+
+/// The same template by our engine and by Heat, one after the other; the example says how.
+fn heat(options: &Options) -> Result<()> {
+    let clouds = options.clouds.as_ref();
+    let clouds =
+        clouds.context("`bench heat` needs --clouds FILE, a login to a cloud that has Heat")?;
+    let mut example = shell::cargo(["run", "--quiet", "--release", "--package", "engine"]);
+    example.args(["--example", "heat", "--"]).arg(clouds);
+    example.args(options.servers.iter().map(u32::to_string));
+    shell::run(&mut example)
 }
 
 /// What is measured, by the word that `trials compile` knows it by.

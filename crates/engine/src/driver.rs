@@ -46,6 +46,23 @@ pub struct Login {
     pub public_key: String,
 }
 
+tokio::task_local! {
+    /// Whether nobody can have made the thing before.
+    static NEVER_TRIED: bool;
+}
+
+/// Runs an attempt at a resource that the journal has never known: then there is no mark to look for,
+/// which is a call less for every thing that is made. It goes with the task and not in the [`Context`],
+/// so that a driver that is called in any other way looks.
+pub(crate) async fn never_tried<R>(never: bool, attempt: impl Future<Output = R>) -> R {
+    NEVER_TRIED.scope(never, attempt).await
+}
+
+/// Whether the thing may be there already, from a call of ours whose end we do not know.
+pub(crate) fn may_be_there() -> bool {
+    !NEVER_TRIED.try_with(|never| *never).unwrap_or(false)
+}
+
 /// Where private keys are kept: the cloud's key manager, else a store sealed with the user's own key.
 #[async_trait]
 pub trait Vault: Send + Sync {

@@ -87,6 +87,9 @@ pub struct CloudConfig {
     pub timeout: Duration,
     /// How many calls may be under way at once, over all sessions.
     pub parallel_calls: usize,
+    /// How many calls that change something may be under way at once at one service. Services keep all
+    /// in one database; calls that meet there on the same rows begin again, and cost several times as much.
+    pub parallel_changes: usize,
     login_first: LoginMethod,
     /// Regions that have settings of their own.
     own_settings: BTreeMap<String, Arc<CloudConfig>>,
@@ -130,6 +133,7 @@ impl CloudConfig {
             },
             timeout: Duration::from_secs(60),
             parallel_calls: 32,
+            parallel_changes: 8,
             login_first: LoginMethod::Password,
             own_settings: BTreeMap::new(),
             transport: Arc::default(),
@@ -156,6 +160,13 @@ impl CloudConfig {
             region: Some(region.into()),
             ..self.clone()
         }
+    }
+
+    /// How many calls were sent to it so far, by all sessions.
+    pub fn calls(&self) -> u64 {
+        self.transport
+            .get()
+            .map_or(0, |transport| transport.calls())
     }
 
     /// The region in which a service is looked for.

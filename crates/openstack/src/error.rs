@@ -177,13 +177,24 @@ pub struct ApiError {
     pub retry_after: Option<Duration>,
 }
 
+/// Signs that a service failed for the sake of one behind it, which will come back: a proxy's words, and
+/// what Nova and Cinder say with status 500 when Neutron, Keystone, the broker or the database is away.
+const SICK: [&str; 6] = [
+    "backend server is unreachable",
+    "keystoneauth1.exceptions.connection",
+    "keystoneauth1.exceptions.discovery",
+    "oslo_messaging.exceptions.MessagingTimeout",
+    "oslo_db.exception.DBConnectionError",
+    "Connection to neutron failed",
+];
+
 impl Error {
     /// Whether the same call may well succeed a little later, without anybody changing anything.
     pub fn is_transient(&self) -> bool {
         match self {
             Error::Api(error) => {
                 matches!(error.status, 429 | 502 | 503 | 504)
-                    || error.message.contains("backend server is unreachable")
+                    || SICK.iter().any(|sign| error.message.contains(sign))
             }
             Error::Connection { wire, .. } => {
                 matches!(wire, Wire::Refused | Wire::Reset | Wire::Timeout)
@@ -504,6 +515,9 @@ mod tests {
             assert!(!api(status, "").is_transient(), "{status}");
         }
         assert!(api(500, "The backend server is unreachable").is_transient());
+        let behind =
+            "Unexpected API Error. <class 'keystoneauth1.exceptions.connection.ConnectFailure'>";
+        assert!(api(500, behind).is_transient());
         let refused = Error::Connection {
             service: Service::Compute,
             method: "GET".into(),

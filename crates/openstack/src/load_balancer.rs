@@ -27,6 +27,8 @@ pub enum Part<'a> {
     Member(&'a str),
     /// How the servers of a pool are watched.
     HealthMonitor,
+    /// What an administrator lets load balancers be like.
+    Flavor,
     /// Where requests go that are special.
     L7Policy,
     /// What makes them special; of the policy with this id.
@@ -41,6 +43,7 @@ impl<'a> Part<'a> {
             Part::Pool => vec!["lbaas", "pools"],
             Part::Member(pool) => vec!["lbaas", "pools", pool, "members"],
             Part::HealthMonitor => vec!["lbaas", "healthmonitors"],
+            Part::Flavor => vec!["lbaas", "flavors"],
             Part::L7Policy => vec!["lbaas", "l7policies"],
             Part::L7Rule(policy) => vec!["lbaas", "l7policies", policy, "rules"],
         }
@@ -54,6 +57,7 @@ impl<'a> Part<'a> {
             Part::Pool => ("pool", "pools"),
             Part::Member(_) => ("member", "members"),
             Part::HealthMonitor => ("healthmonitor", "healthmonitors"),
+            Part::Flavor => ("flavor", "flavors"),
             Part::L7Policy => ("l7policy", "l7policies"),
             Part::L7Rule(_) => ("rule", "rules"),
         }
@@ -67,6 +71,7 @@ impl<'a> Part<'a> {
             Part::Pool => "pool",
             Part::Member(_) => "pool member",
             Part::HealthMonitor => "health monitor",
+            Part::Flavor => "load balancer flavor",
             Part::L7Policy => "L7 policy",
             Part::L7Rule(_) => "L7 rule",
         }

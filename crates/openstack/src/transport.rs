@@ -1,7 +1,8 @@
 //! One HTTP exchange with a cloud: bounded, traced, and never redirected.
 //!
 //! One transport a cloud: its connections are reused by all sessions, and at most
-//! `parallel_calls` exchanges are under way at once; the others wait in line. A wait costs nothing,
+//! `parallel_calls` exchanges are under way at once, and fewer that change something at one service; the
+//! others wait in line. A wait costs nothing,
 //! an overrun API server costs everybody.
 //!
 //! What only looks (GET, HEAD) is sent again by itself, a few times and after short pauses, when the
@@ -14,8 +15,8 @@
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, Once};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -44,6 +45,11 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct Transport {
     client: reqwest::Client,
     permits: Semaphore,
+    /// For what changes something, by service.
+    changes: Mutex<HashMap<Service, Arc<Semaphore>>>,
+    changes_max: usize,
+    /// Sent so far.
+    sent: AtomicU64,
     /// How many seconds the cloud's clock is ahead of ours.
     ahead: AtomicI64,
     /// What version discovery found, by the address that the catalogue gave.
@@ -141,9 +147,17 @@ impl Transport {
         Ok(Transport {
             client,
             permits: Semaphore::new(config.parallel_calls.max(1)),
+            changes: Mutex::default(),
+            changes_max: config.parallel_changes.max(1),
+            sent: AtomicU64::new(0),
             ahead: AtomicI64::new(0),
             endpoints: Mutex::default(),
         })
+    }
+
+    /// How many calls were sent so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Now, by the cloud's clock as its last answer told.
@@ -185,11 +199,14 @@ impl Transport {
             ms = tracing::field::Empty,
         );
         async {
-            let _permit = self
-                .permits
-                .acquire()
-                .await
-                .expect("the semaphore is never closed");
+            let closed = "the semaphore is never closed";
+            // First the narrow gate: who waits there shall not stand in others' way.
+            let narrow = self.gate(out.service, &out.method);
+            let _change = match &narrow {
+                Some(gate) => Some(gate.acquire().await.expect(closed)),
+                None => None,
+            };
+            let _permit = self.permits.acquire().await.expect(closed);
             let started = Instant::now();
             let result = self.send(out).await;
             let span = tracing::Span::current();
@@ -210,6 +227,19 @@ impl Transport {
         .await
     }
 
+    /// What a call that changes something must pass before.
+    fn gate(&self, service: Service, method: &Method) -> Option<Arc<Semaphore>> {
+        // Logins change nothing that others meet.
+        if matches!(*method, Method::GET | Method::HEAD) || service == Service::Identity {
+            return None;
+        }
+        let mut gates = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = gates
+            .entry(service)
+            .or_insert_with(|| Arc::new(Semaphore::new(self.changes_max)));
+        Some(gate.clone())
+    }
+
     async fn send(&self, out: Outgoing<'_>) -> Result<Answer, Error> {
         let Outgoing {
             service,
@@ -221,6 +251,7 @@ impl Transport {
         } = out;
         let path = url.path().to_string();
         let sent_id = new_request_id();
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let failed = |error: reqwest::Error| {
             let (wire, why) = diagnose(&error);
             Error::Connection {

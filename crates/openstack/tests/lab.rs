@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use lab::Lab;
+use std::time::Duration;
+
+use lab::{Backend, Lab, LabConfig};
 use openstack::{CloudConfig, Credentials, Error, Scope, Secret, Service, Session};
 
 async fn session(lab: &Lab, name: &str) -> Session {
@@ -152,4 +154,97 @@ async fn a_secret_is_replaced_and_forgotten() {
     safe.secret_forget("key").await.unwrap();
     safe.secret_forget("key").await.unwrap();
     assert!(safe.secret_get("key").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn hundreds_that_wait_cost_a_handful_of_calls() {
+    let slow = lab::substrate::memory::MemorySubstrate {
+        active_after: Duration::from_millis(1500),
+        gone_after: Duration::from_millis(1500),
+    };
+    let lab = Lab::start(LabConfig {
+        backend: Backend::Memory(slow),
+        ..LabConfig::memory()
+    })
+    .await
+    .unwrap();
+    let session = session(&lab, "demo").await;
+    let (image, flavor) = (
+        session.image().image_find("debian-12").await.unwrap().id,
+        session.compute().flavor_find("m1.small").await.unwrap().id,
+    );
+    let mut ids = Vec::new();
+    for index in 0..200 {
+        let fields = serde_json::json!({"name": format!("s{index}"), "imageRef": image, "flavorRef": flavor, "networks": "none"});
+        let id = session.compute().server_create(&fields, None).await;
+        ids.push(id.unwrap());
+    }
+    // Everyone asks far more often than the cloud shall be.
+    let all_see = async |wanted: &'static str| {
+        let mut asking = tokio::task::JoinSet::new();
+        for id in ids.clone() {
+            let session = session.clone();
+            asking.spawn(async move {
+                let mut questions = 0;
+                loop {
+                    questions += 1;
+                    let seen = session.watcher().server(&id).await.unwrap();
+                    let status = seen.map_or("DELETED".to_owned(), |server| server.status);
+                    if status == wanted {
+                        return questions;
+                    }
+                }
+            });
+        }
+        asking.join_all().await.into_iter().sum::<u64>()
+    };
+    let looks = || lab.faults().counts()["compute"]["GET"];
+    let before = looks();
+    let questions = all_see("ACTIVE").await;
+    let calls = looks() - before;
+    assert!(
+        calls < 60 && calls * 10 < questions,
+        "{calls} calls for {questions} questions"
+    );
+
+    for id in &ids {
+        session.compute().server_delete(id).await.unwrap();
+    }
+    let before = looks();
+    let questions = all_see("DELETED").await;
+    let calls = looks() - before;
+    assert!(calls < 60, "{calls} calls for {questions} questions");
+}
+
+#[tokio::test]
+async fn what_its_maker_told_costs_no_call() {
+    let lab = Lab::memory().await.unwrap();
+    let session = session(&lab, "demo").await;
+    let network = session.network();
+    let fields = serde_json::json!({"name": "front"});
+    let made: openstack::network::Network = network.create(&fields).await.unwrap();
+    session.watcher().told(&made);
+    let looks = || {
+        lab.faults().counts()["network"]
+            .get("GET")
+            .copied()
+            .unwrap_or(0)
+    };
+    let before = looks();
+    let watcher = session.watcher();
+    let seen = watcher
+        .network::<openstack::network::Network>(&made.id)
+        .await;
+    assert_eq!(seen.unwrap(), Some(made.clone()));
+    assert_eq!(looks(), before);
+    // The next question is a question to the cloud.
+    network
+        .delete::<openstack::network::Network>(&made.id)
+        .await
+        .unwrap();
+    let seen = watcher
+        .network::<openstack::network::Network>(&made.id)
+        .await;
+    assert_eq!(seen.unwrap(), None);
+    assert_eq!(looks(), before + 1);
 }

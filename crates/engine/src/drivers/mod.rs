@@ -14,26 +14,44 @@
 //!
 //! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
 
+mod balancing;
 pub mod bastion;
 mod cloud_init;
+mod extra_route_set;
 mod floating_ip;
 mod floating_ip_association;
+mod health_monitor;
 mod heat;
 mod key_pair;
 pub mod keys;
+mod l7_policy;
+mod l7_rule;
+mod listener;
+mod load_balancer;
 pub mod mark;
 mod net;
 mod neutron;
+mod plain;
+mod pool;
+mod pool_member;
 mod port;
 mod properties;
+mod qos_policy;
 mod router;
+mod router_gateway;
 mod router_interface;
 mod rules;
+mod secret;
 mod security_group;
 mod security_group_rule;
 mod server;
+mod server_group;
 mod ssh_key;
 mod subnet;
+mod subnet_pool;
+mod trunk;
+mod volume;
+mod volume_attachment;
 
 use crate::driver::Driver;
 
@@ -45,12 +63,28 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Neutron::Port" => &port::Port,
         "OS::Neutron::Router" => &router::Router,
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
+        "OS::Neutron::RouterGateway" => &router_gateway::RouterGateway,
+        "OS::Neutron::ExtraRouteSet" => &extra_route_set::ExtraRouteSet,
+        "OS::Neutron::Trunk" => &plain::Plain(trunk::Trunk),
+        "OS::Neutron::QoSPolicy" => &plain::Plain(qos_policy::QosPolicy),
+        "OS::Neutron::SubnetPool" => &plain::Plain(subnet_pool::SubnetPool),
         "OS::Neutron::FloatingIP" => &floating_ip::FloatingIp,
         "OS::Neutron::FloatingIPAssociation" => &floating_ip_association::FloatingIpAssociation,
         "OS::Neutron::SecurityGroup" => &security_group::SecurityGroup,
         "OS::Neutron::SecurityGroupRule" => &security_group_rule::SecurityGroupRule,
         "OS::Nova::KeyPair" => &key_pair::KeyPair,
         "OS::Nova::Server" => &server::Server,
+        "OS::Nova::ServerGroup" => &server_group::ServerGroup,
+        "OS::Cinder::Volume" => &volume::Volume,
+        "OS::Cinder::VolumeAttachment" => &volume_attachment::VolumeAttachment,
+        "OS::Barbican::Secret" => &secret::Secret,
+        "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
+        "OS::Octavia::Listener" => &listener::LISTENER,
+        "OS::Octavia::Pool" => &pool::POOL,
+        "OS::Octavia::PoolMember" => &pool_member::POOL_MEMBER,
+        "OS::Octavia::HealthMonitor" => &health_monitor::HEALTH_MONITOR,
+        "OS::Octavia::L7Policy" => &l7_policy::L7_POLICY,
+        "OS::Octavia::L7Rule" => &l7_rule::L7_RULE,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
         other => return heat::driver_for(other),
     })

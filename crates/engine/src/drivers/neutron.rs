@@ -5,13 +5,16 @@ use serde_json::{Map, Value};
 
 use super::mark;
 use super::properties::Properties;
-use crate::driver::{Context, DriverError, Progress, Ready};
+use crate::driver::{Context, DriverError, Progress, Ready, may_be_there};
 
 /// The thing that carries the resource's mark.
 pub(super) async fn find<E: Entity>(
     context: &Context<'_>,
     own: Option<&str>,
 ) -> Result<Option<E>, DriverError> {
+    if !may_be_there() {
+        return Ok(None);
+    }
     let description = mark::description(context.marker, own);
     let found: Vec<E> = context
         .session
@@ -37,6 +40,8 @@ pub(super) async fn make<E: Entity>(
     let network = context.session.network();
     let made: E = network.create(&Value::Object(fields)).await?;
     set_tags::<E>(context, made.id()).await?;
+    // How it is now need not be asked for; most of Neutron's things are ready at once.
+    context.session.watcher().told(&made);
     Ok(made)
 }
 
@@ -74,13 +79,10 @@ pub(super) async fn progress<E: Entity>(
     context: &Context<'_>,
     id: &str,
 ) -> Result<Progress, DriverError> {
-    match context.session.network().get::<E>(id).await {
-        Ok(entity) => Ok(judge(&entity)),
-        Err(error) if error.is_not_found() => {
-            Ok(Progress::Failed(format!("the {} is gone", E::TITLE)))
-        }
-        Err(error) => Err(error.into()),
-    }
+    Ok(match context.session.watcher().network::<E>(id).await? {
+        Some(entity) => judge(&entity),
+        None => Progress::Failed(format!("the {} is gone", E::TITLE)),
+    })
 }
 
 /// `DOWN` is ready: ports are so until a server is plugged in, floating IPs until they lead somewhere.
@@ -120,7 +122,10 @@ pub(super) async fn delete<E: Entity>(
             None => return Ok(()),
         },
     };
-    done_if_gone(network.delete::<E>(&id).await)
+    done_if_gone(network.delete::<E>(&id).await)?;
+    // What Neutron has accepted to delete is gone.
+    context.session.watcher().told_gone::<E>(&id);
+    Ok(())
 }
 
 /// By the mark alone: the properties may not be known any more when something is removed.
@@ -142,11 +147,8 @@ pub(super) async fn is_gone<E: Entity>(
     context: &Context<'_>,
     id: &str,
 ) -> Result<bool, DriverError> {
-    match context.session.network().get::<E>(id).await {
-        Ok(_) => Ok(false),
-        Err(error) if error.is_not_found() => Ok(true),
-        Err(error) => Err(error.into()),
-    }
+    let found = context.session.watcher().network::<E>(id).await?;
+    Ok(found.is_none())
 }
 
 /// "Not there" is success.

@@ -4,7 +4,12 @@
 //! moves of all of it are written to the journal at once, and when the disk has them the effects
 //! start. A crash in between is a crash before the effects: recovery starts them.
 
-use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
 
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use futures::FutureExt;
@@ -25,7 +30,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    driver::Vault,
+    driver::{self, Vault},
     engine::after_the_end,
     journal::{Entry, ResourceChange},
     machine::{self, Effect, Event, Move, StepIndex, advance},
@@ -56,6 +61,8 @@ pub struct RunTask {
     ended: mpsc::UnboundedSender<Outcome>,
     outcomes: mpsc::UnboundedReceiver<Outcome>,
     at_work: HashMap<StepIndex, AtWork>,
+    /// Steps that are about to make what the journal did not know until now.
+    never_tried: HashSet<StepIndex>,
     started: u64,
 }
 
@@ -95,6 +102,7 @@ impl RunTask {
             ended,
             outcomes,
             at_work: HashMap::new(),
+            never_tried: HashSet::new(),
             started: 0,
         }
     }
@@ -227,7 +235,7 @@ impl RunTask {
 
     // ---- journal ----
 
-    fn enter(&self, entry: Move, run: &machine::Run, entries: &mut Vec<Entry>) {
+    fn enter(&mut self, entry: Move, run: &machine::Run, entries: &mut Vec<Entry>) {
         match entry {
             Move::Run {
                 state,
@@ -266,9 +274,9 @@ impl RunTask {
     }
 
     /// What a step's move says of its resource: the intent, before the cloud is asked.
-    fn enter_resource(&self, step: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
+    fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
         let Some(site) = &self.site else { return };
-        let step = &self.workflow.steps[step];
+        let step = &self.workflow.steps[index];
         let Some(name) = &step.resource else { return };
         let change = match (step.kind, state) {
             // What gives up its name does so when the step has looked.
@@ -281,6 +289,9 @@ impl RunTask {
                 let Some(spec) = self.workflow.resources.get(name) else {
                     return;
                 };
+                if site.known.get(name).is_none() {
+                    self.never_tried.insert(index);
+                }
                 site.known.begin(name, spec);
                 ResourceChange::Begin {
                     spec: Box::new(spec.clone()),
@@ -401,8 +412,10 @@ impl RunTask {
             log,
         };
         let ended = self.ended.clone();
+        let never_tried = self.never_tried.remove(&step);
         let work = async move {
-            let result = AssertUnwindSafe(attempt.perform()).catch_unwind().await;
+            let performed = driver::never_tried(never_tried, attempt.perform());
+            let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
                 Ok(Ok(())) => Event::Succeeded(step),
                 Ok(Err(Ended::Stopped)) => Event::Stopped(step),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::properties::Properties;
 use super::{cloud_init, keys, mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
 
 mod block_devices;
 mod body;
@@ -29,7 +29,9 @@ pub(super) struct Server;
 #[async_trait]
 impl Driver for Server {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        if let Some(found) = find(context).await? {
+        if may_be_there()
+            && let Some(found) = find(context).await?
+        {
             if found.status != "ERROR" {
                 return Ok(found.id);
             }
@@ -77,12 +79,8 @@ impl Driver for Server {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let server = match context.session.compute().server_get(physical_id).await {
-            Ok(server) => server,
-            Err(error) if error.is_not_found() => {
-                return Ok(Progress::Failed("the server is gone".into()));
-            }
-            Err(error) => return Err(error.into()),
+        let Some(server) = context.session.watcher().server(physical_id).await? else {
+            return Ok(Progress::Failed("the server is gone".into()));
         };
         if server.status == "VERIFY_RESIZE" {
             // Asked twice, Nova refuses the second time: it is at it already.
@@ -151,12 +149,9 @@ impl Driver for Server {
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        match context.session.compute().server_get(physical_id).await {
-            // With deferred deletion, a deleted server can be seen for days.
-            Ok(server) => Ok(matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")),
-            Err(error) if error.is_not_found() => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+        let found = context.session.watcher().server(physical_id).await?;
+        // With deferred deletion, a deleted server can be seen for days.
+        Ok(found.is_none_or(|server| matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")))
     }
 }
 

@@ -1,0 +1,347 @@
+//! What all Octavia drivers share: a type says how its properties become fields, [`Piece`] does the rest.
+//!
+//! Octavia locks a whole load balancer while it changes any piece of it, and refuses every other change
+//! meanwhile (409). The pieces of one load balancer are steps of one run and meet there all the time,
+//! so a refused call is made again here, for a while, instead of costing the run its retries.
+//!
+//! The mark is a tag: not all kinds have a description. Members and L7 rules live below another piece, so
+//! their physical id is `<parent>:<id>`; what `get_resource` gives is the id alone, as in Heat.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use openstack::load_balancer::{Balanced, Part};
+use openstack::network::looks_like_id;
+use serde_json::{Map, Value, json};
+
+use super::mark;
+use super::neutron::{done_if_gone, with_show};
+use super::properties::Properties;
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+/// How long the lock of a load balancer is waited for; a change takes seconds to a minute.
+const PATIENCE: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// A property that names another thing, and the field for its id.
+pub(super) struct Names {
+    pub(super) property: &'static str,
+    pub(super) field: &'static str,
+    pub(super) what: What,
+}
+
+/// What is named.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum What {
+    LoadBalancer,
+    Listener,
+    Pool,
+    L7Policy,
+    Flavor,
+    Subnet,
+}
+
+/// What a type says of itself.
+pub(super) struct Piece {
+    pub(super) kind: Kind,
+    /// Texts, lists and maps that have the same name on both sides.
+    pub(super) same: &'static [&'static str],
+    pub(super) switches: &'static [&'static str],
+    pub(super) numbers: &'static [&'static str],
+    pub(super) names: &'static [Names],
+    /// Fields that are said only when it is made.
+    pub(super) fixed: &'static [&'static str],
+}
+
+/// Which kind, and where it lives.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Own(Part<'static>),
+    /// A member, below the pool that this property names.
+    Member(&'static str),
+    /// An L7 rule, below the policy that this property names.
+    L7Rule(&'static str),
+}
+
+impl Kind {
+    fn part<'a>(self, parent: &'a str) -> Part<'a> {
+        match self {
+            Kind::Own(part) => part,
+            Kind::Member(_) => Part::Member(parent),
+            Kind::L7Rule(_) => Part::L7Rule(parent),
+        }
+    }
+
+    async fn parent(self, context: &Context<'_>) -> Result<String, DriverError> {
+        let (property, what) = match self {
+            Kind::Own(_) => return Ok(String::new()),
+            Kind::Member(property) => (property, What::Pool),
+            Kind::L7Rule(property) => (property, What::L7Policy),
+        };
+        let given = Properties::of(context.properties).required(property)?;
+        id_named(context, property, &given, what).await
+    }
+}
+
+#[async_trait]
+impl Driver for Piece {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let parent = self.kind.parent(context).await?;
+        let part = self.kind.part(&parent);
+        if let Some(found) = find(context, part).await? {
+            return Ok(physical_id(&parent, &found.id));
+        }
+        let mut fields = self.fields(context).await?;
+        fields.insert("tags".into(), tags(context)?.into());
+        let fields = Value::Object(fields);
+        let balancing = context.session.load_balancer();
+        let made = unlocked(|| balancing.create(part, &fields)).await?;
+        Ok(physical_id(&parent, &made.id))
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let (parent, id) = parts(physical_id);
+        let part = self.kind.part(parent);
+        let found = look(context, part, id).await?;
+        Ok(found.map_or_else(
+            || Progress::Failed(format!("the {} is gone", part.title())),
+            |found| judge(part, &found),
+        ))
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (parent, id) = parts(physical_id);
+        let mut fields = self.fields(context).await?;
+        fields.retain(|name, _| !self.fixed.contains(&name.as_str()));
+        fields.insert("tags".into(), tags(context)?.into());
+        let fields = Value::Object(fields);
+        let balancing = context.session.load_balancer();
+        let part = self.kind.part(parent);
+        unlocked(|| balancing.update(part, id, &fields)).await?;
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let found = match physical_id {
+            Some(id) => Some(id.to_string()),
+            // Without the one that it lives below, it was never made.
+            None => match self.kind.parent(context).await {
+                Ok(parent) => find(context, self.kind.part(&parent))
+                    .await?
+                    .map(|found| self::physical_id(&parent, &found.id)),
+                Err(DriverError::Property { .. }) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        let Some(physical_id) = found else {
+            return Ok(());
+        };
+        let (parent, id) = parts(&physical_id);
+        let balancing = context.session.load_balancer();
+        let part = self.kind.part(parent);
+        match unlocked(|| balancing.delete(part, id)).await {
+            Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
+            other => other,
+        }
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let (parent, id) = parts(physical_id);
+        let found = look(context, self.kind.part(parent), id).await?;
+        Ok(found.is_none_or(|found| found.provisioning_status == "DELETED"))
+    }
+}
+
+impl Piece {
+    async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+        let properties = Properties::of(context.properties);
+        let mut body = Map::new();
+        let name = mark::physical_name(context.marker, context.properties);
+        body.insert("name".into(), name.into());
+        properties.copy(self.same, &mut body);
+        properties.copy_booleans(self.switches, &mut body)?;
+        for number in self.numbers {
+            if let Some(value) = properties.integer(number)? {
+                body.insert((*number).into(), value.into());
+            }
+        }
+        for Names {
+            property,
+            field,
+            what,
+        } in self.names
+        {
+            if let Some(given) = properties.filled(property)? {
+                let id = id_named(context, property, &given, *what).await?;
+                body.insert((*field).into(), id.into());
+            }
+        }
+        // Rules have no name in Octavia.
+        if matches!(self.kind, Kind::L7Rule(_)) {
+            body.remove("name");
+        }
+        Ok(body)
+    }
+}
+
+/// Calls again while the load balancer is locked.
+async fn unlocked<T, F>(call: impl Fn() -> F) -> Result<T, DriverError>
+where
+    F: Future<Output = Result<T, openstack::Error>>,
+{
+    let started = Instant::now();
+    loop {
+        match call().await {
+            Err(error) if error.is_conflict() && is_locked(&error) => {
+                if started.elapsed() > PATIENCE {
+                    return Err(error.into());
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// `Load Balancer x is immutable and cannot be updated.`
+fn is_locked(error: &openstack::Error) -> bool {
+    error
+        .message()
+        .is_some_and(|message| message.contains("immutable"))
+}
+
+fn tags(context: &Context<'_>) -> Result<Vec<String>, DriverError> {
+    let mut tags = Properties::of(context.properties).texts("tags")?;
+    tags.push(mark::tag(context.marker));
+    Ok(tags)
+}
+
+async fn find(context: &Context<'_>, part: Part<'_>) -> Result<Option<Balanced>, DriverError> {
+    let tag = mark::tag(context.marker);
+    let balancing = context.session.load_balancer();
+    let found = balancing.list(part, &[("tags", &tag)]).await?;
+    Ok(found.into_iter().find(|one| one.tags.contains(&tag)))
+}
+
+async fn look(
+    context: &Context<'_>,
+    part: Part<'_>,
+    id: &str,
+) -> Result<Option<Balanced>, DriverError> {
+    if part == Part::LoadBalancer {
+        return Ok(context.session.watcher().load_balancer(id).await?);
+    }
+    match context.session.load_balancer().get(part, id).await {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn id_named(
+    context: &Context<'_>,
+    property: &str,
+    given: &str,
+    what: What,
+) -> Result<String, DriverError> {
+    let properties = Properties::of(context.properties);
+    let session = context.session;
+    let part = match what {
+        What::LoadBalancer => Part::LoadBalancer,
+        What::Listener => Part::Listener,
+        What::Pool => Part::Pool,
+        What::L7Policy => Part::L7Policy,
+        What::Subnet => {
+            return properties
+                .id_named::<openstack::network::Subnet>(session, property, given)
+                .await;
+        }
+        What::Flavor => Part::Flavor,
+    };
+    if looks_like_id(given) {
+        return Ok(given.to_string());
+    }
+    let query = [("name", given)];
+    let named = session.load_balancer().list(part, &query).await?;
+    match named.as_slice() {
+        [one] => Ok(one.id.clone()),
+        [] => Err(properties.wrong(
+            property,
+            format!("there is no {} named `{given}`", part.title()),
+        )),
+        several => Err(properties.wrong(
+            property,
+            format!(
+                "{} {}s are named `{given}`; give the id of the one you mean",
+                several.len(),
+                part.title()
+            ),
+        )),
+    }
+}
+
+fn judge(part: Part<'_>, found: &Balanced) -> Progress {
+    match found.provisioning_status.as_str() {
+        "ACTIVE" | "" => {
+            let fields = match serde_json::to_value(found) {
+                Ok(Value::Object(fields)) => fields,
+                _ => Map::new(),
+            };
+            Progress::Ready(Ready {
+                reference: json!(found.id),
+                attributes: with_show(fields),
+            })
+        }
+        "ERROR" => Progress::Failed(format!("the cloud put the {} in state ERROR", part.title())),
+        status => Progress::Pending(format!("the {} is in state {status}", part.title())),
+    }
+}
+
+fn physical_id(parent: &str, id: &str) -> String {
+    if parent.is_empty() {
+        id.to_string()
+    } else {
+        format!("{parent}:{id}")
+    }
+}
+
+fn parts(physical_id: &str) -> (&str, &str) {
+    physical_id.split_once(':').unwrap_or(("", physical_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_say_where_a_thing_lives() {
+        assert_eq!(physical_id("", "lb"), "lb");
+        assert_eq!(parts(&physical_id("pool", "m")), ("pool", "m"));
+        assert_eq!(parts("lb"), ("", "lb"));
+    }
+
+    #[test]
+    fn states() {
+        let state = |status: &str| {
+            let found = Balanced {
+                provisioning_status: status.into(),
+                ..Balanced::default()
+            };
+            judge(Part::Pool, &found)
+        };
+        assert!(matches!(state("ACTIVE"), Progress::Ready(_)));
+        assert_eq!(
+            state("PENDING_UPDATE"),
+            Progress::Pending("the pool is in state PENDING_UPDATE".into())
+        );
+        assert!(matches!(state("ERROR"), Progress::Failed(_)));
+    }
+}

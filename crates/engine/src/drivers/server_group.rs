@@ -1,0 +1,105 @@
+//! `OS::Nova::ServerGroup`: servers that shall run near to or far from each other.
+//!
+//! Nova keeps nothing but a name of it, so the name carries the mark where the template gives none;
+//! where it does, one of that name with the same policy and without servers is taken for ours after a
+//! crash. Nothing of it can be changed. Source: Compute API, "Server groups".
+
+use async_trait::async_trait;
+use openstack::compute::ServerGroup as Found;
+use serde_json::{Map, Value, json};
+
+use super::properties::Properties;
+use super::{mark, neutron};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+pub(super) struct ServerGroup;
+
+#[async_trait]
+impl Driver for ServerGroup {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        if let Some(found) = find(context).await? {
+            return Ok(found.id);
+        }
+        let properties = Properties::of(context.properties);
+        let rules = properties.get("rules").filter(|rules| rules.is_object());
+        let compute = context.session.compute();
+        let made = compute
+            .server_group_create(&name(context)?, &policy(properties)?, rules)
+            .await?;
+        Ok(made.id)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let compute = context.session.compute();
+        match compute.server_group_get(physical_id).await {
+            Ok(found) => {
+                let mut attributes = Map::new();
+                let show = serde_json::to_value(&found).unwrap_or(Value::Null);
+                attributes.insert("show".into(), show);
+                Ok(Progress::Ready(Ready {
+                    reference: json!(physical_id),
+                    attributes,
+                }))
+            }
+            Err(error) if error.is_not_found() => {
+                Ok(Progress::Failed("the server group is gone".into()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_string(),
+            None => match find(context).await? {
+                Some(found) => found.id,
+                None => return Ok(()),
+            },
+        };
+        let compute = context.session.compute();
+        neutron::done_if_gone(compute.server_group_delete(&id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let compute = context.session.compute();
+        match compute.server_group_get(physical_id).await {
+            Ok(_) => Ok(false),
+            Err(error) if error.is_not_found() => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn name(context: &Context<'_>) -> Result<String, DriverError> {
+    let given = Properties::of(context.properties).filled("name")?;
+    Ok(given.unwrap_or_else(|| mark::store_name(context.marker)))
+}
+
+/// Heat takes a list, of which Nova has ever taken one.
+fn policy(properties: Properties<'_>) -> Result<String, DriverError> {
+    let policies = properties.texts("policies")?;
+    match policies.as_slice() {
+        [] => Ok("anti-affinity".into()),
+        [policy] => Ok(policy.clone()),
+        _ => Err(properties.wrong("policies", "a server group has one policy".into())),
+    }
+}
+
+async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
+    let name = name(context)?;
+    let is_marked = name == mark::store_name(context.marker);
+    let policy = policy(Properties::of(context.properties))?;
+    let groups = context.session.compute().server_group_list().await?;
+    Ok(groups.into_iter().find(|group| {
+        let alike = group.policies.contains(&policy) && group.members.is_empty();
+        group.name == name && (is_marked || alike)
+    }))
+}

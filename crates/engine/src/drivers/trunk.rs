@@ -1,0 +1,99 @@
+//! `OS::Neutron::Trunk`: a port that carries several networks, told apart by their tags.
+//!
+//! The ports in it change by calls of their own: what is no longer wanted leaves before what is new
+//! comes, since a tag can be taken only once. Source: Networking API v2.0, "Trunk networking".
+
+use async_trait::async_trait;
+use openstack::network::{Port, Trunk as Thing};
+use serde_json::{Map, Value, json};
+
+use super::mark;
+use super::plain::Fields;
+use super::properties::Properties;
+use crate::driver::{Context, DriverError};
+
+pub(super) struct Trunk;
+
+#[async_trait]
+impl Fields for Trunk {
+    type Thing = Thing;
+    const FIXED: &'static [&'static str] = &["port_id", "sub_ports"];
+
+    async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+        let properties = Properties::of(context.properties);
+        let mut body = Map::new();
+        let name = mark::physical_name(context.marker, context.properties);
+        body.insert("name".into(), name.into());
+        let port = properties.required("port")?;
+        let port = properties
+            .id_named::<Port>(context.session, "port", &port)
+            .await?;
+        body.insert("port_id".into(), port.into());
+        body.insert("sub_ports".into(), sub_ports(context).await?.into());
+        properties.copy_booleans(&["admin_state_up"], &mut body)?;
+        Ok(body)
+    }
+
+    async fn settle(&self, context: &Context<'_>, trunk: &Thing) -> Result<(), DriverError> {
+        let wanted = sub_ports(context).await?;
+        let (leaving, coming) = moves(&trunk.sub_ports, &wanted);
+        let network = context.session.network();
+        for (action, ports) in [("remove_subports", leaving), ("add_subports", coming)] {
+            if !ports.is_empty() {
+                let body = json!({"sub_ports": ports});
+                network.act::<Thing>(&trunk.id, action, &body).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn sub_ports(context: &Context<'_>) -> Result<Vec<Value>, DriverError> {
+    let properties = Properties::of(context.properties);
+    let mut ports = Vec::new();
+    for (index, port) in properties.list("sub_ports").iter().enumerate() {
+        let prefix = format!("sub_ports.{index}.");
+        let inside = Properties::within(port, &prefix)?;
+        let port = inside.required("port")?;
+        let port = inside
+            .id_named::<Port>(context.session, "port", &port)
+            .await?;
+        let tag = inside.integer("segmentation_id")?;
+        let kind = inside.filled("segmentation_type")?;
+        ports.push(json!({
+            "port_id": port,
+            "segmentation_id": tag,
+            "segmentation_type": kind.unwrap_or_else(|| "vlan".into()),
+        }));
+    }
+    Ok(ports)
+}
+
+/// What leaves, named by its port alone, and what comes.
+fn moves(there: &[Value], wanted: &[Value]) -> (Vec<Value>, Vec<Value>) {
+    let in_neither = |all: &[Value], one: &Value| !all.contains(one);
+    let leaving = there.iter().filter(|port| in_neither(wanted, port));
+    let coming = wanted.iter().filter(|port| in_neither(there, port));
+    (
+        leaving
+            .map(|port| json!({"port_id": port["port_id"]}))
+            .collect(),
+        coming.cloned().collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_with_another_tag_leaves_and_comes_back() {
+        let port = |id: &str, tag: i64| json!({"port_id": id, "segmentation_id": tag, "segmentation_type": "vlan"});
+        let (leaving, coming) = moves(
+            &[port("a", 1), port("b", 2)],
+            &[port("a", 1), port("b", 3), port("c", 4)],
+        );
+        assert_eq!(leaving, [json!({"port_id": "b"})]);
+        assert_eq!(coming, [port("b", 3), port("c", 4)]);
+    }
+}

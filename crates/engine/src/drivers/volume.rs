@@ -1,0 +1,262 @@
+//! `OS::Cinder::Volume`: a disk that outlives servers. Source: Block Storage API v3, "Volumes".
+//!
+//! The mark is in the metadata, set with the very call that makes the volume. A volume can grow and
+//! change its type while it stays the same volume; it never shrinks, and what it was filled from is
+//! history. A volume that the cloud gave up on (`error`) is removed before another is made in its place.
+
+use async_trait::async_trait;
+use openstack::block_storage::Volume as Found;
+use serde_json::{Map, Value, json};
+
+use super::properties::Properties;
+use super::{mark, neutron};
+use crate::driver::{Context, Driver, DriverError, Marker, Progress, Ready, may_be_there};
+
+/// Under this name the metadata have the mark.
+const MARK: &str = "stackloom";
+
+pub(super) struct Volume;
+
+#[async_trait]
+impl Driver for Volume {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let storage = context.session.block_storage();
+        if may_be_there()
+            && let Some(found) = find(context).await?
+        {
+            if !found.status.starts_with("error") {
+                return Ok(found.id);
+            }
+            neutron::done_if_gone(storage.volume_delete(&found.id).await)?;
+        }
+        let properties = Properties::of(context.properties);
+        let image = match properties.filled("image")? {
+            Some(image) => {
+                let found = context.session.image().image_find(&image).await;
+                Some(
+                    found
+                        .map_err(|error| properties.looked_up("image", error))?
+                        .id,
+                )
+            }
+            None => None,
+        };
+        let source = match properties.filled("source_volid")? {
+            Some(source) => {
+                let found = storage.volume_find(&source).await;
+                let found = found.map_err(|error| properties.looked_up("source_volid", error))?;
+                Some(found.id)
+            }
+            None => None,
+        };
+        let fields = body(context.marker, context.properties, image, source)?;
+        let hints = properties
+            .get("scheduler_hints")
+            .filter(|hints| hints.is_object());
+        let made = storage.volume_create(&Value::Object(fields), hints).await?;
+        Ok(made.id)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let Some(volume) = context.session.watcher().volume(physical_id).await? else {
+            return Ok(Progress::Failed("the volume is gone".into()));
+        };
+        Ok(judge(&volume))
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let storage = context.session.block_storage();
+        let properties = Properties::of(context.properties);
+        let there = storage.volume_get(physical_id).await?;
+        let fields = body(context.marker, context.properties, None, None)?;
+        let named: Map<String, Value> = fields
+            .into_iter()
+            .filter(|(field, _)| matches!(field.as_str(), "name" | "description" | "metadata"))
+            .collect();
+        storage
+            .volume_update(physical_id, &Value::Object(named))
+            .await?;
+        let kind = properties.filled("volume_type")?;
+        if let Some(kind) = kind.filter(|kind| there.volume_type.as_deref() != Some(kind)) {
+            storage.volume_retype(physical_id, &kind).await?;
+        }
+        match size(properties)? {
+            Some(size) if size > there.size => {
+                storage.volume_extend(physical_id, size).await?;
+            }
+            Some(size) if size < there.size => {
+                let why = format!(
+                    "the volume has {} GiB, and volumes cannot shrink; give the resource another name to get a new one",
+                    there.size
+                );
+                return Err(properties.wrong("size", why));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_string(),
+            None => match find(context).await? {
+                Some(found) => found.id,
+                None => return Ok(()),
+            },
+        };
+        neutron::done_if_gone(context.session.block_storage().volume_delete(&id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        match context.session.watcher().volume(physical_id).await? {
+            Some(volume) if volume.status == "error_deleting" => Err(DriverError::Other(format!(
+                "the cloud cannot delete volume {physical_id} (error_deleting); ask its administrator"
+            ))),
+            found => Ok(found.is_none()),
+        }
+    }
+}
+
+async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
+    let mark = mark::text(context.marker);
+    let all = context.session.block_storage().volume_list(&[]).await?;
+    Ok(all
+        .into_iter()
+        .find(|volume| volume.metadata.get(MARK) == Some(&mark) && volume.status != "deleting"))
+}
+
+fn size(properties: Properties<'_>) -> Result<Option<u64>, DriverError> {
+    let wrong = || properties.wrong("size", "it must be at least 1 (GiB)".into());
+    let size = properties.integer("size")?;
+    size.map(|size| {
+        u64::try_from(size)
+            .ok()
+            .filter(|size| *size > 0)
+            .ok_or_else(wrong)
+    })
+    .transpose()
+}
+
+fn body(
+    marker: &Marker,
+    map: &Map<String, Value>,
+    image: Option<String>,
+    source: Option<String>,
+) -> Result<Map<String, Value>, DriverError> {
+    let properties = Properties::of(map);
+    let mut body = Map::new();
+    body.insert("name".into(), mark::physical_name(marker, map).into());
+    if let Some(size) = size(properties)? {
+        body.insert("size".into(), size.into());
+    }
+    properties.copy(
+        &[
+            "description",
+            "availability_zone",
+            "volume_type",
+            "snapshot_id",
+            "backup_id",
+        ],
+        &mut body,
+    );
+    for (field, value) in [("imageRef", image), ("source_volid", source)] {
+        if let Some(value) = value {
+            body.insert(field.into(), value.into());
+        }
+    }
+    let mut metadata = Map::new();
+    if let Some(Value::Object(own)) = properties.get("metadata") {
+        for (key, value) in own {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            metadata.insert(key.clone(), text.into());
+        }
+    }
+    metadata.insert(MARK.into(), mark::text(marker).into());
+    body.insert("metadata".into(), Value::Object(metadata));
+    Ok(body)
+}
+
+fn judge(volume: &Found) -> Progress {
+    match volume.status.as_str() {
+        "available" | "in-use" | "attaching" | "detaching" | "reserved" => Progress::Ready(Ready {
+            reference: json!(volume.id),
+            attributes: attributes(volume),
+        }),
+        status if status.starts_with("error") => {
+            Progress::Failed(format!("the cloud put the volume in state {status}"))
+        }
+        status => Progress::Pending(format!("the volume is in state {status}")),
+    }
+}
+
+/// As Heat names them.
+fn attributes(volume: &Found) -> Map<String, Value> {
+    let mut attributes = match serde_json::to_value(volume) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    for (attribute, field) in [
+        ("display_name", "name"),
+        ("display_description", "description"),
+        ("metadata_values", "metadata"),
+        ("attachments_list", "attachments"),
+    ] {
+        let value = attributes.get(field).cloned().unwrap_or_default();
+        attributes.insert(attribute.into(), value);
+    }
+    neutron::with_show(attributes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn body_of_a_volume() {
+        let marker = Marker {
+            deployment: "d1".into(),
+            deployment_name: "shop".into(),
+            resource: "data".into(),
+        };
+        let properties = json!({"size": "10", "metadata": {"tier": 1}, "volume_type": "fast"});
+        let body = body(
+            &marker,
+            properties.as_object().unwrap(),
+            Some("img-1".into()),
+            None,
+        );
+        assert_eq!(
+            Value::Object(body.unwrap()),
+            json!({"name": "shop-data", "size": 10, "volume_type": "fast", "imageRef": "img-1",
+                   "metadata": {"tier": "1", "stackloom": "stackloom:d1/data"}})
+        );
+    }
+
+    #[test]
+    fn states() {
+        let state = |status: &str| {
+            judge(&serde_json::from_value(json!({"id": "v", "status": status})).unwrap())
+        };
+        assert!(matches!(state("available"), Progress::Ready(_)));
+        assert!(matches!(state("in-use"), Progress::Ready(_)));
+        assert_eq!(
+            state("downloading"),
+            Progress::Pending("the volume is in state downloading".into())
+        );
+        assert_eq!(
+            state("error_extending"),
+            Progress::Failed("the cloud put the volume in state error_extending".into())
+        );
+    }
+}

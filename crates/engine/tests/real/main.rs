@@ -1,0 +1,130 @@
+//! The engine in front of a real cloud: made, removed, and nothing left; also when a service stops in between.
+//!
+//! They need a cloud (`cargo xtask contract --cloud real --clouds FILE`) and pass without one. The design is
+//! the demo's infrastructure: a network behind a router, two servers, a floating IP, security groups, a
+//! volume at one of the servers, a key pair whose private half goes to the key manager.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod place;
+
+use std::collections::BTreeMap;
+
+use api::{EventBody, Run, RunState, StepState};
+use place::{Place, real_cloud};
+use serde_json::{Value, json};
+
+const DEMO: &str = include_str!("demo.yaml");
+
+/// Image, flavor and the network outside, as the cloud has them.
+async fn parameters(place: &Place) -> BTreeMap<String, Value> {
+    let session = &place.actor.session;
+    let images = session.image().image_list(&[("status", "active")]).await;
+    let mut flavors = session.compute().flavor_list().await.unwrap();
+    flavors.sort_by_key(|flavor| (flavor.ram, flavor.disk));
+    let outside = session.network().external_networks().await.unwrap();
+    BTreeMap::from([
+        ("image".to_owned(), json!(images.unwrap()[0].id)),
+        ("flavor".to_owned(), json!(flavors[0].name)),
+        ("outside".to_owned(), json!(outside[0].id)),
+    ])
+}
+
+fn assert_succeeded(run: &Run) {
+    let failed: Vec<_> = run
+        .steps
+        .iter()
+        .filter(|step| step.state != StepState::Succeeded)
+        .map(|step| (&step.id, step.state, &step.error))
+        .collect();
+    assert_eq!(run.state, RunState::Succeeded, "{failed:#?}");
+}
+
+/// Runs a command line of `$STACKLOOM_CONTRACT_STOP` or `..._START`.
+async fn told(variable: &str) {
+    let line = std::env::var(variable).unwrap();
+    let done = tokio::process::Command::new("sh")
+        .args(["-c", &line])
+        .stdout(std::process::Stdio::null())
+        .status()
+        .await;
+    assert!(done.unwrap().success(), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_is_made_and_leaves_nothing() {
+    let Some((clouds, name)) = real_cloud() else {
+        return;
+    };
+    let place = Place::open(&clouds, &name).await;
+    let before = place.belongings().await;
+    let started = place
+        .deploy("contract-demo", DEMO, parameters(&place).await)
+        .await;
+    let begun = std::time::Instant::now();
+    let run = place.end_of(&started.run, |_| {}).await;
+    eprintln!("deployed in {:.1} s", begun.elapsed().as_secs_f32());
+    assert_succeeded(&run);
+
+    let shown = place.engine.deployment(&place.tenant, &started.deployment);
+    let shown = shown.await.unwrap();
+    let address = shown.outputs["address"].value.clone().unwrap();
+    assert!(address.as_str().is_some_and(|text| !text.is_empty()));
+    let there = place.belongings().await;
+    for kind in ["server ", "volume ", "key pair ", "secret ", "FloatingIp "] {
+        let more = |all: &[String]| all.iter().filter(|one| one.starts_with(kind)).count();
+        assert!(more(&there) > more(&before), "no {kind} was made");
+    }
+
+    let ended = place.undeploy(&started.deployment).await;
+    let begun = std::time::Instant::now();
+    let run = place.end_of(&ended.run, |_| {}).await;
+    eprintln!("undeployed in {:.1} s", begun.elapsed().as_secs_f32());
+    assert_succeeded(&run);
+    assert_eq!(place.belongings().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "stops a service of the cloud: wants STACKLOOM_CONTRACT_STOP and _START"]
+async fn a_service_that_stops_in_between_is_waited_for() {
+    let Some((clouds, name)) = real_cloud() else {
+        return;
+    };
+    let place = Place::open(&clouds, &name).await;
+    let before = place.belongings().await;
+    let started = place
+        .deploy("contract-stop", DEMO, parameters(&place).await)
+        .await;
+    // As soon as the first server is being made, the service goes; it comes back when steps have
+    // noticed. The signals come from the run's own events, not from a clock.
+    let (noticed, mut wake) = tokio::sync::mpsc::unbounded_channel();
+    let outage = tokio::spawn(async move {
+        assert_eq!(wake.recv().await, Some("server"));
+        told("STACKLOOM_CONTRACT_STOP").await;
+        while wake.recv().await.is_some_and(|what| what != "retrying") {}
+        told("STACKLOOM_CONTRACT_START").await;
+    });
+    let run = place
+        .end_of(&started.run, |event| {
+            if let EventBody::Step { step, state, .. } = event {
+                let what = match state {
+                    StepState::Retrying => "retrying",
+                    StepState::Running if step == "web:create" => "server",
+                    _ => return,
+                };
+                // After the outage nobody listens any more.
+                let _nobody = noticed.send(what);
+            }
+        })
+        .await;
+    drop(noticed);
+    outage.await.unwrap();
+    assert_succeeded(&run);
+    assert!(
+        run.steps.iter().any(|step| step.attempts > 1),
+        "no step met the outage"
+    );
+    let ended = place.undeploy(&started.deployment).await;
+    assert_succeeded(&place.end_of(&ended.run, |_| {}).await);
+    assert_eq!(place.belongings().await, before);
+}
