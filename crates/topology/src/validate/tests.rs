@@ -13,7 +13,8 @@ fn a_sound_template_has_no_problems() {
 
 #[test]
 fn another_language_is_named_once() {
-    let text = "HeatTemplateFormatVersion: '2012-12-12'\nResources:\n  web: {Type: 'OS::Nova::Server'}\n";
+    let text =
+        "HeatTemplateFormatVersion: '2012-12-12'\nResources:\n  web: {Type: 'OS::Nova::Server'}\n";
     insta::assert_snapshot!(problems(text), @"1:1 Error cloudformation-template HeatTemplateFormatVersion: this is a CloudFormation template, by its `HeatTemplateFormatVersion`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`");
 }
 

@@ -280,7 +280,9 @@ impl<'a> Reader<'a> {
         let message = format!(
             "this is a CloudFormation template, by its `{key}`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`"
         );
-        self.below(key, |reader| reader.error("cloudformation-template", at, message));
+        self.below(key, |reader| {
+            reader.error("cloudformation-template", at, message)
+        });
         true
     }
 
