@@ -243,6 +243,7 @@ mod tests {
             error: None,
         };
         Run {
+            rolls_back: false,
             id: String::from("r"),
             deployment: String::from("d"),
             kind: RunKind::Deploy,
