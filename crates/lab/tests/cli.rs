@@ -17,9 +17,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
+use lab::model::block_storage::volume::VolumeStatus;
+use lab::model::{Model, server::Status};
 use lab::{Lab, LabConfig};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
 macro_rules! sessions {
@@ -65,7 +68,7 @@ async fn session(name: &str, user: &str) {
     .unwrap();
     let place = tempfile::tempdir().unwrap();
     prepare(place.path(), &lab, user);
-    let said = talk(place.path(), user, &commands).await;
+    let said = talk(place.path(), user, &lab, &commands).await;
     let mut shown = String::new();
     for (command, answer) in commands.iter().zip(&said) {
         shown.push_str(&format!("$ {command}\n{}", normal(answer, &lab)));
@@ -102,8 +105,9 @@ fn prepare(place: &Path, lab: &Lab, user: &str) {
 /// What stands between the answers to two commands.
 const MARK: &str = "@@ next @@";
 
-/// Type commands; answers what came back for each.
-async fn talk(place: &Path, user: &str, commands: &[&str]) -> Vec<String> {
+/// Type commands; answers what came back for each. The next one is typed when the cloud has come to rest, so that what
+/// it shows does not depend on the machine's speed.
+async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<String> {
     let program = std::env::var_os("STACKLOOM_OPENSTACK").map(PathBuf::from);
     let program = program
         .expect("STACKLOOM_OPENSTACK says where `openstack` is; `cargo xtask test cli` sees to it");
@@ -124,24 +128,53 @@ async fn talk(place: &Path, user: &str, commands: &[&str]) -> Vec<String> {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let typed: String = commands
-        .iter()
-        .map(|command| format!("{command}\n!echo {MARK}\n"))
-        .collect();
-    let typing = async move {
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut answers = Vec::new();
+    for command in commands {
+        let typed = format!("{command}\n!echo {MARK}\n");
         input.write_all(typed.as_bytes()).await.unwrap();
-        drop(input);
-    };
-    let ((), output) = tokio::join!(typing, child.wait_with_output());
-    let text = String::from_utf8(output.unwrap().stdout).unwrap();
-    let mut answers: Vec<String> = text.split(MARK).map(str::to_owned).collect();
-    let rest = answers.pop().unwrap_or_default();
-    assert_eq!(
-        answers.len(),
-        commands.len(),
-        "{user}'s session ended early: {rest}"
-    );
+        let mut answer = String::new();
+        while !answer.contains(MARK) {
+            let read = output.read_line(&mut answer).await.unwrap();
+            assert!(
+                read > 0,
+                "{user}'s session ended early, at `{command}`: {answer}"
+            );
+        }
+        answers.push(answer.replace(MARK, ""));
+        at_rest(lab).await;
+    }
     answers
+}
+
+async fn at_rest(lab: &Lab) {
+    let rest = async {
+        while !lab.model(is_at_rest) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), rest)
+        .await
+        .expect("the lab comes to rest");
+}
+
+fn is_at_rest(model: &Model) -> bool {
+    let is_busy = |status: VolumeStatus| {
+        !matches!(
+            status,
+            VolumeStatus::Available | VolumeStatus::InUse | VolumeStatus::Error
+        )
+    };
+    let storage = &model.block_storage;
+    model
+        .servers
+        .iter()
+        .all(|server| server.task_state.is_none() && server.status != Status::Build)
+        && !storage.volumes.iter().any(|volume| is_busy(volume.status))
+        && !storage
+            .snapshots
+            .iter()
+            .any(|snapshot| is_busy(snapshot.status))
 }
 
 /// An answer without what differs from run to run.

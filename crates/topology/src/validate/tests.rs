@@ -58,15 +58,14 @@ fn structure() {
 fn types_and_properties() {
     insta::assert_snapshot!(problems(&resources("
   a: {type: OS::Nova::Sever}
-  b: {type: OS::Cinder::Volume}
+  b: {type: OS::Swift::Container}
   c: {type: Stackloom::Catalog::ngnix}
   d: {type: Nonsense}
   e: {type: OS::Neutron::Subnet, properties: {nettwork: x, cidr: 10.0.0/24, ip_version: 5, enable_dhcp: maybe, dns_nameservers: {}}}
   f: {type: OS::Neutron::SecurityGroup, properties: {rules: [{direction: in, port_range_min: 99999}, {ports: 1}]}}
 ")), @r"
     4:7 Error resource-type-unknown resources.a.type: there is no resource type `OS::Nova::Sever`; did you mean `OS::Nova::Server`?
-    5:3 Error property-missing resources.b: `b` needs `size` or `snapshot_id` or `source_volid` or `backup_id`
-    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Cinder::Volume` is kept as it is, but Stackloom cannot deploy it yet
+    5:7 Warning resource-type-not-deployable resources.b.type: `OS::Swift::Container` is kept as it is, but Stackloom cannot deploy it yet
     6:7 Error resource-type-unknown resources.c.type: there is no resource type `Stackloom::Catalog::ngnix`; did you mean `Stackloom::Catalog::nginx`?
     7:7 Error resource-type-unknown resources.d.type: there is no resource type `Nonsense`
     8:3 Error property-missing resources.e: `e` needs the property `network`: the network that it belongs to
