@@ -78,7 +78,7 @@ test('a design is copied, and thrown away after a question', async ({ page }) =>
   await choose(page, 'original', 'Delete');
   const question = page.getByRole('dialog', { name: 'Delete original?' });
   await expect(question).toContainText('all its versions');
-  await question.getByRole('button', { name: 'Cancel' }).click();
+  await question.getByRole('button', { name: 'Keep it as it is' }).click();
   await expect(row(page, 'original')).toBeVisible();
   await choose(page, 'original', 'Delete');
   await question.getByRole('button', { name: 'Delete' }).click();
