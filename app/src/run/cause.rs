@@ -6,7 +6,10 @@ use leptos::prelude::*;
 use super::{RunView, header::ResumeButton};
 use crate::{
     pages::deployment::{roll_back::RollBackButton, undeploy},
-    ui::{Icon, prose},
+    ui::{
+        Icon, prose,
+        state::{Shown, icon_of},
+    },
 };
 
 /// How many log lines are shown.
@@ -76,8 +79,8 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
             .then(|| view! { <ResumeButton view /><RollBack view /><UndeployButton view /> });
         let resume_paused = (state == RunState::Paused).then(|| view! { <ResumeButton view /> });
         Some(view! {
-            <section class="cause" role="alert" data-testid="cause">
-                <Icon name="circle-x" />
+            <section class="cause" role="alert" data-testid="cause" data-look=state.look()>
+                <Icon name=icon_of(state.look()) />
                 <div class="cause-body">
                     <h2>{title}</h2>
                     <p class="cause-reason">{prose(&error)}</p>

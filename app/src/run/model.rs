@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepState};
 
+use crate::ui::state::Shown;
+
 /// Takes events in order of their number, each once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
@@ -156,7 +158,8 @@ impl Model {
             .min_by(|one, other| one.ended.cmp(&other.ended))
     }
 
-    /// What the canvas shows for each resource: one word for all steps on it.
+    /// What the canvas shows for each resource: one word for all steps on it. A step that may start is one that waits
+    /// here: of a resource, "ready" says that it is there.
     pub fn states_of_resources(&self) -> HashMap<String, String> {
         let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
         for step in &self.run.steps {
@@ -172,10 +175,11 @@ impl Model {
         by_resource
             .into_iter()
             .map(|(name, states)| {
-                (
-                    name.to_owned(),
-                    crate::ui::state::Shown::word(combined(&states)).to_owned(),
-                )
+                let state = match combined(&states) {
+                    StepState::Ready => StepState::Waiting,
+                    state => state,
+                };
+                (name.to_owned(), state.word().to_owned())
             })
             .collect()
     }
