@@ -33,7 +33,7 @@ pub(super) fn workflow(
 ) -> Result<Workflow, Vec<String>> {
     let mut steps = Vec::new();
     let in_order = order(model.iter())?;
-    let removals = Removals::of(&model, &diff.deployed, &diff.changes, types)?;
+    let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(true, &|_| None, &mut steps);
     let mut compiler = Compiler::new(&model, &diff.changes, types, &removals);
     compiler.steps(&in_order, &mut steps);

@@ -50,15 +50,12 @@ pub(super) struct Removals<'a> {
 
 impl<'a> Removals<'a> {
     /// What goes by these changes, ordered.
-    ///
-    /// # Errors
-    /// A circle among what is deployed.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
         changes: &[Change],
         types: &Registry,
-    ) -> Result<Removals<'a>, Vec<String>> {
+    ) -> Removals<'a> {
         let actions: HashMap<&str, Action> = changes
             .iter()
             .map(|change| (change.resource.as_str(), change.action))
@@ -71,12 +68,12 @@ impl<'a> Removals<'a> {
         let is_replaced = |name: &str| actions.get(name) == Some(&Action::Replace);
         let (mut copies, mut before) = (HashMap::new(), HashMap::new());
         let mut all = Vec::new();
-        let required: HashMap<&str, Vec<&str>> = deployed
+        let mut required: HashMap<&str, Vec<&str>> = deployed
             .resources
             .iter()
             .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
             .collect();
-        for name in in_order(deployed, &required)?.into_iter().rev() {
+        for name in in_order(deployed, &mut required).into_iter().rev() {
             let spec = &deployed.resources[name];
             let new = model.get(name);
             match (new, actions.get(name)) {
@@ -149,7 +146,7 @@ impl<'a> Removals<'a> {
             required,
         };
         removals.spread_early(&is_replaced);
-        Ok(removals)
+        removals
     }
 
     /// What vanishes and hangs on something that goes early goes early too.
@@ -269,15 +266,38 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
     found
 }
 
+/// What requires others after them. Rows were written at different times, so wishes of two templates may contradict each
+/// other: `depends_on` was turned round, and one of the two was left alone. What was deployed must go all the
+/// same: a wish gives way, what a thing was made from does not.
 fn in_order<'a>(
     deployed: &'a Deployed,
-    required: &HashMap<&'a str, Vec<&'a str>>,
-) -> Result<Vec<&'a str>, Vec<String>> {
+    required: &mut HashMap<&'a str, Vec<&'a str>>,
+) -> Vec<&'a str> {
     let names: Vec<&str> = deployed.resources.keys().map(String::as_str).collect();
-    let requires: Vec<Vec<&str>> = names.iter().map(|name| required[name].clone()).collect();
-    match graph::order(&names, &requires) {
-        Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
-        Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
+    loop {
+        let requires: Vec<Vec<&str>> = names.iter().map(|name| required[name].clone()).collect();
+        let circle = match graph::order(&names, &requires) {
+            Ok(order) => return order.into_iter().map(|index| names[index]).collect(),
+            Err(circle) => circle,
+        };
+        let on_it = |name: &str| circle.contains(&name);
+        let is_wish = |name: &str, other: &str| on_it(other) && !deployed.is_made_from(name, other);
+        let wish = circle.iter().find_map(|name| {
+            let other = required[name].iter().find(|other| is_wish(name, other));
+            other.map(|other| (*name, *other))
+        });
+        // Nothing is made from what was made from it, so there is a wish on every circle.
+        let any = || {
+            circle
+                .iter()
+                .find_map(|name| Some((*name, *required[name].iter().find(|other| on_it(other))?)))
+        };
+        let Some((name, other)) = wish.or_else(any) else {
+            return names;
+        };
+        if let Some(others) = required.get_mut(name) {
+            others.retain(|known| *known != other);
+        }
     }
 }
 

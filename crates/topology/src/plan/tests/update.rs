@@ -380,3 +380,28 @@ resources:
         .collect();
     assert_eq!(codes, ["parameter-immutable"]);
 }
+
+#[test]
+fn what_was_deployed_can_go_though_its_wishes_contradict_each_other() {
+    let first = resources(
+        "
+  x: {type: OS::Neutron::Net, depends_on: y}
+  y: {type: OS::Neutron::Net}
+",
+    );
+    // `x` is left alone, so its row still tells the first template's order.
+    let second = resources(
+        "
+  x: {type: OS::Neutron::Net}
+  y: {type: OS::Neutron::Net, depends_on: x, properties: {name: why}}
+",
+    );
+    let mut deployed = made(&plan_of(&first));
+    let old = deployed.resources["x"].clone();
+    let plan = plan_with(&second, &[], &deployed);
+    deployed.resources = plan.workflow.expect("a plan").resources;
+    deployed.resources.insert("x".into(), old);
+
+    let plan = plan_undeploy(&deployed, &Registry::openstack());
+    assert_eq!(plan.workflow.expect("it goes").steps.len(), 2);
+}
