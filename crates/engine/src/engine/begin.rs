@@ -14,6 +14,7 @@ use topology::{
     document::Document,
     environment::Merged,
     plan::{Deployed, PlanInput},
+    template::Template,
 };
 use uuid::Uuid;
 
@@ -22,7 +23,7 @@ use crate::{
     Actor, Error, Result, Tenant,
     driver::Vault,
     journal::{DeploymentRow, Scoped, from_json, now_text, to_json, to_text},
-    run::{Command, divide, good_parameters_name, hidden_parameters_name},
+    run::{Command, defaults, divide, good_parameters_name, hidden_parameters_name},
     secrets::{RunSecrets, RunVault},
 };
 
@@ -97,9 +98,10 @@ impl Engine {
         let workflow = accepted(plan)?;
         let document = Document::parse(new.template.clone());
         let (open, _) = divide(document.template(), &new.parameters);
-        let (_, hidden) = divide(
+        let hidden = hidden_values(
             document.template(),
             &with_environments(&document, &new.bundle, &new.parameters),
+            &BTreeMap::new(),
         );
         let id = Uuid::now_v7().to_string();
         if self.name_is_taken(&actor.tenant, &new.name).await? {
@@ -190,26 +192,15 @@ impl Engine {
             false => with_stored(&row, &changes.parameters),
         };
         let (open, _) = divide(document.template(), &given);
-        let (_, mut hidden) = divide(
-            document.template(),
-            &with_environments(&document, &bundle, &given),
-        );
         let kept = self.kept_hidden(actor, deployment).await?;
-        let before = match changes.rolls_back {
-            true => self.kept_hidden_of_good(actor, deployment).await?,
-            false => kept.clone(),
-        };
-        for (name, value) in before {
-            let given = hidden.contains_key(&name);
-            let still_hidden = document
-                .template()
-                .parameters
-                .iter()
-                .any(|parameter| parameter.hidden && parameter.name == name);
-            if !given && still_hidden {
-                hidden.insert(name, value);
+        let said = with_environments(&document, &bundle, &given);
+        let hidden = match changes.rolls_back {
+            true => {
+                let good = self.kept_hidden_of_good(actor, deployment).await?;
+                hidden_values(document.template(), &good, &said)
             }
-        }
+            false => hidden_values(document.template(), &said, &kept),
+        };
         let mut all = given;
         all.extend(hidden.clone());
         let deployed = Deployed {
@@ -531,9 +522,61 @@ fn with_environments(
     Merged::of(bundle, document.template()).parameters(document.template(), given)
 }
 
+/// Values of hidden parameters: what was given, else what is kept, else the default.
+fn hidden_values(
+    template: &Template,
+    given: &BTreeMap<String, Value>,
+    kept: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let mut values = defaults(template, |hidden| hidden);
+    for known in [kept, given] {
+        let (_, hidden) = divide(template, known);
+        values.extend(hidden);
+    }
+    values
+}
+
 fn from_vault(error: crate::driver::DriverError) -> Error {
     match error {
         crate::driver::DriverError::Cloud(error) => Error::Cloud(error),
         other => Error::NotNow(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_hidden_value_is_what_was_given_else_what_is_kept_else_the_default() {
+        let document = Document::parse(
+            "heat_template_version: 2021-04-16
+parameters:
+  given: {type: string, hidden: true, default: d}
+  kept: {type: string, hidden: true, default: d}
+  neither: {type: string, hidden: true, default: d}
+  nothing: {type: string, hidden: true}
+  open: {type: string, default: d}
+",
+        );
+        let values = |all: &[(&str, &str)]| {
+            all.iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(
+            hidden_values(
+                document.template(),
+                &values(&[("given", "new"), ("open", "seen")]),
+                &values(&[
+                    ("given", "old"),
+                    ("kept", "old"),
+                    ("of another template", "x")
+                ]),
+            ),
+            values(&[("given", "new"), ("kept", "old"), ("neither", "d")])
+        );
     }
 }

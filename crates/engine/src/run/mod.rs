@@ -14,5 +14,5 @@ mod task;
 
 pub use address::Addresses;
 pub use known::Known;
-pub use site::{Opening, divide, parameters};
+pub use site::{Opening, defaults, divide, parameters};
 pub use task::{Command, RunTask, good_parameters_name, hidden_parameters_name};

@@ -58,7 +58,7 @@ impl Opening<'_> {
             .parameters
             .values()
             .for_each(|value| mask.add_value(value));
-        for (_, thing) in known.all() {
+        for (_, thing) in known.with_copies() {
             let made_up = crate::drivers::driver_for(&thing.spec.resource_type)
                 .map_or(&[][..], |driver| driver.secrets());
             let secrets = made_up
@@ -136,12 +136,9 @@ pub fn divide(
             .iter()
             .any(|parameter| parameter.hidden && parameter.name == *name)
     };
-    let (mut hidden, open): (BTreeMap<_, _>, BTreeMap<_, _>) = given
+    let (hidden, open) = given
         .clone()
         .into_iter()
         .partition(|(name, _)| is_hidden(name));
-    for (name, value) in defaults(template, |hidden| hidden) {
-        hidden.entry(name).or_insert(value);
-    }
     (open, hidden)
 }

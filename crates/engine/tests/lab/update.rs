@@ -7,6 +7,7 @@ use api::{
 };
 use engine::{Changes, Error};
 use lab::{CallFault, Fault, ServerFault, ServerTrouble};
+use serde_json::json;
 
 use crate::bench::{Bench, NET, TWO_SERVERS, facts, steps};
 
@@ -461,4 +462,70 @@ async fn nothing_is_left_wherever_an_update_fails() {
             );
         }
     }
+}
+
+/// A network that is called what a hidden parameter says.
+const WORD: &str = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true, default: x}
+resources:
+  front: {type: OS::Neutron::Net, properties: {name: {get_param: word}}}
+";
+
+#[tokio::test]
+async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
+    let bench = Bench::new().await;
+    let word = |value: &str| BTreeMap::from([("word".to_owned(), json!(value))]);
+    let is_called = |name: &str| {
+        bench
+            .lab
+            .model(|model| model.networks.iter().any(|network| network.name == name))
+    };
+    let started = bench
+        .try_deploy("shop", WORD, word("secret"))
+        .await
+        .unwrap();
+    bench.end_of(&started.run).await;
+    assert!(is_called("secret"));
+
+    let run = bench.update(&started.deployment, to(WORD)).await;
+    assert!(run.steps.is_empty(), "nobody said it anew: {run:#?}");
+    let two = format!(
+        "{WORD}  back: {{type: OS::Neutron::Net, properties: {{name: {{get_param: word}}, admin_state_up: false}}}}\n"
+    );
+    let run = bench.update(&started.deployment, to(&two)).await;
+    assert_eq!(
+        steps(&run).into_keys().collect::<Vec<_>>(),
+        ["back:create"],
+        "{run:#?}"
+    );
+    bench.lab.model(|model| {
+        let called = |name| model.networks.iter().filter(move |one| one.name == name);
+        assert_eq!((called("secret").count(), called("x").count()), (2, 0));
+    });
+
+    // Another one reaches the network, the server beside it fails, and all goes back.
+    bench.lab.faults().add(servers_fail(2));
+    let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+";
+    let changes = Changes {
+        parameters: word("other"),
+        ..to(&more)
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert!(is_called("other"));
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await
+        .unwrap();
+    let run = bench.end_of(&back.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(is_called("secret") && !is_called("other") && !is_called("x"));
+    let run = bench.update(&started.deployment, to(&two)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
 }
