@@ -22,8 +22,8 @@ use super::{Changes, Engine, Force, NewDeployment, compare, store::NewRun};
 use crate::{
     Actor, Error, Result, Tenant,
     driver::Vault,
-    journal::{DeploymentRow, Scoped, from_json, now_text, to_json, to_text},
-    run::{Command, defaults, divide, good_parameters_name, hidden_parameters_name},
+    journal::{DeploymentRow, RunRow, Scoped, from_json, now_text, to_json, to_text},
+    run::{Command, Opening, defaults, divide, good_parameters_name, hidden_parameters_name},
     secrets::{RunSecrets, RunVault},
 };
 
@@ -280,7 +280,7 @@ impl Engine {
                 row.shown.name
             )));
         }
-        self.give_up_paused(&actor.tenant, &row).await?;
+        self.give_up_paused(actor, &row, force).await?;
         self.check_idle(&row).await?;
 
         let there = self.core.journal.resources(deployment).await?;
@@ -353,13 +353,25 @@ impl Engine {
         }
     }
 
-    /// A paused run must not keep a deployment from being undeployed.
-    pub(super) async fn give_up_paused(&self, tenant: &Tenant, row: &DeploymentRow) -> Result<()> {
-        let runs = self.core.journal.runs(tenant, &row.shown.id).await?;
+    /// A paused run must not keep a deployment from being undeployed. What it owes at its end, the bastion's
+    /// closing, is done first, with the session of the person who gives it up: its own has ended.
+    pub(super) async fn give_up_paused(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+        force: Force,
+    ) -> Result<()> {
+        let runs = self.core.journal.runs(&actor.tenant, &row.shown.id).await?;
         for run in runs
             .iter()
             .filter(|run| run.shown.state == RunState::Paused)
         {
+            match (self.finish_off(actor, row, run).await, force) {
+                (Err(error), Force::Yes) => {
+                    tracing::warn!(%error, run.id = run.shown.id, "a run is given up with its bastion open");
+                }
+                (done, _) => done?,
+            }
             let (answer, answered) = oneshot::channel();
             self.tell(run, Command::Abandon(answer)).await?;
             answered
@@ -367,6 +379,29 @@ impl Engine {
                 .unwrap_or_else(|_gone| Err(super::let_go()))?;
         }
         Ok(())
+    }
+
+    /// Performs the always-run steps of a run that will not come to them.
+    async fn finish_off(&self, actor: &Actor, row: &DeploymentRow, run: &RunRow) -> Result<()> {
+        let secrets = RunSecrets::new(
+            actor.session.token().expose(),
+            self.kept_hidden(actor, &row.shown.id)
+                .await
+                .unwrap_or_default(),
+            actor.vault_key.as_ref(),
+        );
+        let opening = Opening {
+            core: &self.core,
+            run,
+            deployment: row,
+            session: actor.session.clone(),
+            secrets: &secrets,
+            known: None,
+        };
+        let done = opening.site().await?.perform_always_run().await;
+        done.map_err(|ended| {
+            Error::NotNow(format!("what the paused run owes cannot be done: {ended}"))
+        })
     }
 
     // ---- hidden parameters ----

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use api::{Beside, CloudFacts, DeploymentState, OnFailure, Started};
 
-use super::{Changes, Engine};
+use super::{Changes, Engine, Force};
 use crate::{Actor, Error, Result, journal::Good, shared::Core};
 
 impl Engine {
@@ -19,7 +19,7 @@ impl Engine {
     ) -> Result<Started> {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         if row.shown.state == DeploymentState::Busy {
-            self.give_up_paused(&actor.tenant, &row).await?;
+            self.give_up_paused(actor, &row, Force::No).await?;
         }
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         let good = match (row.shown.state, row.good) {

@@ -33,6 +33,16 @@ impl Ended {
     }
 }
 
+impl std::fmt::Display for Ended {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ended::Failed(failure) => out.write_str(&failure.message),
+            Ended::Stopped => out.write_str("it was stopped"),
+            Ended::NoToken => out.write_str("the login has ended"),
+        }
+    }
+}
+
 /// Before a conflict is tried again: what stands in the way is mostly about to go.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(1);
 

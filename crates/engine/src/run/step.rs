@@ -47,6 +47,29 @@ pub struct Site {
     pub mask: Arc<Mask>,
 }
 
+impl Site {
+    /// What no ending leaves out, for a run that is given up before it comes to it.
+    pub async fn perform_always_run(self) -> StepResult {
+        let site = Arc::new(self);
+        for step in site.workflow.steps.iter().filter(|step| step.always_run) {
+            let log = StepLog {
+                journal: site.core.journal.clone(),
+                run: site.run.clone(),
+                step: step.id.clone(),
+                mask: site.mask.clone(),
+            };
+            let attempt = Attempt {
+                site: site.clone(),
+                step: step.clone(),
+                stop: CancellationToken::new(),
+                log,
+            };
+            attempt.perform().await?;
+        }
+        Ok(())
+    }
+}
+
 /// One attempt.
 pub struct Attempt {
     pub site: Arc<Site>,

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use api::{DeploymentState, EventBody, RunState, StepState};
-use engine::{Error, Force};
-use lab::{CallFault, Fault, ServerFault, ServerTrouble};
+use engine::{Changes, Error, Force};
+use lab::{CallFault, Fault, Lab, ServerFault, ServerTrouble};
 
-use crate::bench::{Bench, NET, TWO_SERVERS, steps};
+use crate::bench::{Bench, NET, TWO_SERVERS, facts, steps};
 
 fn calls(service: &str, method: &str, path: &str) -> CallFault {
     CallFault {
@@ -257,4 +257,60 @@ async fn a_viewer_who_comes_in_the_middle_of_a_crash_misses_nothing() {
         .filter(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()))
         .count();
     assert_eq!(finals, 1);
+}
+
+/// Whether the orchestrator is let in to a bastion.
+fn is_bastion_open(bench: &Bench) -> bool {
+    bench.lab.model(|model| {
+        let mut rules = model.security_group_rules.iter();
+        rules.any(|rule| format!("{rule:?}").contains("ssh for the run"))
+    })
+}
+
+#[tokio::test]
+async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog");
+    let minute = Duration::from_secs(60);
+    for rolls_back in [true, false] {
+        let lab = Lab::memory().await.unwrap();
+        let mut bench = Bench::with_catalog(lab, catalog.as_ref(), minute, minute).await;
+        let (started, _) = bench.deploy(NET).await;
+        bench.lab.faults().add(Fault::Server(ServerFault {
+            name: "*web*".into(),
+            fault: ServerTrouble::NeverActive,
+            times: Some(1),
+        }));
+        let software = TWO_SERVERS.replace(
+            "outputs:",
+            "  nginx: {type: Stackloom::Catalog::nginx, properties: {host: {get_resource: web}}}\noutputs:",
+        );
+        let changes = Changes {
+            template: software,
+            cloud: facts(),
+            ..Changes::default()
+        };
+        let update = bench
+            .engine
+            .update(&bench.actor, &started.deployment, changes);
+        let run = update.await.unwrap().run;
+        bench
+            .until_step(&run, "bastion:open", StepState::Succeeded)
+            .await;
+        bench.actor.session.revoke().await.unwrap();
+        bench.until_state(&run, RunState::Paused).await;
+        assert!(is_bastion_open(&bench));
+
+        bench.actor = bench.log_in("demo").await;
+        let (engine, actor) = (&bench.engine, &bench.actor);
+        let next = match rolls_back {
+            true => engine.roll_back(actor, &started.deployment, &facts()).await,
+            false => engine.undeploy(actor, &started.deployment, Force::No).await,
+        };
+        assert!(
+            !is_bastion_open(&bench),
+            "before the next run does anything"
+        );
+        let run = bench.end_of(&next.unwrap().run).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    }
 }
