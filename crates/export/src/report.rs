@@ -72,7 +72,9 @@ impl Report {
             } else {
                 format!(" {}", note.path)
             };
-            format!("{}{at}: {}", note.kind.word(), note.message).replace(['\n', '\r'], " ")
+            // What ends a line in YAML ends a comment.
+            let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+            format!("{}{at}: {}", note.kind.word(), note.message).replace(ends, " ")
         });
         lines.collect()
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use topology::template::{Parameter, Template};
 
-use super::value::{quoted, word};
+use super::value::{quoted, template, word};
 use crate::expand::whole;
 
 pub(super) fn of(template: &Template) -> Map<String, Value> {
@@ -95,7 +95,9 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
                 "can(regex({}, {variable}))",
                 quoted(&format!("^(?:{pattern})$"))
             );
-            Some((condition, format!("It must match {pattern} as a whole.")))
+            // Terraform reads its own messages as templates.
+            let shown = template(pattern);
+            Some((condition, format!("It must match {shown} as a whole.")))
         }
         "length" => Some((
             between(&format!("length({variable})"))?,
