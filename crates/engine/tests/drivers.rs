@@ -554,11 +554,11 @@ async fn what_updates_in_place_keeps_its_id() {
 async fn everything_can_be_told_again_what_it_is() {
     let world = World::new().await;
     let (made, _) = world.build().await;
-    // A key, a key pair, a foot, a rule, a server group and a secret cannot be changed: their types say so.
+    // A key, a key pair, a foot, a rule, a server group, a secret and an attachment cannot be changed: their types say so.
     for one in made.iter().filter(|one| {
         !matches!(
             one.name,
-            "deployment_key" | "mine" | "foot" | "extra" | "near" | "note"
+            "deployment_key" | "mine" | "foot" | "extra" | "near" | "note" | "disk_at_web"
         )
     }) {
         let update = world.with(

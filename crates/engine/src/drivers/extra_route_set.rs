@@ -34,6 +34,28 @@ impl Driver for ExtraRouteSet {
         }))
     }
 
+    /// The router stays: another one is another set.
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (router, before) = parse(physical_id);
+        let routes = routes(context.properties)?;
+        let added = only_in(&routes, &before);
+        if !added.is_empty() {
+            act(context, &router, "add_extraroutes", &added).await?;
+        }
+        let removed = only_in(&before, &routes);
+        if !removed.is_empty() {
+            act(context, &router, "remove_extraroutes", &removed).await?;
+        }
+        Ok(())
+    }
+
+    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
+        match routes(context.properties) {
+            Ok(routes) => id(&parse(physical_id).0, &routes),
+            Err(_) => physical_id.to_owned(),
+        }
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -75,6 +97,11 @@ fn routes(properties: &Map<String, Value>) -> Result<Vec<(String, String)>, Driv
         routes.push((route.required("destination")?, route.required("nexthop")?));
     }
     Ok(routes)
+}
+
+fn only_in(one: &[(String, String)], other: &[(String, String)]) -> Vec<(String, String)> {
+    let missing = one.iter().filter(|route| !other.contains(route));
+    missing.cloned().collect()
 }
 
 async fn act(

@@ -2,14 +2,14 @@
 //!
 //! Neutron keeps the mark in the description, which it can filter by; a person's own description
 //! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
-//! short, hence a hash. Key pairs and secrets have nothing but a name.
+//! short, hence a hash. Key pairs, secrets and server groups have nothing but a name.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::driver::Marker;
 
-/// Neutron's limit for descriptions and names.
+/// Neutron's limit for descriptions and names, and everybody's for names.
 const CHARACTERS_MAX: usize = 255;
 
 /// The mark alone: `stackloom:<deployment id>/<resource>`.
@@ -50,6 +50,16 @@ pub fn tag(marker: &Marker) -> String {
 /// The name of a secret, or of a key pair that has none.
 pub fn store_name(marker: &Marker) -> String {
     format!("stackloom-{}-{}", marker.deployment, marker.resource)
+}
+
+/// The same with a person's name in front of it, as much of that as there is room for: for things that
+/// have nothing but a name, which others may have too.
+pub fn name_with_mark(marker: &Marker, given: Option<&str>) -> String {
+    let mark = store_name(marker);
+    let Some(given) = given else { return mark };
+    let room = CHARACTERS_MAX.saturating_sub(mark.chars().count() + 1);
+    let given: String = given.chars().take(room).collect();
+    format!("{given} {mark}")
 }
 
 /// The name that people see in the cloud: the template's, else `<deployment>-<resource>`.
@@ -111,6 +121,16 @@ mod tests {
         let long = marker(&"n".repeat(400));
         assert!(text(&long).len() < 100);
         assert_ne!(text(&long), text(&marker(&"m".repeat(400))));
+    }
+
+    #[test]
+    fn a_persons_name_stays_in_front() {
+        let web = marker("web");
+        assert_eq!(name_with_mark(&web, None), "stackloom-d1-web");
+        assert_eq!(name_with_mark(&web, Some("mine")), "mine stackloom-d1-web");
+        let long = name_with_mark(&web, Some(&"ä".repeat(400)));
+        assert_eq!(long.chars().count(), 255);
+        assert!(long.ends_with("ä stackloom-d1-web"));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! `OS::Barbican::Secret`: something that nobody shall read by chance, kept in the key manager.
 //!
-//! Barbican keeps a name of it and nothing that could carry a mark, and names are not unique: where the
-//! template gives none, the name is the mark; where it does, the newest secret of that name is taken for
-//! ours only after a crash. Nothing of a secret can be changed. What is in it is no attribute of ours
+//! Barbican keeps a name of it and nothing else that could carry a mark, and names are not unique: so the
+//! mark is the name, with the one that the template gives in front of it. Nothing of a secret can be changed. What is in it is no attribute of ours
 //! (Heat's `decrypted_payload`): attributes are stored in clear.
 //! Source: Key Manager API v1, "Secrets".
 
@@ -11,19 +10,18 @@ use serde_json::{Map, Value};
 
 use super::mark;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
 
 pub(super) struct Secret;
 
 #[async_trait]
 impl Driver for Secret {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let ours = mark::store_name(context.marker);
-        let fields = body(&ours, context.properties)?;
+        let name = name(context)?;
+        let fields = body(&name, context.properties)?;
         let keys = context.session.key_manager();
-        let name = fields.get("name").and_then(Value::as_str);
-        if name == Some(ours.as_str())
-            && let Some(found) = keys.secret_named(&ours).await?.into_iter().next()
+        if may_be_there()
+            && let Some(found) = keys.secret_named(&name).await?.into_iter().next()
         {
             return Ok(found);
         }
@@ -70,10 +68,7 @@ impl Driver for Secret {
         let keys = context.session.key_manager();
         match physical_id {
             Some(id) => keys.secret_delete(id).await?,
-            None => {
-                let ours = mark::store_name(context.marker);
-                keys.secret_forget(&ours).await?;
-            }
+            None => keys.secret_forget(&name(context)?).await?,
         }
         Ok(())
     }
@@ -92,11 +87,15 @@ impl Driver for Secret {
     }
 }
 
-fn body(ours: &str, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
+fn name(context: &Context<'_>) -> Result<String, DriverError> {
+    let given = Properties::of(context.properties).filled("name")?;
+    Ok(mark::name_with_mark(context.marker, given.as_deref()))
+}
+
+fn body(name: &str, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(map);
     let mut body = Map::new();
-    let name = properties.filled("name")?;
-    body.insert("name".into(), name.unwrap_or_else(|| ours.into()).into());
+    body.insert("name".into(), name.into());
     properties.copy(
         &[
             "payload",
@@ -138,7 +137,7 @@ mod tests {
         );
         check(
             json!({"name": "mine", "payload_content_type": "text/plain"}),
-            json!({"name": "mine"}),
+            json!({"name": "ours"}),
         );
     }
 }

@@ -1,8 +1,8 @@
 //! `OS::Nova::ServerGroup`: servers that shall run near to or far from each other.
 //!
-//! Nova keeps nothing but a name of it, so the name carries the mark where the template gives none;
-//! where it does, one of that name with the same policy and without servers is taken for ours after a
-//! crash. Nothing of it can be changed. Source: Compute API, "Server groups".
+//! Nova keeps nothing but a name of it, and names are not unique: so the mark is the name, with the one
+//! that the template gives in front of it. Nothing of it can be changed.
+//! Source: Compute API, "Server groups".
 
 use async_trait::async_trait;
 use openstack::compute::ServerGroup as Found;
@@ -10,14 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
 use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
 
 pub(super) struct ServerGroup;
 
 #[async_trait]
 impl Driver for ServerGroup {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        if let Some(found) = find(context).await? {
+        if may_be_there()
+            && let Some(found) = find(context).await?
+        {
             return Ok(found.id);
         }
         let properties = Properties::of(context.properties);
@@ -80,7 +82,7 @@ impl Driver for ServerGroup {
 
 fn name(context: &Context<'_>) -> Result<String, DriverError> {
     let given = Properties::of(context.properties).filled("name")?;
-    Ok(given.unwrap_or_else(|| mark::store_name(context.marker)))
+    Ok(mark::name_with_mark(context.marker, given.as_deref()))
 }
 
 /// Heat takes a list, of which Nova has ever taken one.
@@ -95,11 +97,6 @@ fn policy(properties: Properties<'_>) -> Result<String, DriverError> {
 
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
     let name = name(context)?;
-    let is_marked = name == mark::store_name(context.marker);
-    let policy = policy(Properties::of(context.properties))?;
     let groups = context.session.compute().server_group_list().await?;
-    Ok(groups.into_iter().find(|group| {
-        let alike = group.policies.contains(&policy) && group.members.is_empty();
-        group.name == name && (is_marked || alike)
-    }))
+    Ok(groups.into_iter().find(|group| group.name == name))
 }

@@ -70,16 +70,6 @@ impl Driver for VolumeAttachment {
         })
     }
 
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (server, volume) = named(context).await?;
-        if format!("{server}:{volume}") == physical_id {
-            return Ok(());
-        }
-        let why = "another server or volume is another attachment; give the resource another name";
-        let properties = Properties::of(context.properties);
-        Err(properties.wrong("volume_id", why.into()))
-    }
-
     async fn delete(
         &self,
         context: &Context<'_>,

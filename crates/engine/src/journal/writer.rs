@@ -340,12 +340,16 @@ async fn apply_resource(
             WHICH,
         ])),
     };
-    query
-        .bind(run)
-        .bind(name)
-        .execute(connection)
-        .await
-        .map(drop)
+    let done = query.bind(run).bind(name).execute(connection).await?;
+    match change {
+        // An id without a row would be lost with what it names.
+        ResourceChange::Known { .. } | ResourceChange::Ready { .. }
+            if done.rows_affected() == 0 =>
+        {
+            Err(sqlx::Error::RowNotFound)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Statements are made of our own constants only.

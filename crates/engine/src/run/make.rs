@@ -8,7 +8,7 @@ use api::ResourceState;
 use serde_json::{Map, Value};
 use topology::{
     types::OnChange,
-    workflow::{ResourceSpec, copy_of},
+    workflow::{DeletionPolicy, ResourceSpec, copy_of},
 };
 
 use super::{
@@ -61,6 +61,10 @@ impl Attempt {
                 self.put_aside(name, copy, Some(&spec)).await?;
             }
             self.make_room(copy).await?;
+            if self.site.known.get(name).is_none() {
+                // What it replaces went first and took the name's row along.
+                self.begin(name, &spec, ResourceState::Creating).await?;
+            }
         }
         let work = self.work(name, spec)?;
         self.make(name, &work).await
@@ -137,7 +141,8 @@ impl Attempt {
         self.note(name, ResourceChange::Known { physical_id }).await
     }
 
-    /// An earlier attempt ended so. What is left of it goes before another is made.
+    /// An earlier attempt ended so. What is left of it goes before another is made, unless somebody may
+    /// have put something into it: then people decide.
     async fn clear_away(
         &self,
         driver: &dyn Driver,
@@ -147,6 +152,22 @@ impl Attempt {
     ) -> StepResult {
         let name = self.name()?;
         let why = self.log.masked(why);
+        let known = self.site.known.get(name);
+        let kept = match known {
+            Some(thing) if thing.reference.is_some() => Some("there may be data in it"),
+            Some(thing) if thing.spec.deletion_policy != DeletionPolicy::Delete => {
+                Some("its `deletion_policy` says so")
+            }
+            _ => None,
+        };
+        if let Some(kept) = kept
+            && !driver.is_gone(context, id).await?
+        {
+            return Err(Ended::lasting(format!(
+                "`{name}` ({id}) is broken: {why}. It is not removed, because {kept}. Repair it in the cloud, \
+                 or save what is in it and remove it there; then resume the run, or update again"
+            )));
+        }
         self.log
             .info(format!("{id} is of no use ({why}): it is removed"))
             .await;
@@ -158,7 +179,7 @@ impl Attempt {
         self.note(name, ResourceChange::Forgotten).await
     }
 
-    /// Changes it to what is drawn. What is not there, or broken, is made.
+    /// Changes it to what is drawn. What is not there, or never came to be, is made.
     async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let work = self.work(name, spec)?;
         let driver = self.driver(&work.spec)?;

@@ -3,7 +3,10 @@
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
-use crate::bench::{Bench, NET, TWO_SERVERS, steps};
+use crate::{
+    bench::{Bench, NET, TWO_SERVERS, steps},
+    update::to,
+};
 
 fn making_networks(fault: CallFault) -> Fault {
     Fault::Call(CallFault {
@@ -88,6 +91,79 @@ async fn an_answer_that_was_lost_makes_nothing_twice() {
     let (started, run) = bench.deploy(NET).await;
     assert_eq!(steps(&run)["front:create"], (StepState::Succeeded, 2));
     assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_secret_whose_answer_was_lost_is_found_again_by_its_mark() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("key-manager".into()),
+        method: Some("POST".into()),
+        nth: Some(2),
+        damage: Some(Damage::CutAfter),
+        ..CallFault::default()
+    }));
+    let secrets = "heat_template_version: 2021-04-16
+resources:
+  first: {type: OS::Barbican::Secret, properties: {name: note, payload: hush}}
+  second: {type: OS::Barbican::Secret, properties: {name: note, payload: hush}, depends_on: first}
+";
+    let (started, run) = bench.deploy(secrets).await;
+    assert_eq!(steps(&run)["second:create"], (StepState::Succeeded, 2));
+    assert_eq!(bench.left().len(), 2, "{:?}", bench.left());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_server_group_of_the_same_name_stays_anothers() {
+    let bench = Bench::new().await;
+    let groups = |names: &[&str]| {
+        let groups: Vec<String> = names
+            .iter()
+            .map(|name| {
+                format!("  {name}: {{type: OS::Nova::ServerGroup, properties: {{name: near}}}}\n")
+            })
+            .collect();
+        format!(
+            "heat_template_version: 2021-04-16\nresources:\n{}",
+            groups.concat()
+        )
+    };
+    let (started, _) = bench.deploy(&groups(&["first", "second"])).await;
+    assert_eq!(bench.left().len(), 2);
+
+    // What was refused takes none of the others, and what was never made removes none.
+    let refused = CallFault {
+        service: Some("compute".into()),
+        method: Some("POST".into()),
+        status: Some(400),
+        ..CallFault::default()
+    };
+    bench.lab.faults().add(Fault::Call(refused));
+    let all = groups(&["first", "second", "third"]);
+    let run = bench.update(&started.deployment, to(&all)).await;
+    assert_eq!(run.state, RunState::Failed);
+    bench.lab.faults().clear();
+    let run = bench
+        .update(&started.deployment, to(&groups(&["first", "second"])))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left().len(), 2);
+
+    // What was made without our knowing is found.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("compute".into()),
+        method: Some("POST".into()),
+        damage: Some(Damage::CutAfter),
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let run = bench.update(&started.deployment, to(&all)).await;
+    assert_eq!(steps(&run)["third:create"], (StepState::Succeeded, 2));
+    assert_eq!(bench.left().len(), 3);
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }

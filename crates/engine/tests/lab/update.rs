@@ -37,7 +37,7 @@ fn another_network() -> String {
     )
 }
 
-fn to(template: &str) -> Changes {
+pub fn to(template: &str) -> Changes {
     Changes {
         template: template.into(),
         cloud: facts(),
@@ -54,7 +54,7 @@ fn servers_fail(times: u64) -> Fault {
 }
 
 impl Bench {
-    async fn update(&self, deployment: &str, changes: Changes) -> Run {
+    pub async fn update(&self, deployment: &str, changes: Changes) -> Run {
         let started = self
             .engine
             .update(&self.actor, deployment, changes)
@@ -526,6 +526,158 @@ async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
     assert!(is_called("secret") && !is_called("other") && !is_called("x"));
     let run = bench.update(&started.deployment, to(&two)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A person's key pair under a name of their own, of which there can be one.
+fn key_pair(public_key: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+resources:
+  key: {{type: OS::Nova::KeyPair, properties: {{name: mine, public_key: {public_key}}}}}
+"
+    )
+}
+
+const ONE_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
+const OTHER_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA6rWI3G1sz07DnfFlrouTcysQlj2P+jpNSOEWD9OJ3X";
+
+#[tokio::test]
+async fn a_successor_is_known_when_its_predecessor_goes_first() {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(&key_pair(ONE_KEY)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let run = bench
+        .update(&started.deployment, to(&key_pair(OTHER_KEY)))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["key:delete-old", "key:create"]);
+    let shown = bench.shown(&started.deployment).await;
+    let all: Vec<_> = shown
+        .resources
+        .iter()
+        .map(|one| (one.name.as_str(), one.state, one.physical_id.as_deref()))
+        .collect();
+    assert_eq!(all, [("key", ResourceState::Ready, Some("mine"))]);
+    assert_eq!(bench.left(), ["keypair mine"]);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_broke_once_it_was_there_is_not_removed() {
+    let bench = Bench::new().await;
+    let disk = |size: u32| {
+        format!(
+            "heat_template_version: 2021-04-16
+resources:
+  disk: {{type: OS::Cinder::Volume, properties: {{size: {size}}}}}
+"
+        )
+    };
+    let (started, _) = bench.deploy(&disk(1)).await;
+    let before = bench.ids(&started.deployment).await;
+    let broken = json!({"id": before["disk"], "size": 1, "status": "error_extending"});
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("block-storage".into()),
+        method: Some("GET".into()),
+        path: Some("*volumes*".into()),
+        status: Some(200),
+        body: Some(json!({"volume": broken, "volumes": [broken]}).to_string()),
+        ..CallFault::default()
+    }));
+    let run = bench.update(&started.deployment, to(&disk(2))).await;
+    assert_eq!(
+        (run.state, steps(&run)["disk:update"]),
+        (RunState::Failed, (StepState::Failed, 1)),
+        "{run:#?}"
+    );
+    let error = run.steps[0].error.clone().unwrap_or_default();
+    assert!(
+        error.contains("error_extending") && error.contains("It is not removed"),
+        "{error}"
+    );
+    assert_eq!(bench.left().len(), 1);
+
+    // Somebody repaired it.
+    bench.lab.faults().clear();
+    let run = bench.update(&started.deployment, to(&disk(2))).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_volume_is_plugged_into_the_next_server() {
+    let bench = Bench::new().await;
+    let with_disk = |server: &str| {
+        server.replace(
+            "outputs:",
+            "  disk: {type: OS::Cinder::Volume, properties: {size: 1}}
+  plug:
+    type: OS::Cinder::VolumeAttachment
+    properties: {instance_uuid: {get_resource: web}, volume_id: {get_resource: disk}}
+outputs:",
+        )
+    };
+    let (started, run) = bench.deploy(&with_disk(ONE_SERVER)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .update(&started.deployment, to(&with_disk(&another_server())))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let after = bench.ids(&started.deployment).await;
+    assert_eq!(before["disk"], after["disk"]);
+    assert_eq!(after["plug"], format!("{}:{}", after["web"], after["disk"]));
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn routes_come_and_go_one_by_one() {
+    let bench = Bench::new().await;
+    let routed = |ranges: &[&str]| {
+        let routes: Vec<String> = ranges
+            .iter()
+            .map(|range| format!("{{destination: {range}, nexthop: 10.0.1.9}}"))
+            .collect();
+        format!(
+            "heat_template_version: 2021-04-16
+resources:
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.1.0/24}}}}
+  gate: {{type: OS::Neutron::Router}}
+  foot: {{type: OS::Neutron::RouterInterface, properties: {{router: {{get_resource: gate}}, subnet: {{get_resource: sub}}}}}}
+  routes:
+    type: OS::Neutron::ExtraRouteSet
+    depends_on: foot
+    properties: {{router: {{get_resource: gate}}, routes: [{}]}}
+",
+            routes.join(", ")
+        )
+    };
+    let (started, run) = bench.deploy(&routed(&["10.1.0.0/24", "10.2.0.0/24"])).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .update(
+            &started.deployment,
+            to(&routed(&["10.2.0.0/24", "10.3.0.0/24"])),
+        )
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["routes:update"]);
+    let routes: Vec<String> = bench.lab.model(|model| {
+        let router = model.routers.get(&before["gate"]).unwrap();
+        let routes = router.routes.iter();
+        routes.map(|route| route.destination.to_string()).collect()
+    });
+    assert_eq!(routes, ["10.2.0.0/24", "10.3.0.0/24"]);
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
