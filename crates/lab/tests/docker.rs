@@ -163,6 +163,37 @@ async fn wait_for_console(client: &Client, server: &str, words: &str) {
     }
 }
 
+async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
+    let started = Instant::now();
+    loop {
+        let answer = client.get(&format!("/volume/v3/volumes/{volume}")).await;
+        let status = answer.at("/volume/status").as_str().unwrap_or("gone");
+        if status == wanted {
+            return;
+        }
+        assert!(
+            started.elapsed() < BOOT,
+            "the volume is {status} and not {wanted}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn plug(client: &Client, server: &str, volume: &str) {
+    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
+    let answer = client
+        .post(&path, json!({"volumeAttachment": {"volumeId": volume}}))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    wait_for_volume(client, volume, "in-use").await;
+}
+
+async fn unplug(client: &Client, server: &str, volume: &str) {
+    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments/{volume}");
+    assert_eq!(client.delete(&path).await.status, 202);
+    wait_for_volume(client, volume, "available").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_go_where_the_api_says() {
     let public = PUBLIC.parse().unwrap();
@@ -258,6 +289,64 @@ async fn packets_go_where_the_api_says() {
         ),
         format!("web\n{HOST}")
     );
+
+    // A volume is a block device, and what is written on it stays when it moves to another server.
+    let disk = client
+        .post(
+            "/volume/v3/volumes",
+            json!({"volume": {"size": 1, "name": "data"}}),
+        )
+        .await;
+    assert_eq!(disk.status, 202, "{}", disk.text);
+    let disk = disk.at("/volume/id").as_str().unwrap().to_owned();
+    wait_for_volume(&client, &disk, "available").await;
+    plug(&client, &web, &disk).await;
+    assert!(
+        inside(&web, "echo kept | dd of=/dev/vdb conv=notrunc,fsync 2>/dev/null && [ $(blockdev --getsize64 /dev/vdb) = 1073741824 ]").await,
+        "the volume cannot be written"
+    );
+    assert!(
+        !inside(&web, "mknod /tmp/stolen b 7 0").await,
+        "a server may make devices"
+    );
+    unplug(&client, &web, &disk).await;
+    assert!(
+        inside(&web, "test ! -e /dev/vdb").await,
+        "the device stayed behind"
+    );
+    plug(&client, &back, &disk).await;
+    assert!(
+        inside(&back, "head -c 4 /dev/vdb | grep -q kept").await,
+        "the content is gone"
+    );
+    unplug(&client, &back, &disk).await;
+    client.delete(&format!("/volume/v3/volumes/{disk}")).await;
+    wait_for_volume(&client, &disk, "gone").await;
+
+    // Another network with the same range is another world.
+    let apart = client.network("networks", json!({"name": "apart"})).await;
+    client
+        .network(
+            "subnets",
+            json!({"network_id": apart, "cidr": "10.0.0.0/24", "ip_version": 4}),
+        )
+        .await;
+    let stranger = client
+        .server(json!({"name": "stranger", "networks": [{"uuid": apart, "fixed_ip": "10.0.0.77"}]}))
+        .await;
+    client.wait_for_server(&stranger, "ACTIVE", BOOT).await;
+    assert!(
+        !inside(&stranger, "ping -c 1 -W 1 10.0.0.50").await,
+        "networks are not apart"
+    );
+    client
+        .delete(&format!("/compute/v2.1/servers/{stranger}"))
+        .await;
+    client.wait_for_server(&stranger, "GONE", BOOT).await;
+    let gone = client
+        .delete(&format!("/network/v2.0/networks/{apart}"))
+        .await;
+    assert_eq!(gone.status, 204, "{}", gone.text);
 
     // The private server is there for members of a group only, by way of the public one.
     let reach = "timeout 2 bash -c '</dev/tcp/10.0.0.50/22' && echo open || echo closed";

@@ -6,12 +6,14 @@
 //! | external network | a bridge network with the public range; this machine is its gateway |
 //! | router | a small container with a leg in each network; forwards and translates |
 //! | server | a container with sshd and cloud-init; memory as its flavor says |
+//! | volume | a sparse file behind a loop device, whose node the server gets; see `disks` for what that can and cannot do |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
 //! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is done.
 //! Everything carries the label `stackloom.lab=<name>`.
 
 mod containers;
+mod disks;
 mod host;
 mod namespace;
 mod nft;
@@ -28,6 +30,7 @@ use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
 use self::containers::{BridgeNetwork, Containers, endpoint};
+use self::disks::Disks;
 use self::host::{HostRules, PUBLIC_BRIDGE, TENANT_BRIDGE};
 use self::routers::RouterState;
 use self::script::DockerMacs;
@@ -55,6 +58,7 @@ const MIB: i64 = 1024 * 1024;
 pub struct DockerSubstrate {
     containers: Containers,
     host: HostRules,
+    disks: Disks,
     public: Cidr,
     /// The external network's Neutron id.
     public_id: String,
@@ -81,6 +85,7 @@ impl DockerSubstrate {
         Ok(Self {
             containers: Containers::connect(lab).await?,
             host: HostRules::new(lab),
+            disks: Disks::new(lab),
             public,
             public_id: stable_id("network/public"),
             lab: lab.into(),
@@ -108,6 +113,7 @@ impl DockerSubstrate {
         for found in self.containers.list_networks().await? {
             self.containers.remove_network(&found.docker_id).await?;
         }
+        self.disks.reset().await?;
         self.host.close().await?;
         self.networks.lock().await.clear();
         self.routers.lock().await.clear();
@@ -243,6 +249,10 @@ impl DockerSubstrate {
                 filter,
             },
         );
+        // Devices' nodes do not outlive a boot.
+        for (volume, device) in &spec.volumes {
+            self.volume_plug(&spec.id, volume, device).await?;
+        }
         self.containers
             .upload(&container, archive(seed::go())?)
             .await
@@ -357,6 +367,9 @@ impl Substrate for DockerSubstrate {
                 memory: Some(memory),
                 memory_swap: Some(memory),
                 pids_limit: Some(2048),
+                // Volumes are loop devices, whose nodes the lab alone makes; see `disks`.
+                device_cgroup_rules: Some(vec!["b 7:* rw".into()]),
+                cap_drop: Some(vec!["MKNOD".into()]),
                 ..Default::default()
             }),
             networking_config: first.map(|first| NetworkingConfig {
@@ -434,24 +447,52 @@ impl Substrate for DockerSubstrate {
             .await
     }
 
-    async fn volume_create(&self, _: &VolumeSpec) -> Result<(), SubstrateError> {
-        Ok(())
+    async fn volume_create(&self, spec: &VolumeSpec) -> Result<(), SubstrateError> {
+        self.disks.create(spec).await
     }
 
-    async fn volume_remove(&self, _: &str) -> Result<(), SubstrateError> {
-        Ok(())
+    async fn volume_remove(&self, id: &str) -> Result<(), SubstrateError> {
+        self.disks.remove(id).await
     }
 
-    async fn snapshot_create(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
-        Ok(())
+    async fn snapshot_create(&self, id: &str, volume: &str) -> Result<(), SubstrateError> {
+        self.disks.copy(id, volume).await
     }
 
-    async fn volume_plug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
-        Ok(())
+    async fn volume_plug(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError> {
+        let minor = self.disks.minor(volume).await?;
+        let running = self.known_servers().get(server).map(|state| state.pid);
+        match running {
+            Some(pid) if disks::is_plain(device) => {
+                let container = self.containers.name("server", server);
+                let script = disks::node(device, minor);
+                namespace::run_among_files(&container, pid, &script).await
+            }
+            // Its next boot brings the node.
+            _ => Ok(()),
+        }
     }
 
-    async fn volume_unplug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
-        Ok(())
+    async fn volume_unplug(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError> {
+        let running = self.known_servers().get(server).map(|state| state.pid);
+        if let Some(pid) = running
+            && disks::is_plain(device)
+        {
+            let container = self.containers.name("server", server);
+            let script = format!("rm -f {device}\n");
+            namespace::run_among_files(&container, pid, &script).await?;
+        }
+        self.disks.release(volume).await
     }
 
     fn has_wires(&self) -> bool {

@@ -12,13 +12,23 @@ use crate::substrate::SubstrateError;
 
 /// Run a shell script in the network namespace of this process.
 pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
-    let doing = || format!("setting the network of {what}");
+    let doing = format!("setting the network of {what}");
+    enter(&doing, &format!("--net=/proc/{pid}/ns/net"), script).await
+}
+
+/// Run a shell script among the files that this process sees, with its shell and its programs, but with our rights.
+pub async fn run_among_files(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
+    let doing = format!("setting the devices of {what}");
+    enter(&doing, &format!("--mount=/proc/{pid}/ns/mnt"), script).await
+}
+
+async fn enter(doing: &str, namespace: &str, script: &str) -> Result<(), SubstrateError> {
     let missing = |error: std::io::Error| {
         SubstrateError::Missing(format!("`nsenter` cannot be run: {error}"))
     };
     // By standard input: a rule set with thousands of addresses is longer than an argument may be.
     let mut child = Command::new("nsenter")
-        .args([&format!("--net=/proc/{pid}/ns/net"), "--", "sh", "-s"])
+        .args([namespace, "--", "sh", "-s"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -35,7 +45,7 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(SubstrateError::Command {
-        doing: doing(),
+        doing: doing.into(),
         output: said,
     })
 }
