@@ -302,8 +302,13 @@ async fn packets_go_where_the_api_says() {
     wait_for_volume(&client, &disk, "available").await;
     plug(&client, &web, &disk).await;
     assert!(
-        inside(&web, "echo kept | dd of=/dev/vdb conv=notrunc,fsync 2>/dev/null && [ $(blockdev --getsize64 /dev/vdb) = 1073741824 ]").await,
-        "the volume cannot be written"
+        inside(
+            &web,
+            "[ $(blockdev --getsize64 /dev/vdb) = 1073741824 ] && mke2fs -q -t ext4 -L kept /dev/vdb \
+             && echo hello > /tmp/file && debugfs -w -R 'write /tmp/file file' /dev/vdb && sync /dev/vdb"
+        )
+        .await,
+        "the volume cannot be formatted and written"
     );
     assert!(
         !inside(&web, "mknod /tmp/stolen b 7 0").await,
@@ -316,8 +321,12 @@ async fn packets_go_where_the_api_says() {
     );
     plug(&client, &back, &disk).await;
     assert!(
-        inside(&back, "head -c 4 /dev/vdb | grep -q kept").await,
-        "the content is gone"
+        inside(
+            &back,
+            "e2fsck -fn /dev/vdb && dumpe2fs -h /dev/vdb | grep -q kept && debugfs -R 'cat file' /dev/vdb | grep -q hello"
+        )
+        .await,
+        "the file system is gone"
     );
     unplug(&client, &back, &disk).await;
     client.delete(&format!("/volume/v3/volumes/{disk}")).await;
@@ -445,15 +454,36 @@ async fn packets_go_where_the_api_says() {
     }
     assert!(lab.leftovers().is_empty(), "{:?}", lab.leftovers());
     lab.stop().await;
-    let listed = Command::new("docker")
-        .args([
-            "ps",
-            "-aq",
-            "--filter",
-            &format!("label=stackloom.lab={NAME}"),
-        ])
-        .output()
-        .await
-        .unwrap();
-    assert!(listed.stdout.is_empty(), "containers are left");
+    assert_eq!(traces().await, Vec::<String>::new(), "something is left");
+}
+
+/// What a lab leaves on this machine: containers, networks, rules, disks.
+async fn traces() -> Vec<String> {
+    let label = format!("label=stackloom.lab={NAME}");
+    let asked: [&[&str]; 4] = [
+        &["docker", "ps", "-aq", "--filter", &label],
+        &["docker", "network", "ls", "-q", "--filter", &label],
+        &["iptables-save"],
+        &["losetup", "--noheadings", "--output", "BACK-FILE"],
+    ];
+    let mut traces = Vec::new();
+    for (at, words) in asked.into_iter().enumerate() {
+        let output = Command::new(words[0])
+            .args(&words[1..])
+            .output()
+            .await
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let ours = said.lines().filter(|line| {
+            at < 2
+                || line.contains(&format!("stackloom.lab={NAME}\""))
+                || line.contains(&format!("stackloom-lab-{NAME}/"))
+        });
+        traces.extend(ours.map(str::to_owned));
+    }
+    let disks = format!("/var/tmp/stackloom-lab-{NAME}");
+    if std::path::Path::new(&disks).exists() {
+        traces.push(disks);
+    }
+    traces
 }

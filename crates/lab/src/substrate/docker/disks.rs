@@ -4,6 +4,9 @@
 //! to server. What it cannot be is mounted: that takes a right (`CAP_SYS_ADMIN`) that would let a server out of its container. The
 //! disk that a server boots from is the container's own, whatever volume it is said to boot from.
 //!
+//! A machine without loop devices (a container without `/dev/loop-control`, a kernel without the driver) still has a lab: volumes are made,
+//! grow, are copied and deleted, and only plugging one in fails, with a sentence that says why. The lab says so when it starts.
+//!
 //! A server may open loop devices but not make their nodes (it lacks `CAP_MKNOD`), so it gets at those that the lab gives it, and at
 //! no other of this machine's.
 
@@ -27,6 +30,13 @@ impl Disks {
     pub fn new(lab: &str) -> Self {
         Self {
             directory: PathBuf::from(format!("/var/tmp/stackloom-lab-{lab}")),
+        }
+    }
+
+    /// Say once, at a start, if volumes cannot be plugged in here.
+    pub async fn check(&self) {
+        if let Err(error) = run("losetup", &["--find"]).await {
+            tracing::warn!(%error, "this machine has no loop devices: volumes can be made, but not plugged into servers");
         }
     }
 
@@ -82,7 +92,13 @@ impl Disks {
         let path = file.to_string_lossy();
         let device = match self.devices(id).await?.into_iter().next() {
             Some(device) => device,
-            None => run("losetup", &["--find", "--show", &path]).await?,
+            None => run("losetup", &["--find", "--show", &path])
+                .await
+                .map_err(|error| {
+                    SubstrateError::Missing(format!(
+                        "this machine gives no loop device, so that no volume can be plugged in: {error}"
+                    ))
+                })?,
         };
         let minor = device.trim().strip_prefix("/dev/loop");
         minor

@@ -311,6 +311,7 @@ impl DockerSubstrate {
 impl Substrate for DockerSubstrate {
     async fn open(&self) -> Result<(), SubstrateError> {
         namespace::check().await?;
+        self.disks.check().await;
         self.containers.need_image(SERVER_IMAGE).await?;
         self.containers.need_image(ROUTER_IMAGE).await?;
         for found in self.containers.list_networks().await? {
