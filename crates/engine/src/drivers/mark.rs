@@ -42,6 +42,13 @@ pub fn carries(description: &str, marker: &Marker) -> bool {
         .is_some_and(|before| before.is_empty() || before.ends_with(' '))
 }
 
+/// Whether a description carries the mark of anything of the same deployment.
+pub fn is_of_deployment(description: &str, marker: &Marker) -> bool {
+    let start = format!("stackloom:{}/", marker.deployment);
+    let mut words = description.split(' ').rev();
+    words.next().is_some_and(|last| last.starts_with(&start))
+}
+
 /// A server's tag.
 pub fn tag(marker: &Marker) -> String {
     format!("stackloom-{}", hash(marker))
@@ -108,6 +115,9 @@ mod tests {
         assert_eq!(description(&web, None), "stackloom:d1/web");
         assert_eq!(description(&web, Some(" mine ")), "mine stackloom:d1/web");
         assert!(carries("mine stackloom:d1/web", &web));
+        assert!(is_of_deployment("mine stackloom:d1/db", &web));
+        assert!(!is_of_deployment("mine stackloom:d10/db", &web));
+        assert!(!is_of_deployment("stackloom:d1/db was here", &web));
         assert!(!carries("stackloom:d1/web", &marker("eb")));
         assert!(!carries("stackloom:d1/web2", &web));
     }

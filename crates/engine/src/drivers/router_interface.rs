@@ -3,12 +3,17 @@
 //! Neutron has no object for it, only a port of the router, so it carries no mark: a router has at
 //! most one foot in a subnet, and that is its identity. The physical id is Heat's:
 //! `<router>:subnet_id=<subnet>` or `<router>:port_id=<port>`.
-//! Source: Networking API v2.0, "Add interface to router".
+//!
+//! Neutron keeps a foot while floating IPs need it. Where the foot moves to another router, they shall keep their
+//! addresses: so those of the deployment, and those that lead to its ports, are let go, and the plan leads them
+//! to their ports again once the new foot is there.
+//! Source: Networking API v2.0, "Add interface to router", "Remove interface from router".
 
 use async_trait::async_trait;
-use openstack::network::{Port, Router, Subnet};
+use openstack::network::{Entity, FloatingIp, Port, Router, Subnet};
 use serde_json::{Map, Value, json};
 
+use super::mark;
 use super::neutron::done_if_gone;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
@@ -70,16 +75,23 @@ impl Driver for RouterInterface {
                 Err(error) => return Err(error),
             },
         };
-        let network = context.session.network();
-        done_if_gone(match &foot.by {
-            By::Subnet(subnet) => network.router_remove_subnet(&foot.router, subnet).await,
-            By::Port(port) => network.router_remove_port(&foot.router, port).await,
-        })
+        match foot.remove(context).await {
+            Err(error) if is_needed(&error) && foot.let_go(context).await? => {
+                done_if_gone(foot.remove(context).await)
+            }
+            other => done_if_gone(other),
+        }
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         Ok(Foot::parse(physical_id)?.find(context).await?.is_none())
     }
+}
+
+/// `Router interface for subnet x on router y cannot be deleted, as it is required by one or more floating IPs.`
+fn is_needed(error: &openstack::Error) -> bool {
+    let by_floating_ips = |message: &str| message.contains("floating IP");
+    error.is_conflict() && error.message().is_some_and(by_floating_ips)
 }
 
 #[derive(Debug, PartialEq)]
@@ -132,6 +144,53 @@ impl Foot {
             router: router.into(),
             by,
         })
+    }
+
+    async fn remove(&self, context: &Context<'_>) -> Result<(), openstack::Error> {
+        let network = context.session.network();
+        match &self.by {
+            By::Subnet(subnet) => network.router_remove_subnet(&self.router, subnet).await,
+            By::Port(port) => network.router_remove_port(&self.router, port).await,
+        }
+    }
+
+    /// Floating IPs that lead through it lead nowhere; whether there was one of ours.
+    async fn let_go(&self, context: &Context<'_>) -> Result<bool, DriverError> {
+        let network = context.session.network();
+        let Some(foot) = self.find(context).await? else {
+            return Ok(false);
+        };
+        let subnets: Vec<&str> = foot
+            .fixed_ips
+            .iter()
+            .map(|address| address.subnet_id.as_str())
+            .collect();
+        let addresses: Vec<FloatingIp> = network.list(&[("router_id", &self.router)]).await?;
+        let mut found = false;
+        for address in addresses {
+            let Some(port) = &address.port_id else {
+                continue;
+            };
+            let port: Port = match network.get(port).await {
+                Ok(port) => port,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let behind = port.fixed_ips.iter().any(|fixed| {
+                subnets.contains(&fixed.subnet_id.as_str())
+                    && address.fixed_ip_address.as_deref() == Some(fixed.ip_address.as_str())
+            });
+            let ours = |description: Option<&str>| {
+                description.is_some_and(|text| mark::is_of_deployment(text, context.marker))
+            };
+            if behind && (ours(address.description()) || ours(port.description())) {
+                let nowhere = json!({"port_id": null});
+                let changed = network.update::<FloatingIp>(address.id(), &nowhere).await;
+                done_if_gone(changed.map(drop))?;
+                found = true;
+            }
+        }
+        Ok(found)
     }
 
     /// The router's port that it is.

@@ -6,9 +6,12 @@ use std::time::Duration;
 use api::{CloudFacts, EventBody, Run, Started};
 use engine::{Actor, Config, Engine, Force, NewDeployment, Tenant, VaultKey};
 use futures::StreamExt;
-use openstack::network::{FloatingIp, Network, Port, Router, SecurityGroup, Subnet};
-use openstack::{Clouds, Session};
-use serde_json::Value;
+use openstack::load_balancer::Part;
+use openstack::network::{
+    FloatingIp, Network, Port, QosPolicy, Router, SecurityGroup, Subnet, SubnetPool, Trunk,
+};
+use openstack::{Clouds, Credentials, Method, Scope, Service, Session};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// No run takes longer, whatever the machine.
@@ -19,6 +22,7 @@ pub struct Place {
     pub engine: Engine,
     pub actor: Actor,
     pub tenant: Tenant,
+    apart: Option<Apart>,
     _folder: TempDir,
 }
 
@@ -36,12 +40,111 @@ pub fn real_cloud() -> Option<(Clouds, String)> {
     Some((clouds, name))
 }
 
+/// A project of a test's own, so that nothing that others make shows among its belongings.
+struct Apart {
+    admin: Session,
+    user: String,
+    project: String,
+}
+
+/// What its user must be allowed; what a cloud does not have is left out.
+const ROLES: [&str; 3] = ["member", "creator", "load-balancer_member"];
+
+impl Apart {
+    /// Made by the administrator of the clouds file, with a password that is its name; `None` without one.
+    async fn make(clouds: &Clouds, name: &str) -> Option<Apart> {
+        let entry = clouds.iter().find(|cloud| cloud.name.contains("admin"))?;
+        let credentials = entry.credentials.clone()?;
+        let admin = Session::login(entry, &credentials, entry.scope.as_ref());
+        let admin = admin.await.expect("the administrator's login works");
+        let identity = async |method: Method, path: &[&str], body: Value| -> Value {
+            let call = admin.call(Service::Identity, method, path);
+            let told = match body {
+                Value::Null => call.send().await,
+                body => call.json(&body).send().await,
+            };
+            told.expect("the administrator may")
+                .json()
+                .unwrap_or_default()
+        };
+        let of =
+            |kind: &str| json!({kind: {"name": name, "domain_id": "default", "password": name}});
+        let made = identity(Method::POST, &["users"], of("user")).await;
+        let user = made["user"]["id"].as_str().expect("an id").to_owned();
+        let body = json!({"project": {"name": name, "domain_id": "default"}});
+        let made = identity(Method::POST, &["projects"], body).await;
+        let project = made["project"]["id"].as_str().expect("an id").to_owned();
+        let roles = identity(Method::GET, &["roles"], Value::Null).await;
+        let roles = roles["roles"].as_array().cloned().unwrap_or_default();
+        let wanted = |role: &&Value| ROLES.iter().any(|name| role["name"] == *name);
+        for role in roles.iter().filter(wanted) {
+            let role = role["id"].as_str().expect("an id");
+            let path = ["projects", &project, "users", &user, "roles", role];
+            identity(Method::PUT, &path, Value::Null).await;
+        }
+        Some(Apart {
+            admin,
+            user,
+            project,
+        })
+    }
+
+    async fn remove(self) {
+        let session = &self.admin;
+        // Neutron makes a group for every project that asks for groups.
+        let query = [("project_id", self.project.as_str())];
+        let groups = session.network().list::<SecurityGroup>(&query).await;
+        for group in groups.unwrap_or_default() {
+            let id = openstack::network::Entity::id(&group).to_owned();
+            session.network().delete::<SecurityGroup>(&id).await.ok();
+        }
+        for path in [["users", &self.user], ["projects", &self.project]] {
+            let call = session.call(Service::Identity, Method::DELETE, &path);
+            call.send().await.expect("the administrator may");
+        }
+    }
+}
+
 impl Place {
+    /// In a project of its own, which goes with [`Place::close`]; without an administrator as [`Place::open`].
+    pub async fn open_apart(clouds: &Clouds, name: &str, project: &str) -> Place {
+        let since = std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .unwrap_or_default();
+        let project = format!("{project}-{}", since.as_millis());
+        let Some(apart) = Apart::make(clouds, &project).await else {
+            return Place::open(clouds, name).await;
+        };
+        let credentials = Credentials::password(&project, "Default", project.as_str());
+        let scope = Scope::project(&project, "Default");
+        let mut place = Place::with(clouds, name, &credentials, Some(&scope)).await;
+        place.apart = Some(apart);
+        place
+    }
+
+    /// Takes the project away, if it was made for this.
+    pub async fn close(self) {
+        self.engine.shutdown().await;
+        if let Some(apart) = self.apart {
+            apart.remove().await;
+        }
+    }
+
     /// Logs in with what stands in the file, and starts an engine with the settings that people get.
     pub async fn open(clouds: &Clouds, name: &str) -> Place {
         let cloud = clouds.get(name).expect("the cloud is in the file");
         let credentials = cloud.credentials.clone().expect("it has credentials");
-        let session = Session::login(cloud, &credentials, cloud.scope.as_ref())
+        Place::with(clouds, name, &credentials, cloud.scope.as_ref()).await
+    }
+
+    async fn with(
+        clouds: &Clouds,
+        name: &str,
+        credentials: &Credentials,
+        scope: Option<&Scope>,
+    ) -> Place {
+        let cloud = clouds.get(name).expect("the cloud is in the file");
+        let session = Session::login(cloud, credentials, scope)
             .await
             .expect("the login works");
         let folder = tempfile::tempdir().expect("a folder");
@@ -61,13 +164,14 @@ impl Place {
         let actor = Actor {
             tenant: tenant.clone(),
             user: session.user().name.clone(),
-            vault_key: VaultKey::derive(&credentials, &session.user().id),
+            vault_key: VaultKey::derive(credentials, &session.user().id),
             session,
         };
         Place {
             engine,
             actor,
             tenant,
+            apart: None,
             _folder: folder,
         }
     }
@@ -145,6 +249,21 @@ impl Place {
             )*};
         }
         neutron!(Network, Subnet, Port, Router, FloatingIp, SecurityGroup);
+        neutron!(Trunk, SubnetPool, QosPolicy);
+        if session.has_service(openstack::Service::LoadBalancer) {
+            let parts = [
+                Part::LoadBalancer,
+                Part::Listener,
+                Part::Pool,
+                Part::HealthMonitor,
+                Part::L7Policy,
+            ];
+            for part in parts {
+                let found = session.load_balancer().list(part, &[]).await;
+                let found = found.expect("what Octavia has").into_iter();
+                add(part.title(), found.map(|one| one.id).collect());
+            }
+        }
         if session.has_service(openstack::Service::BlockStorage) {
             let volumes = session.block_storage().volume_list(&[]).await;
             let volumes = volumes.expect("volumes").into_iter();

@@ -9,11 +9,14 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Action, Actual, Change, Deployed, nested};
+use super::{Action, Actual, Change, Deployed, Model, alone, nested};
 use crate::{
     expr::{Expr, Scope},
-    types::{OnChange, Registry, ResourceType, SERVER},
-    workflow::{Origin, ResourceSpec},
+    types::{
+        FLOATING_IP, FLOATING_IP_ASSOCIATION, OnChange, PORT, ROUTER_INTERFACE, Registry,
+        ResourceType, SERVER, SUBNET,
+    },
+    workflow::{DeletionPolicy, Origin, ResourceSpec},
 };
 
 /// What becomes of the resources that were looked at before.
@@ -23,6 +26,8 @@ pub(super) struct Fates<'a> {
     pub of: HashMap<String, Fate>,
     /// The deployment's own keys, by name.
     pub keys: HashSet<String>,
+    /// What is drawn.
+    pub model: &'a Model,
 }
 
 /// What becomes of one.
@@ -157,6 +162,15 @@ impl Fates<'_> {
             };
         }
 
+        if replaced_by.is_none()
+            && let Some(because) = self.loses_its_addresses(deployed_as, old, new)
+        {
+            return Change {
+                properties,
+                ..change(Action::Replace, name, new, Some(because))
+            };
+        }
+
         let sentence = |(property, why): (&String, Option<String>), verb: &str, end: &str| {
             let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             format!("`{property}` {verb}{why}{end}")
@@ -180,6 +194,10 @@ impl Fates<'_> {
                 true,
                 Some(sentence(cause, "may change", "")),
             )
+        } else if let Some(foot) = self.leads_through(new) {
+            let because =
+                format!("`{foot}`, through which it leads, is made anew: it is led there again");
+            (Action::Update, false, Some(because))
         } else {
             (Action::None, false, None)
         };
@@ -294,6 +312,84 @@ impl Fates<'_> {
             }
         });
         found
+    }
+
+    /// Whether a resource is made anew for certain.
+    fn is_replaced(&self, name: &str) -> bool {
+        let fate = self.of.get(name);
+        fate.is_some_and(|fate| fate.action == Action::Replace && !fate.may)
+    }
+
+    /// A port has addresses of subnets that no property of it need name. Where such a subnet goes, the port
+    /// goes before it, since the cloud would refuse otherwise. A port that names its subnets moves over in place,
+    /// unless the new subnet has to wait until the old one is gone.
+    fn loses_its_addresses(
+        &self,
+        deployed_as: &str,
+        old: &ResourceSpec,
+        new: &ResourceSpec,
+    ) -> Option<String> {
+        if new.resource_type != PORT {
+            return None;
+        }
+        let resources = &self.deployed.resources;
+        let is_replaced = |name: &str| self.is_replaced(name);
+        let site = alone::Site {
+            deployed: self.deployed,
+            model: self.model,
+            is_replaced: &is_replaced,
+        };
+        let subnet = old.requires.iter().find(|name| {
+            let goes = self.is_replaced(name) || self.model.get(name).is_none();
+            let removed = |subnet: &ResourceSpec| {
+                subnet.resource_type == SUBNET
+                    && subnet.external_id.is_none()
+                    && subnet.deletion_policy != DeletionPolicy::Retain
+            };
+            goes && resources.get(*name).is_some_and(removed)
+                && self.has_address_of(deployed_as, name)
+                && (!alone::names_its_subnets(new) || alone::is_crowded(&site, name))
+        })?;
+        let how = match self.model.get(subnet) {
+            Some(_) => "is replaced",
+            None => "goes",
+        };
+        Some(format!(
+            "it has an address of `{subnet}`, which {how}: it will be replaced"
+        ))
+    }
+
+    /// By what the cloud said of the port; where nothing is known, it has.
+    fn has_address_of(&self, port: &str, subnet: &str) -> bool {
+        let actual = |name: &str| self.deployed.actual.get(name);
+        let addresses = actual(port).and_then(|actual| actual.attributes.get("fixed_ips"));
+        let id = actual(subnet).and_then(|actual| actual.reference.as_ref());
+        match (addresses, id) {
+            (Some(Value::Array(addresses)), Some(id)) => addresses
+                .iter()
+                .any(|address| address.get("subnet_id") == Some(id)),
+            _ => true,
+        }
+    }
+
+    /// The router's foot that a floating IP leads through, where it is made anew: Neutron lets go of the address
+    /// meanwhile.
+    fn leads_through<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
+        let leads = match new.resource_type.as_str() {
+            FLOATING_IP => new.properties.contains_key("port_id"),
+            FLOATING_IP_ASSOCIATION => true,
+            _ => false,
+        };
+        let is_foot = |name: &str| {
+            let foot = self.model.get(name);
+            foot.is_some_and(|foot| foot.resource_type == ROUTER_INTERFACE)
+        };
+        let fresh = |name: &str| {
+            let fate = self.of.get(name);
+            fate.is_some_and(|fate| matches!(fate.action, Action::Create | Action::Replace))
+        };
+        let mut required = new.requires.iter().map(String::as_str);
+        required.find(|name| leads && is_foot(name) && fresh(name))
     }
 
     /// A server that was made without our login and needs one now.

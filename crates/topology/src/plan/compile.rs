@@ -258,7 +258,7 @@ impl<'a> Compiler<'a> {
         steps.push(Step {
             replaces: self.removals.copies.get(name).cloned(),
             if_changed: self.changes.get(name).is_some_and(|change| change.may)
-                && self.removals.before(name).is_empty(),
+                && !self.removals.is_early(name),
             ..step(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);

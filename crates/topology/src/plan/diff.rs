@@ -46,7 +46,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
     let mut kept = Cow::Borrowed(deployed);
     let mut restores = BTreeMap::new();
     let mut changes: HashMap<String, Change> = HashMap::new();
-    let keys: HashSet<String> = model
+    let mut keys: HashSet<String> = model
         .iter()
         .chain(
             deployed
@@ -69,10 +69,11 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
             deployed: &kept,
             types,
             of,
-            keys: keys.clone(),
+            keys,
+            model,
         };
         let (found, copy) = best(&fates, name, spec);
-        of = fates.of;
+        (of, keys) = (fates.of, fates.keys);
         if let Some(copy) = copy {
             kept.to_mut().swap(name, &copy);
             restores.insert(name.to_owned(), copy);

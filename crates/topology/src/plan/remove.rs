@@ -19,7 +19,7 @@ use super::{
     *,
 };
 use crate::{
-    types::SERVER,
+    types::{PORT, ROUTER_INTERFACE, SERVER},
     workflow::{Step, StepKind, copy_of},
 };
 
@@ -42,7 +42,7 @@ pub(super) struct Removals<'a> {
     all: Vec<Removal<'a>>,
     /// Resource to its older copy, for those that are replaced.
     pub copies: HashMap<&'a str, String>,
-    /// Resource to the steps that remove other copies of it, where those go first.
+    /// Resource to the steps that must have removed something before it is made or changed.
     before: HashMap<&'a str, Vec<String>>,
     /// Everything deployed to what it hangs on, both by the names that they have now.
     required: HashMap<&'a str, Vec<&'a str>>,
@@ -53,20 +53,20 @@ impl<'a> Removals<'a> {
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
-        changes: &[Change],
+        changes: &'a [Change],
         types: &Registry,
     ) -> Removals<'a> {
-        let actions: HashMap<&str, Action> = changes
+        let by_name: HashMap<&str, &Change> = changes
             .iter()
-            .map(|change| (change.resource.as_str(), change.action))
+            .map(|change| (change.resource.as_str(), change))
             .collect();
+        let action = |name: &str| by_name.get(name).map(|change| change.action);
         let is_component = |spec: &ResourceSpec| {
             types
                 .get(&spec.resource_type)
                 .is_some_and(|described| described.is_component())
         };
-        let is_replaced = |name: &str| actions.get(name) == Some(&Action::Replace);
-        let (mut copies, mut before) = (HashMap::new(), HashMap::new());
+        let mut copies = HashMap::new();
         let mut all = Vec::new();
         let mut required: HashMap<&str, Vec<&str>> = deployed
             .resources
@@ -76,64 +76,38 @@ impl<'a> Removals<'a> {
         for name in in_order(deployed, &mut required).into_iter().rev() {
             let spec = &deployed.resources[name];
             let new = model.get(name);
-            match (new, actions.get(name)) {
-                (None, _) if is_component(spec) => {
-                    // With its server, unless that stays.
-                    let host = spec.properties.get("host").and_then(graph::target);
-                    if host.is_some_and(|host| model.get(host).is_some()) {
-                        all.push(Removal {
-                            name: name.to_owned(),
-                            resource: name,
-                            row: name,
-                            spec,
-                            id: format!("{name}:delete"),
-                            early: false,
-                        });
-                    }
-                }
+            match (new, action(name)) {
                 (None, _) => {
-                    let resource = copy_of(name).unwrap_or(name);
-                    let id = format!("{name}:delete");
-                    // A server that never came up holds the ports that the other one needs.
-                    let early = resource != name
-                        && spec.resource_type == SERVER
-                        && !deployed.is_in_order(name);
-                    if early {
-                        before
-                            .entry(resource)
-                            .or_insert_with(Vec::new)
-                            .push(id.clone());
+                    if is_component(spec) {
+                        // With its server, unless that stays.
+                        let host = spec.properties.get("host").and_then(graph::target);
+                        if host.is_none_or(|host| model.get(host).is_none()) {
+                            continue;
+                        }
                     }
                     all.push(Removal {
                         name: name.to_owned(),
-                        resource,
+                        resource: copy_of(name).unwrap_or(name),
                         row: name,
                         spec,
-                        id,
-                        early,
+                        id: format!("{name}:delete"),
+                        early: false,
                     });
                 }
                 (Some(_), _) if is_component(spec) => {}
                 // What was not made yet may be there all the same, as it was described then.
-                (Some(new), Some(Action::Replace)) | (Some(new), Some(Action::Create))
-                    if is_replaced(name) || new.properties != spec.properties =>
+                (Some(new), Some(done @ (Action::Replace | Action::Create)))
+                    if done == Action::Replace || new.properties != spec.properties =>
                 {
                     let copy = deployed.next_copy(name);
-                    let early = alone::reason(spec, new, is_replaced).is_some();
                     copies.insert(name, copy.clone());
-                    if early {
-                        before
-                            .entry(name)
-                            .or_insert_with(Vec::new)
-                            .push(format!("{name}:delete-old"));
-                    }
                     all.push(Removal {
                         name: copy,
                         resource: name,
                         row: name,
                         spec,
                         id: format!("{name}:delete-old"),
-                        early,
+                        early: false,
                     });
                 }
                 _ => {}
@@ -142,34 +116,81 @@ impl<'a> Removals<'a> {
         let mut removals = Removals {
             all,
             copies,
-            before,
+            before: HashMap::new(),
             required,
         };
-        removals.spread_early(&is_replaced);
+        removals.choose_early(model, deployed, changes, &by_name);
         removals
     }
 
-    /// What vanishes and hangs on something that goes early goes early too.
-    fn spread_early(&mut self, is_replaced: &dyn Fn(&str) -> bool) {
-        let mut early: HashSet<&str> = self
-            .all
-            .iter()
-            .filter(|removal| removal.early)
-            .map(|removal| removal.row)
-            .collect();
-        if early.is_empty() {
-            return;
-        }
-        // What requires others stands before them, so one walk from the end reaches all.
-        for removal in self.all.iter_mut().rev() {
-            let hangs = self.required[removal.row]
-                .iter()
-                .any(|row| early.contains(row));
-            if hangs && !is_replaced(removal.row) {
-                removal.early = true;
-                early.insert(removal.row);
+    /// What stands in the way goes early, and so does what holds on to it.
+    fn choose_early(
+        &mut self,
+        model: &'a Model,
+        deployed: &'a Deployed,
+        changes: &'a [Change],
+        by_name: &HashMap<&str, &'a Change>,
+    ) {
+        let is_replaced = |name: &str| {
+            let change = by_name.get(name);
+            change.is_some_and(|change| change.action == Action::Replace && !change.may)
+        };
+        let site = alone::Site {
+            deployed,
+            model,
+            is_replaced: &is_replaced,
+        };
+        let going: Vec<&str> = self.all.iter().map(|removal| removal.row).collect();
+        let mut first: HashMap<&str, Vec<&str>> = alone::early(&site, &going, changes);
+        for removal in &self.all {
+            // A server that never came up holds the ports that the other one needs.
+            let in_the_way = removal.resource != removal.row
+                && removal.spec.resource_type == SERVER
+                && !deployed.is_in_order(removal.row);
+            if in_the_way {
+                first.entry(removal.row).or_default().push(removal.resource);
             }
         }
+        if first.is_empty() {
+            return;
+        }
+        let mut early: HashMap<&str, &str> = HashMap::new();
+        // What requires others stands before them, so one walk from the end reaches all.
+        for removal in self.all.iter_mut().rev() {
+            let own = removal.spec.resource_type.as_str();
+            let vanishes = self.copies.get(removal.resource) != Some(&removal.name);
+            let hangs = self.required[removal.row].iter().any(|row| {
+                let on = early.get(row);
+                on.is_some_and(|on| vanishes || alone::is_held(own, on))
+            });
+            if hangs || first.contains_key(removal.row) {
+                removal.early = true;
+                early.insert(removal.row, own);
+            }
+        }
+        for removal in self.all.iter().filter(|removal| removal.early) {
+            let ways = first.get(removal.row).into_iter().flatten().copied();
+            let own = (self.copies.get(removal.resource) == Some(&removal.name))
+                .then_some(removal.resource);
+            // What it hung on and is changed in place is changed when it is gone: a router's way outside, say.
+            let changed = self.required[removal.row].iter().copied().filter(|row| {
+                let change = by_name.get(row);
+                change.is_some_and(|change| change.action == Action::Update)
+            });
+            let waiting: BTreeSet<&str> = ways.chain(own).chain(changed).collect();
+            for name in waiting {
+                let before = self.before.entry(name).or_default();
+                before.push(removal.id.clone());
+            }
+        }
+    }
+
+    /// Whether what was there of a resource goes before anything else.
+    pub fn is_early(&self, resource: &str) -> bool {
+        let copy = self.copies.get(resource);
+        self.all
+            .iter()
+            .any(|removal| removal.early && Some(&removal.name) == copy)
     }
 
     /// Ids of the steps that go before the resource is made or changed.
@@ -200,12 +221,17 @@ impl<'a> Removals<'a> {
                 dependents.entry(required).or_default().push(row);
             }
         }
+        let start = steps.len();
         for removal in self.all.iter().filter(|removal| removal.early == early) {
             let on_it = || dependents.get(removal.row).into_iter().flatten();
             let first = on_it()
                 .filter_map(|row| removed.get(row))
                 .filter(|other| !early || other.early);
             let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
+            if early && removal.spec.resource_type == ROUTER_INTERFACE {
+                // Floating IPs that lead through it are let go by their ports' end.
+                after.extend(self.ports_behind(removal).map(|port| port.id.clone()));
+            }
             let waits = after.iter().any(|id| late.contains(id.as_str()));
             if !early {
                 after.extend(on_it().filter_map(|row| done(copy_of(row).unwrap_or(row))));
@@ -230,6 +256,19 @@ impl<'a> Removals<'a> {
                 )
             });
         }
+        if early {
+            sort(&mut steps[start..]);
+        }
+    }
+
+    /// Ports that go early and have addresses of the subnet that a router's foot stands in.
+    fn ports_behind<'s>(&'s self, foot: &'s Removal<'a>) -> impl Iterator<Item = &'s Removal<'a>> {
+        let subnet = foot.spec.properties.get("subnet").and_then(graph::target);
+        self.all.iter().filter(move |port| {
+            port.early
+                && port.spec.resource_type == PORT
+                && subnet.is_some_and(|subnet| self.required[port.row].contains(&subnet))
+        })
     }
 
     /// Descriptions of what goes, by the name that it has by then.
@@ -298,6 +337,18 @@ fn in_order<'a>(
         if let Some(others) = required.get_mut(name) {
             others.retain(|known| *known != other);
         }
+    }
+}
+
+/// What is waited for stands in front.
+fn sort(steps: &mut [Step]) {
+    let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let after = steps
+        .iter()
+        .map(|step| step.after.iter().map(String::as_str).collect());
+    if let Ok(order) = graph::order(&ids, &after.collect::<Vec<_>>()) {
+        let sorted: Vec<Step> = order.into_iter().map(|at| steps[at].clone()).collect();
+        steps.clone_from_slice(&sorted);
     }
 }
 

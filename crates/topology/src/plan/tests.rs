@@ -10,6 +10,8 @@ use crate::{
 mod simulate;
 mod update;
 
+pub(super) use update::{from_to, made};
+
 fn steps(workflow: &Workflow) -> String {
     let lines = workflow.steps.iter().map(|step| {
         let always = if step.always_run { " (always)" } else { "" };

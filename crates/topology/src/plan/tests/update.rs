@@ -20,7 +20,7 @@ fn told_changes(plan: &Plan) -> String {
 }
 
 /// As if it had been deployed: everything has an id, and is made from those of others.
-fn made(plan: &Plan) -> Deployed {
+pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     let workflow = plan
         .workflow
         .clone()
@@ -31,7 +31,7 @@ fn made(plan: &Plan) -> Deployed {
 }
 
 /// What is told and what is done between two texts.
-fn from_to(before: &str, after: &str) -> (String, String) {
+pub(in crate::plan) fn from_to(before: &str, after: &str) -> (String, String) {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let workflow = plan
         .workflow

@@ -1,0 +1,126 @@
+//! Load balancers with all that hangs on them, and the rarer things of the network service: made, changed in
+//! place, made anew where the cloud cannot hold old and new, and removed with nothing left.
+
+use std::collections::BTreeMap;
+
+use engine::{Changes, Force};
+use openstack::Service;
+use serde_json::{Value, json};
+
+use super::{assert_succeeded, parameters};
+use crate::place::{Place, real_cloud};
+
+const BALANCER: &str = include_str!("balancer.yaml");
+const NETWORKING: &str = include_str!("networking.yaml");
+
+/// A deployment that is led from one set of values to the next.
+struct Led<'a> {
+    place: &'a Place,
+    deployment: String,
+    template: &'a str,
+    parameters: BTreeMap<String, Value>,
+}
+
+impl<'a> Led<'a> {
+    async fn begin(
+        place: &'a Place,
+        name: &str,
+        template: &'a str,
+        parameters: BTreeMap<String, Value>,
+    ) -> Led<'a> {
+        let started = place.deploy(name, template, parameters.clone()).await;
+        let led = Led {
+            place,
+            deployment: started.deployment.clone(),
+            template,
+            parameters,
+        };
+        led.ends(name, &started.run).await;
+        led
+    }
+
+    async fn ends(&self, what: &str, run: &str) {
+        let begun = std::time::Instant::now();
+        let run = self.place.end_of(run, |_| {}).await;
+        eprintln!("{what}: {:.1} s", begun.elapsed().as_secs_f32());
+        assert_succeeded(&run);
+    }
+
+    /// The same template with other values.
+    async fn now(&mut self, values: Value) {
+        let values: BTreeMap<String, Value> = serde_json::from_value(values).unwrap();
+        let what = format!("update to {values:?}");
+        self.parameters.extend(values);
+        let changes = Changes {
+            template: self.template.into(),
+            parameters: self.parameters.clone(),
+            ..Changes::default()
+        };
+        let (actor, engine) = (&self.place.actor, &self.place.engine);
+        let started = engine.update(actor, &self.deployment, changes).await;
+        self.ends(&what, &started.unwrap().run).await;
+    }
+
+    async fn output(&self, name: &str) -> Value {
+        let (tenant, engine) = (&self.place.tenant, &self.place.engine);
+        let shown = engine.deployment(tenant, &self.deployment).await.unwrap();
+        shown.outputs[name].value.clone().unwrap()
+    }
+
+    async fn undeploy(&self) {
+        let (actor, engine) = (&self.place.actor, &self.place.engine);
+        let ended = engine.undeploy(actor, &self.deployment, Force::No).await;
+        self.ends("undeploy", &ended.unwrap().run).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_balancer_lives_and_leaves_nothing() {
+    let Some((clouds, name)) = real_cloud() else {
+        return;
+    };
+    let place = Place::open_apart(&clouds, &name, "contract-balancer").await;
+    if !place.actor.session.has_service(Service::LoadBalancer) {
+        return place.close().await;
+    }
+    let before = place.belongings().await;
+    let mut led = Led::begin(&place, "contract-balancer", BALANCER, BTreeMap::new()).await;
+    assert_eq!(led.output("address").await, json!("10.92.0.100"));
+    let first = place.belongings().await;
+    // In place: ids stay.
+    led.now(json!({"weight": 20, "algorithm": "LEAST_CONNECTIONS", "delay": 7, "path": "/older"}))
+        .await;
+    assert_eq!(place.belongings().await, first);
+    // One member more, then fewer.
+    led.now(json!({"members": 3})).await;
+    led.now(json!({"members": 1})).await;
+    // A listener has one default pool, so the old one goes first, with its members and its monitor.
+    led.now(json!({"speaks": "PROXY"})).await;
+    // The listener on another port: old and new stand side by side for a while.
+    led.now(json!({"port": 81})).await;
+    led.undeploy().await;
+    assert_eq!(place.belongings().await, before);
+    place.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trunks_pools_routes_and_gateways_leave_nothing() {
+    let Some((clouds, name)) = real_cloud() else {
+        return;
+    };
+    let place = Place::open_apart(&clouds, &name, "contract-network").await;
+    let before = place.belongings().await;
+    let given = parameters(&place).await;
+    let mut led = Led::begin(&place, "contract-network", NETWORKING, given).await;
+    let first = place.belongings().await;
+    let address = led.output("address").await;
+    led.now(json!({"tag": 102, "route": "10.201.0.0/24", "pair": "10.93.0.201", "pools": "10.94.0.0/16,10.95.0.0/16"}))
+        .await;
+    assert_eq!(place.belongings().await, first);
+    // A subnet's gateway address is one router's: its foot moves, and the floating IP that needs it keeps its address.
+    led.now(json!({"second_router": true})).await;
+    assert_eq!(led.output("address").await, address);
+    led.undeploy().await;
+    assert_eq!(place.belongings().await, before);
+    place.close().await;
+}
