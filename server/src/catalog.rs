@@ -193,7 +193,7 @@ mod tests {
             "/../catalog"
         )))
         .unwrap();
-        for name in ["haproxy", "nginx"] {
+        for name in ["haproxy", "nginx", "script"] {
             let item = catalog
                 .item(name)
                 .unwrap_or_else(|| panic!("{name} is left out"));

@@ -155,3 +155,36 @@ fn read_files(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_items_are_whole() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
+        let catalog = Catalog::load(&folder).unwrap();
+        assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
+        for name in ["haproxy", "nginx", "script"] {
+            let item = catalog.get(name).unwrap();
+            let text = |path: &str| String::from_utf8(item.files[path].clone()).unwrap();
+            assert!(text("tasks/main.yml").starts_with("- name: Refuse values"));
+            assert!(text("README.md").starts_with("# ") && text("icon.svg").starts_with("<svg"));
+            // What the form shows as a default is what the role does without a value.
+            let defaults = text("defaults/main.yml");
+            for input in item.described.inputs.iter().filter(|input| !input.required) {
+                let given = |line: &str| line.starts_with(&format!("{}:", input.name));
+                assert!(defaults.lines().any(given), "{name}: {}", input.name);
+            }
+        }
+        let script = &catalog.get("script").unwrap().described;
+        let input = |name: &str| {
+            script
+                .inputs
+                .iter()
+                .find(|input| input.name == name)
+                .unwrap()
+        };
+        assert!(input("script").multiline && input("secret_variables").secret);
+    }
+}

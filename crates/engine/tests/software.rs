@@ -159,6 +159,93 @@ async fn a_server_with_another_host_key_is_not_talked_to() {
     all_goes(bench, &started.deployment).await;
 }
 
+/// Two scripts on one server; the second is told what the first said.
+fn scripts(second: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+parameters:
+  word: {{type: string, hidden: true, default: sesame}}
+resources:
+  front: {{type: OS::Neutron::Net}}
+  front_subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: front}}, cidr: 10.47.1.0/24}}
+  web:
+    type: OS::Nova::Server
+    metadata: {{stackloom: {{public: true}}}}
+    properties: {{image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}
+  first:
+    type: Stackloom::Catalog::script
+    properties:
+      host: {{get_resource: web}}
+      script: |
+        set -eu
+        words=(a b c)
+        echo \"${{#words[@]}} {{{{ 7 * 7 }}}} $WORD\" | tee -a /root/first
+        test -n \"$WORD\" && wc -l < /root/first
+      secret_variables: {{WORD: {{get_param: word}}}}
+  second:
+    type: Stackloom::Catalog::script
+    properties:
+      host: {{get_resource: web}}
+      arguments: [{{get_attr: [first, stdout]}}]
+      script: {second:?}
+outputs:
+  said: {{value: {{get_attr: [second, stdout]}}}}
+"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Docker, the lab's images and the sandbox image"]
+async fn scripts_tell_what_they_said_and_run_once() {
+    let bench = on_docker("engine-script", "172.31.47.0/24", Duration::from_secs(90)).await;
+    let started = bench.start(&scripts("echo \"heard: $1\"")).await;
+    let (run, events) = story(&bench, &started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let log = |events: &[Event], part: &str| {
+        events
+            .iter()
+            .any(|event| matches!(&event.body, EventBody::Log { text, .. } if text.contains(part)))
+    };
+    assert!(log(&events, "3 {{ 7 * 7 }} ***"), "Bash alone reads it");
+    assert!(
+        !events
+            .iter()
+            .any(|event| format!("{event:?}").contains("sesame"))
+    );
+    let said = async || {
+        let id = &started.deployment;
+        let deployment = bench.engine.deployment(&bench.tenant, id).await.unwrap();
+        deployment.outputs["said"].value.clone().unwrap()
+    };
+    assert_eq!(said().await, "heard: 3 {{ 7 * 7 }} ***\n1");
+
+    let update = async |second: &str| {
+        let changes = engine::Changes {
+            template: scripts(second),
+            cloud: bench::facts(),
+            ..engine::Changes::default()
+        };
+        let update = bench
+            .engine
+            .update(&bench.actor, &started.deployment, changes);
+        story(&bench, &update.await.unwrap().run).await
+    };
+    let (run, events) = update("echo so much >&2; exit 7").await;
+    assert_eq!(run.state, RunState::Failed);
+    let error = error_of(&run, "second:update");
+    assert!(error.contains("exit code 7: so much"), "{error} {run:#?}");
+    assert!(
+        !log(&events, "3 {{ 7 * 7 }}"),
+        "the first did not change and does not run"
+    );
+    let (run, _) = update("echo \"at last: $1\"").await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(said().await, "at last: 3 {{ 7 * 7 }} ***\n1");
+    all_goes(bench, &started.deployment).await;
+}
+
 async fn on_docker(name: &str, public_cidr: &str, ssh_timeout: Duration) -> Bench {
     let config = LabConfig::docker(name, public_cidr.parse().unwrap());
     let lab = Lab::start(config).await.unwrap();

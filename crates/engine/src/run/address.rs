@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, net::IpAddr};
 
 use serde_json::{Map, Value, json};
 use topology::{
-    catalog::CatalogItem,
+    catalog::{CatalogItem, STATS},
     expr::{Expr, Scope},
 };
 
@@ -201,11 +201,12 @@ pub fn endpoint(
     json!({"name": name, "address": address, "port": port})
 }
 
-/// What an item's outputs say, with addresses and inputs put in.
+/// What an item's outputs say, with addresses, inputs and what the role told put in.
 pub fn outputs(
     item: &CatalogItem,
     given: &Map<String, Value>,
     addresses: &Addresses,
+    told: &BTreeMap<String, String>,
 ) -> Map<String, Value> {
     let inputs = inputs(item, given);
     let secret = |name: &str| {
@@ -213,27 +214,52 @@ pub fn outputs(
             .iter()
             .any(|input| input.name == name && input.secret)
     };
-    let render = |text: &str| {
-        let mut text = text.to_owned();
-        if let Some(address) = addresses.best() {
-            text = text.replace("{address}", &in_url(address));
+    let word = |word: &str| -> Option<String> {
+        match word {
+            "address" => addresses.best().map(in_url),
+            "private_address" => addresses.private.as_deref().map(in_url),
+            // Attributes are stored in clear, so a secret stays out of them.
+            input if secret(input) => None,
+            word => match word.strip_prefix(STATS) {
+                // A role that told nothing of it this time has nothing to say.
+                Some(name) => Some(told.get(name).cloned().unwrap_or_default()),
+                None => inputs.get(word).map(|value| match value.as_str() {
+                    Some(text) => text.to_owned(),
+                    None => value.to_string(),
+                }),
+            },
         }
-        if let Some(private) = &addresses.private {
-            text = text.replace("{private_address}", &in_url(private));
-        }
-        // Attributes are stored in clear, so a secret stays out of them.
-        for (name, value) in inputs.iter().filter(|(name, _)| !secret(name)) {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            text = text.replace(&format!("{{{name}}}"), &value);
-        }
-        text
     };
+    let render = |text: &str| fill(text, word);
     item.outputs
         .iter()
         .map(|output| (output.name.clone(), Value::String(render(&output.value))))
         .collect()
+}
+
+/// The text with its `{words}` replaced, once: what is put in is not looked at again. Unknown words stay.
+fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let found = rest
+            .find('}')
+            .and_then(|end| Some((word(&rest[1..end])?, end)));
+        match found {
+            Some((value, end)) => {
+                filled.push_str(&value);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
 }
 
 /// An IPv6 address stands in brackets, as in a URL.
@@ -345,8 +371,26 @@ mod tests {
             private: Some("10.0.0.5".into()),
             public: Some("fd00::1".into()),
         };
-        let told = outputs(&item, &Map::new(), &addresses);
+        let told = outputs(&item, &Map::new(), &addresses, &BTreeMap::new());
         assert_eq!(told["url"], "http://[fd00::1]:{listen_port}/ via 10.0.0.5");
+    }
+
+    #[test]
+    fn outputs_take_what_the_role_told_as_it_is() {
+        let item = CatalogItem {
+            outputs: vec![Output {
+                name: "stdout".into(),
+                value: "{stats.stdout}|{stats.other}|{open".into(),
+            }],
+            ..empty()
+        };
+        let told = BTreeMap::from([("stdout".to_owned(), "{address} {\"a\": 1}".to_owned())]);
+        let addresses = Addresses {
+            private: Some("10.0.0.5".into()),
+            public: None,
+        };
+        let shown = outputs(&item, &Map::new(), &addresses, &told);
+        assert_eq!(shown["stdout"], "{address} {\"a\": 1}||{open");
     }
 
     fn empty() -> CatalogItem {

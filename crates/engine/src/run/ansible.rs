@@ -68,6 +68,9 @@ impl Way {
 }
 
 /// Inventory, play and variables that run one role on one host.
+///
+/// Variables are what people typed: Ansible takes them as they are and evaluates nothing in them, so that a script's
+/// `${#list[@]}` or a page's `{{ x }}` arrives unharmed. A role learns its component's name as `stackloom_component`.
 pub fn play(
     role: &str,
     component: &str,
@@ -77,6 +80,14 @@ pub fn play(
     let hosts = Map::from_iter([(host.to_owned(), json!({}))]);
     let inventory = json!({"all": {"hosts": hosts}});
     let play = json!([{"name": format!("{component} on {host}"), "hosts": "all", "become": true, "roles": [role]}]);
+    let mut given: Map<String, Value> = variables
+        .iter()
+        .map(|(name, value)| (name.clone(), as_it_is(value)))
+        .collect();
+    given.insert(
+        "stackloom_component".to_owned(),
+        as_it_is(&Value::String(component.to_owned())),
+    );
     BTreeMap::from([
         (
             "inventory.json".to_owned(),
@@ -85,9 +96,22 @@ pub fn play(
         ("play.json".to_owned(), play.to_string().into_bytes()),
         (
             "variables.json".to_owned(),
-            Value::Object(variables.clone()).to_string().into_bytes(),
+            Value::Object(given).to_string().into_bytes(),
         ),
     ])
+}
+
+/// The value with every text marked as no template, in the words of Ansible's JSON.
+fn as_it_is(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!({"__ansible_unsafe": text}),
+        Value::Array(items) => items.iter().map(as_it_is).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), as_it_is(value)))
+            .collect(),
+        plain => plain.clone(),
+    }
 }
 
 /// Arguments for [`play`]'s files.
@@ -111,6 +135,8 @@ pub struct Shown {
     pub lines: Vec<(LogLevel, String)>,
     /// What failed, for the step's error.
     pub failure: Option<String>,
+    /// What the role told by `set_stats`, for its item's outputs.
+    pub told: BTreeMap<String, String>,
 }
 
 /// What a line means.
@@ -135,6 +161,7 @@ pub fn show(line: &str) -> Shown {
                 vec![(level, line.to_owned())]
             },
             failure,
+            ..Shown::default()
         };
     };
     let text = |key: &str| {
@@ -147,11 +174,11 @@ pub fn show(line: &str) -> Shown {
     match text("event") {
         "play" => Shown {
             lines: vec![(LogLevel::Info, format!("PLAY [{}]", text("name")))],
-            failure: None,
+            ..Shown::default()
         },
         "task" => Shown {
             lines: vec![(LogLevel::Info, format!("TASK [{}]", text("name")))],
-            failure: None,
+            ..Shown::default()
         },
         "result" => show_result(&event),
         "ssh" => {
@@ -164,15 +191,17 @@ pub fn show(line: &str) -> Shown {
             Shown {
                 lines: vec![(level, format!("ssh: {}", text("text")))],
                 failure,
+                ..Shown::default()
             }
         }
         "stats" => Shown {
             lines: stats(&event),
-            failure: None,
+            told: told(&event),
+            ..Shown::default()
         },
         _ => Shown {
             lines: vec![(LogLevel::Warning, text("msg").to_owned())],
-            failure: None,
+            ..Shown::default()
         },
     }
 }
@@ -224,7 +253,17 @@ fn show_result(event: &Map<String, Value>) -> Shown {
             why.unwrap_or("it gave no reason")
         )
     });
-    Shown { lines, failure }
+    Shown {
+        lines,
+        failure,
+        ..Shown::default()
+    }
+}
+
+fn told(event: &Map<String, Value>) -> BTreeMap<String, String> {
+    let told = event.get("told").and_then(Value::as_object);
+    let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    told.into_iter().flatten().filter_map(text).collect()
 }
 
 fn stats(event: &Map<String, Value>) -> Vec<(LogLevel, String)> {
@@ -318,6 +357,35 @@ mod tests {
             r#"{"event": "result", "host": "web", "status": "failed", "task": "t", "msg": "no", "ignored": true}"#,
         );
         assert_eq!((shown.lines[0].0, shown.failure), (LogLevel::Warning, None));
+    }
+
+    #[test]
+    fn nothing_that_a_person_typed_is_a_template() {
+        let variables = json!({"script": "echo ${#list[@]} {{ x }}", "names": ["{% a %}"], "of": {"a": {"b": "c"}}, "port": 80});
+        let files = play("script", "hello", "web", variables.as_object().unwrap());
+        let told: Value = serde_json::from_slice(&files["variables.json"]).unwrap();
+        assert_eq!(
+            told,
+            json!({
+                "script": {"__ansible_unsafe": "echo ${#list[@]} {{ x }}"},
+                "names": [{"__ansible_unsafe": "{% a %}"}],
+                "of": {"a": {"b": {"__ansible_unsafe": "c"}}},
+                "port": 80,
+                "stackloom_component": {"__ansible_unsafe": "hello"},
+            })
+        );
+    }
+
+    #[test]
+    fn what_a_role_tells_comes_with_the_statistics() {
+        let shown = show(
+            r#"{"event": "stats", "hosts": {"web": {"ok": 1}}, "told": {"stdout": "a\nb", "odd": 1}}"#,
+        );
+        assert_eq!(shown.lines.len(), 1);
+        assert_eq!(
+            shown.told,
+            BTreeMap::from([("stdout".to_owned(), "a\nb".to_owned())])
+        );
     }
 
     #[test]

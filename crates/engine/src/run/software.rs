@@ -54,8 +54,9 @@ impl Attempt {
         .map(str::to_owned)
         .to_vec();
         let mut files = way.files(&self.private_key().await?);
-        let (code, last) = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
-        match code {
+        let heard = self.in_sandbox(&mut files, argv, LogStream::Engine).await?;
+        let last = heard.failure;
+        match heard.code {
             0 => {
                 self.log.info(format!("`{server}` answers over SSH")).await;
                 Ok(())
@@ -157,15 +158,18 @@ impl Attempt {
         self.log
             .info(format!("running role `{role}` on `{host}`"))
             .await;
-        let (code, failure) = self
+        let heard = self
             .in_sandbox(&mut files, ansible::playbook_command(), LogStream::Ansible)
             .await?;
-        let why = failure.unwrap_or_else(|| "see the log".into());
-        if code != 0 {
+        let why = heard.failure.unwrap_or_else(|| "see the log".into());
+        if heard.code != 0 {
             self.note_state(&name, ResourceState::Failed).await?;
         }
-        match code {
-            0 => self.configured(&name, &host, &item.described, &given).await,
+        match heard.code {
+            0 => {
+                self.configured(&name, &host, &item.described, &given, &heard.told)
+                    .await
+            }
             _ if ansible::is_changed_host_key(&why) => {
                 Err(Ended::lasting(format!("`{host}` {HOST_KEY_CHANGED}")))
             }
@@ -191,13 +195,14 @@ impl Attempt {
         host: &str,
         item: &CatalogItem,
         given: &Map<String, Value>,
+        told: &BTreeMap<String, String>,
     ) -> StepResult {
         let addresses = Addresses::of(
             &self.site.known,
             &self.site.known.scope(&self.site.parameters),
             host,
         );
-        let attributes = address::outputs(item, given, &addresses);
+        let attributes = address::outputs(item, given, &addresses, told);
         let reference = Value::String(name.to_owned());
         self.site.known.change(name, |thing| {
             thing.reference = Some(reference.clone());
@@ -346,13 +351,13 @@ impl Attempt {
         })
     }
 
-    /// Exit code, and the last failure that was told.
+    /// What an execution said until its end.
     async fn in_sandbox(
         &self,
         files: &mut BTreeMap<String, Vec<u8>>,
         argv: Vec<String>,
         stream: LogStream,
-    ) -> StepResult<(i64, Option<String>)> {
+    ) -> StepResult<Heard> {
         let job = Job {
             run: self.site.run.clone(),
             step: self.step.id.clone(),
@@ -363,6 +368,7 @@ impl Attempt {
             log: &self.log,
             stream,
             failure: None,
+            told: BTreeMap::new(),
         };
         let code = self
             .site
@@ -370,9 +376,27 @@ impl Attempt {
             .sandboxes
             .execute(&job, &self.stop, &mut told)
             .await?;
-        let failure = told.failure.map(|failure| self.log.masked(&failure));
-        Ok((code, failure))
+        // It becomes an error and attributes, which are stored in clear.
+        let masked = |text: String| self.log.masked(&text);
+        Ok(Heard {
+            code,
+            failure: told.failure.map(masked),
+            told: told
+                .told
+                .into_iter()
+                .map(|(name, value)| (name, masked(value)))
+                .collect(),
+        })
     }
+}
+
+/// What came out of a sandbox; secrets are masked.
+struct Heard {
+    code: i64,
+    /// What failed.
+    failure: Option<String>,
+    /// What a role told for its item's outputs.
+    told: BTreeMap<String, String>,
 }
 
 /// A sandbox's lines become log lines while it runs.
@@ -380,6 +404,7 @@ struct ToLog<'a> {
     log: &'a StepLog,
     stream: LogStream,
     failure: Option<String>,
+    told: BTreeMap<String, String>,
 }
 
 #[async_trait]
@@ -389,7 +414,8 @@ impl Told for ToLog<'_> {
         for line in lines {
             let one = ansible::show(&line);
             shown.extend(one.lines);
-            // The first failure is the cause, what follows are its consequences.
+            self.told.extend(one.told);
+            // The first failure is the cause, what follow are its consequences.
             if self.failure.is_none() || self.stream == LogStream::Engine {
                 self.failure = one.failure.or(self.failure.take());
             }

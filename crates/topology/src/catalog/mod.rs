@@ -11,6 +11,9 @@ use crate::types::{
 
 mod read;
 
+/// Before the name of a value that a role tells by `set_stats`, in the text of an output.
+pub const STATS: &str = "stats.";
+
 /// What can be dropped on a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CatalogItem {
@@ -43,8 +46,8 @@ pub struct CatalogItem {
     /// the same name that gets a list of `{name, address, port}`.
     #[serde(default)]
     pub requires: Vec<Requirement>,
-    /// Attribute name to text with `{address}` (public, else private), `{private_address}` and
-    /// `{<input>}` in it.
+    /// Attribute name to text with `{address}` (public, else private), `{private_address}`, `{<input>}` and
+    /// `{stats.<name>}` in it: what the role told by Ansible's `set_stats`.
     #[serde(default)]
     pub outputs: Vec<Output>,
     /// Images that it was tested on.
@@ -149,7 +152,10 @@ impl CatalogItem {
                 .iter()
                 .map(|output| Attribute {
                     name: output.name.clone(),
-                    summary: format!("Such as {}.", output.value),
+                    summary: match output.value.contains(&format!("{{{STATS}")) {
+                        true => "Told by the role when it ran.".to_owned(),
+                        false => format!("Such as {}.", output.value),
+                    },
                 })
                 .collect(),
             executable: Executable::Local,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Capability, CatalogItem, Listen, Output, Requirement};
+use super::{Capability, CatalogItem, Listen, Output, Requirement, STATS};
 use crate::{
     diagnostic::Diagnostic,
     text::{Lines, did_you_mean, listed, shown},
@@ -315,7 +315,13 @@ impl<'t> Reader<'t> {
         }
         for output in &item.outputs {
             for word in words(&output.value) {
-                if !matches!(word, "address" | "private_address") && !inputs.contains(&word) {
+                let is_told = word
+                    .strip_prefix(STATS)
+                    .is_some_and(|name| !name.is_empty());
+                if !matches!(word, "address" | "private_address")
+                    && !is_told
+                    && !inputs.contains(&word)
+                {
                     let near = did_you_mean(
                         word,
                         inputs.iter().copied().chain(["address", "private_address"]),
@@ -324,7 +330,7 @@ impl<'t> Reader<'t> {
                         &format!("outputs.{}", output.name),
                         at("outputs"),
                         format!(
-                            "`{{{}}}` is neither an address nor an option of the role{near}",
+                            "`{{{}}}` is neither an address, an option of the role, nor told by it (`{{stats.<name>}}`){near}",
                             shown(word)
                         ),
                     );

@@ -80,6 +80,25 @@ fn an_item_becomes_a_type() {
 }
 
 #[test]
+fn an_output_may_be_what_the_role_tells() {
+    let manifest = MANIFEST.replace(
+        "tested:",
+        "  pages: \"{stats.pages} on {address}\"\n  none: \"{stats.}\"\ntested:",
+    );
+    let problems = CatalogItem::parse(&manifest, SPECS).unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].path, "item.yml.outputs.none");
+    let manifest = manifest.replace("  none: \"{stats.}\"\n", "");
+    let described = CatalogItem::parse(&manifest, SPECS)
+        .unwrap()
+        .resource_type();
+    assert_eq!(
+        described.attributes[1].summary,
+        "Told by the role when it ran."
+    );
+}
+
+#[test]
 fn authors_are_told_what_is_wrong_and_where() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
@@ -90,7 +109,7 @@ fn authors_are_told_what_is_wrong_and_where() {
     3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
     6:11 Error item-invalid item.yml.listens.0: item.yml: `sctp` is not one of `tcp` and `udp`
     6:1 Error item-invalid item.yml.listens: item.yml: `prot` is no option of the role; `port` names the option that holds the number
-    7:1 Error item-invalid item.yml.outputs.url: item.yml: `{adress}` is neither an address nor an option of the role; did you mean `address`?
+    7:1 Error item-invalid item.yml.outputs.url: item.yml: `{adress}` is neither an address, an option of the role, nor told by it (`{stats.<name>}`); did you mean `address`?
     4:20 Error item-invalid argument_specs.yml.main.port: argument_specs.yml: `integer` is no type of option; there are `str`, `int`, `bool`, `list`, `dict`, `float`, `path` and `raw`
     5:35 Error item-invalid argument_specs.yml.main.host: argument_specs.yml: `required` takes `true` or `false`
     6:11 Error item-invalid argument_specs.yml.main.x: argument_specs.yml: `typ` is no key here; did you mean `type`?; there are `type`, `required`, `default`, `choices`, `description`, `elements`, `options`, `no_log`, `version_added`, `aliases`, `required_one_of`, `mutually_exclusive` and `removed_in_version`

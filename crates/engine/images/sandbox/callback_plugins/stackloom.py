@@ -16,6 +16,8 @@ DOCUMENTATION = """
 
 # A line is at most this long in the log; longer ones are the engine's to split.
 LONGEST = 64 * 1024
+# What a role tells is kept as an attribute.
+LONGEST_TOLD = 16 * 1024
 
 
 class CallbackModule(CallbackBase):
@@ -86,4 +88,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_stats(self, stats):
         hosts = {host: stats.summarize(host) for host in sorted(stats.processed)}
-        self._say("stats", hosts=hosts)
+        # What roles told by `set_stats`: an item's outputs may show it.
+        told = {str(name): value if isinstance(value, str) else json.dumps(value, default=str)
+                for name, value in stats.custom.get("_run", {}).items()}
+        self._say("stats", hosts=hosts, told={name: value[:LONGEST_TOLD] for name, value in told.items()})
