@@ -27,6 +27,7 @@ macro_rules! codes {
 codes! {
     NOT_SIGNED_IN = "not-signed-in", UNAUTHORIZED, "Not signed in";
     WRONG_CREDENTIALS = "wrong-credentials", UNAUTHORIZED, "Wrong credentials";
+    SECOND_FACTOR_NEEDED = "second-factor-needed", UNAUTHORIZED, "One-time code needed";
     UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
     UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
     CLOUD_UNREACHABLE = "cloud-unreachable", BAD_GATEWAY, "Cloud unreachable";

@@ -70,6 +70,7 @@ impl Error {
         }
         let code = match error {
             openstack::Error::WrongCredentials { .. } => codes::WRONG_CREDENTIALS,
+            openstack::Error::SecondFactor { .. } => codes::SECOND_FACTOR_NEEDED,
             openstack::Error::UnknownProject { .. } => codes::UNKNOWN_PROJECT,
             openstack::Error::Unreachable { .. }
             | openstack::Error::NotOpenStack { .. }

@@ -38,8 +38,10 @@ pub fn LoginPage() -> impl IntoView {
     Effect::new(move |_| mounted.set(true));
 
     let cloud = NodeRef::<html::Select>::new();
-    let [user, password, domain, project, id, secret] =
+    let [user, password, domain, project, passcode, id, secret] =
         std::array::from_fn(|_| NodeRef::<html::Input>::new());
+    // Asked for only where the cloud does.
+    let wants_code = RwSignal::new(false);
     let chosen = RwSignal::new(None::<String>);
     propose(clouds, chosen, domain, project);
 
@@ -59,6 +61,7 @@ pub fn LoginPage() -> impl IntoView {
                 password: text_of(password),
                 domain: text_of(domain),
                 project: text_of(project),
+                passcode: wants_code.get_untracked().then(|| text_of(passcode)),
             },
             Method::ApplicationCredential => LoginRequest::ApplicationCredential {
                 cloud,
@@ -81,7 +84,11 @@ pub fn LoginPage() -> impl IntoView {
                     navigate.try_with_value(|navigate| navigate(&next, Default::default()));
                 }
                 Err(refused) => {
+                    if refused.code == "second-factor-needed" {
+                        wants_code.try_set(true);
+                    }
                     problem.try_set(Some(refused));
+                    focus_code(passcode);
                 }
             }
             busy.try_set(false);
@@ -122,6 +129,9 @@ pub fn LoginPage() -> impl IntoView {
                             <Field id="domain" label="Domain" value="Default" node=domain />
                             <Field id="project" label="Project" node=project />
                         </div>
+                        <Show when=move || wants_code.get()>
+                            <Field id="passcode" label="One-time code" autocomplete="one-time-code" mono=true node=passcode />
+                        </Show>
                     </fieldset>
                     <fieldset class="login-fields" hidden=has_password disabled=has_password>
                         <Field id="credential-id" label="Credential id" mono=true node=id />
@@ -137,6 +147,17 @@ pub fn LoginPage() -> impl IntoView {
             </div>
         </main>
     }
+}
+
+/// Where a code is asked for, the next one is typed at once: the last is spent.
+fn focus_code(passcode: NodeRef<html::Input>) {
+    request_animation_frame(move || {
+        if let Some(field) = passcode.try_get_untracked().flatten() {
+            field.set_value("");
+            // A field that cannot be focused is still there to be clicked.
+            let _ = field.focus();
+        }
+    });
 }
 
 /// Fills domain and project with what the cloud's configuration proposes, where nothing was typed.

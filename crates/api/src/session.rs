@@ -22,6 +22,9 @@ pub enum LoginRequest {
         domain: String,
         /// Project name or id.
         project: String,
+        /// The authenticator's code, where the cloud asks this user for a second factor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passcode: Option<String>,
     },
     /// Application credential.
     ApplicationCredential {

@@ -25,6 +25,16 @@ pub enum Error {
         /// Its request id.
         request_id: Option<String>,
     },
+    /// Login: the password is right, and the cloud wants a one-time code as well.
+    #[error(
+        "cloud `{cloud}` wants a second factor of this user: give the code that the authenticator shows now"
+    )]
+    SecondFactor {
+        /// The cloud's name in the configuration.
+        cloud: String,
+        /// Its request id.
+        request_id: Option<String>,
+    },
     /// Login: the credentials are right, but there is no such project or no role in it.
     #[error(
         "project `{project}` is not known in cloud `{cloud}`, or you have no role in it{}",
@@ -242,6 +252,7 @@ impl Error {
             | Error::Connection { service, .. }
             | Error::Malformed { service, .. } => Some(*service),
             Error::WrongCredentials { .. }
+            | Error::SecondFactor { .. }
             | Error::UnknownProject { .. }
             | Error::Unreachable { .. }
             | Error::NotOpenStack { .. } => Some(Service::Identity),
@@ -253,7 +264,9 @@ impl Error {
     pub fn request_id(&self) -> Option<&str> {
         match self {
             Error::Api(error) => error.request_id.as_deref(),
-            Error::WrongCredentials { request_id, .. } => request_id.as_deref(),
+            Error::WrongCredentials { request_id, .. } | Error::SecondFactor { request_id, .. } => {
+                request_id.as_deref()
+            }
             Error::Connection { request_id, .. } | Error::Malformed { request_id, .. } => {
                 Some(request_id)
             }

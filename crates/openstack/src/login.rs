@@ -159,9 +159,11 @@ impl Door {
             .exchange(out)
             .await
             .map_err(|error| at_the_door(&self.cloud, &url, error))?;
+        // Keystone's "auth receipt": what was given is right, and its rules for this user ask for more.
+        let wants_more = answer.header("openstack-auth-receipt").is_some();
         match answer.check() {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(self.refused(error)),
+            Err(error) => Err(self.refused(error, wants_more)),
         }
     }
 
@@ -180,11 +182,17 @@ impl Door {
     }
 
     /// A refusal at login: whose fault is it?
-    fn refused(&self, error: Error) -> Error {
+    fn refused(&self, error: Error, wants_more: bool) -> Error {
         let Some(api) = error.api() else {
             return error;
         };
         match api.status {
+            401 if wants_more => {
+                return Error::SecondFactor {
+                    cloud: self.cloud.name.clone(),
+                    request_id: api.request_id.clone(),
+                };
+            }
             // A token that Keystone does not know is 404 when asked about and 401 when used; an application
             // credential that is gone is 404, too.
             401 => {}

@@ -110,6 +110,7 @@ fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Opt
             password,
             domain,
             project,
+            passcode,
             ..
         } => {
             let named = (!domain.is_empty()).then(|| Domain::Name(domain.clone()));
@@ -125,7 +126,11 @@ fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Opt
             let credentials = Credentials::Password {
                 user: identifier(user, &cloud.user_domain),
                 password: password.as_str().into(),
-                passcode: None,
+                passcode: passcode
+                    .as_deref()
+                    .map(str::trim)
+                    .filter(|code| !code.is_empty())
+                    .map(Into::into),
             };
             (credentials, Some(Scope::Project(project)))
         }
@@ -153,6 +158,7 @@ fn is_id(text: &str) -> bool {
 fn field_at_fault(error: &openstack::Error) -> &'static str {
     match error {
         openstack::Error::WrongCredentials { .. } => "password",
+        openstack::Error::SecondFactor { .. } => "passcode",
         openstack::Error::UnknownProject { .. } => "project",
         _ => "cloud",
     }
@@ -221,6 +227,7 @@ mod tests {
             password: "demo".into(),
             domain: String::new(),
             project: project.into(),
+            passcode: None,
         };
         assert_eq!(
             credentials(&login("demo"), &cloud).1,

@@ -5,6 +5,7 @@
 //! | `demo` | `demo` | `demo` | `member` |
 //! | `ada` | `ada` | `demo` | `reader` |
 //! | `other` | `other` | `other` | `member` |
+//! | `max` | `max` and the code `123456` | `demo` | `member` |
 
 use std::sync::{
     Arc,
@@ -21,10 +22,11 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-const PEOPLE: [(&str, &str, &str); 3] = [
+const PEOPLE: [(&str, &str, &str); 4] = [
     ("demo", "demo", "member"),
     ("ada", "demo", "reader"),
     ("other", "other", "member"),
+    ("max", "demo", "member"),
 ];
 
 /// How often it was asked whether a token is good.
@@ -65,6 +67,16 @@ async fn login(Json(request): Json<Value>) -> Response {
     let project = scope["project"]["name"].as_str();
     match PEOPLE.iter().find(|(person, ..)| *person == name) {
         Some((person, ..)) if *person != password => refused(),
+        Some(("max", ..)) if request["auth"]["identity"]["methods"] == json!(["password"]) => {
+            let body = json!({"receipt": {"methods": ["password"]}, "required_auth_methods": [["password", "totp"]]});
+            let receipt = [("openstack-auth-receipt", "gAAA")];
+            (StatusCode::UNAUTHORIZED, receipt, Json(body)).into_response()
+        }
+        Some(("max", ..))
+            if request["auth"]["identity"]["totp"]["user"]["passcode"] != "123456" =>
+        {
+            refused()
+        }
         Some((person, home, role)) if project == Some(home) => {
             answer(person, Some(home), role, StatusCode::CREATED)
         }

@@ -46,6 +46,25 @@ async fn what_went_wrong_is_told_apart() {
 }
 
 #[tokio::test]
+async fn a_second_factor_is_asked_for_and_taken() {
+    let stack = Stack::start().await;
+    let mut body = credentials("max", "max", "demo");
+    let attempt =
+        async |body: &serde_json::Value| stack.stranger().post("/api/v1/login", body).await;
+    assert_eq!(
+        problem(attempt(&body).await).await,
+        (401, "second-factor-needed".into())
+    );
+    body["passcode"] = json!("000000");
+    assert_eq!(
+        problem(attempt(&body).await).await,
+        (401, "wrong-credentials".into())
+    );
+    body["passcode"] = json!(" 123456 ");
+    assert_eq!(json(attempt(&body).await, 200).await["user"], "max");
+}
+
+#[tokio::test]
 async fn a_refused_login_repeats_no_password() {
     let stack = Stack::start().await;
     let response = stack

@@ -55,6 +55,33 @@ async fn wrong_password() {
     assert!(!error.to_string().contains("wrong"), "{error}");
 }
 
+/// As Keystone does where its rules for a user name both methods: a receipt instead of a token.
+#[tokio::test]
+async fn a_second_factor_is_asked_for_and_given() {
+    let canned = Canned::start(|url, asked| {
+        let methods = &asked.body["auth"]["identity"]["methods"];
+        if asked.method == "POST" && *methods == json!(["password"]) {
+            let body = json!({"receipt": {"methods": ["password"]}, "required_auth_methods": [["password", "totp"]]});
+            return answer(401, body).with("openstack-auth-receipt", "gAAA");
+        }
+        keystone(url, asked).unwrap_or_else(|| answer(404, json!({"message": "no such page"})))
+    })
+    .await;
+    let config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert!(matches!(error, Error::SecondFactor { .. }), "{error}");
+
+    let mut credentials = Credentials::password("demo", "Default", "demo");
+    if let Credentials::Password { passcode, .. } = &mut credentials {
+        *passcode = Some("123456".into());
+    }
+    let scope = Scope::project("demo", "Default");
+    let session = Session::login(&config, &credentials, Some(&scope)).await;
+    assert_eq!(session.unwrap().user().name, "demo");
+    let identity = &canned.asked().pop().unwrap().body["auth"]["identity"];
+    assert_eq!(identity["totp"]["user"]["passcode"], "123456");
+}
+
 #[tokio::test]
 async fn unknown_project_names_those_that_would_work() {
     let (canned, config) = good_cloud().await;
