@@ -138,7 +138,7 @@ impl Lab {
             ),
             None => Model::fresh(config.public_cidr),
         };
-        model.quotas = config.quotas;
+        model.quotas.set_usual(config.quotas);
         let substrate: Arc<dyn Substrate> = match config.backend {
             Backend::Memory(memory) => Arc::new(memory),
             Backend::Docker => {
@@ -165,13 +165,15 @@ impl Lab {
         });
         let saver = Arc::clone(&cloud);
         let save = tokio::spawn(async move { saver.keep_saving().await });
+        let looker = Arc::clone(&cloud);
+        let look = tokio::spawn(async move { looker.keep_looking().await });
         Ok(Self {
             cloud,
             substrate,
             address,
             close: config.close,
             shutdown,
-            tasks: vec![serve, save],
+            tasks: vec![serve, save, look],
         })
     }
 

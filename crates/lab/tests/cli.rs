@@ -40,6 +40,10 @@ sessions! {
     server as "demo";
     volume as "demo";
     #[ignore = "not in the sample"]
+    states as "demo";
+    #[ignore = "not in the sample"]
+    pools as "demo";
+    #[ignore = "not in the sample"]
     network as "demo";
     #[ignore = "not in the sample"]
     security as "demo";
@@ -187,11 +191,11 @@ fn normal(answer: &str, lab: &Lab) -> String {
         // Advice to programmers about their Python is none about clouds.
         .filter(|line| !line.is_empty() && !line.contains("Warning"));
     for line in lines {
-        // How far it has come by then depends on the machine.
-        let line = match line.strip_prefix("Progress: ") {
-            Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
-            None => line,
-        };
+        // How far it has come by then, and whether that is said at all, depends on the machine.
+        let mut line = line;
+        while let Some(rest) = line.trim_start().strip_prefix("Progress: ") {
+            line = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
         if line.is_empty() {
             continue;
         }

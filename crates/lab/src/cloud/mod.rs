@@ -19,11 +19,16 @@ use crate::blobs::Blobs;
 use crate::faults::{Faults, ServerTrouble};
 use crate::model::Model;
 use crate::model::block_storage::volume::VolumeStatus;
+use crate::model::ids::now;
+use crate::model::image::ImageStatus;
 use crate::model::refusal::Refusal;
-use crate::model::server::Status;
+use crate::model::server::{Server, Status};
 use crate::model::wiring::{ServerWiring, wiring};
 use crate::store::Store;
 use crate::substrate::{Power, ServerSpec, Ssh, Substrate};
+
+/// Running servers are looked at this often.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// Changes are written to the state file at most this often.
 const SAVE_EVERY: Duration = Duration::from_millis(250);
@@ -113,8 +118,11 @@ impl Cloud {
                 (_, Some("resize_prep" | "resize_reverting")) => self.spawn_resize(id),
                 (_, Some("rebuilding")) => self.spawn_rebuild(id),
                 (Status::Build, _) => self.spawn_build(id),
-                (Status::Active, _) => self.spawn_power(id, Power::Start),
-                _ => {}
+                (status, task) => match task.and_then(Power::of_task) {
+                    Some(power) => self.spawn_power(id, power),
+                    None if status == Status::Active => self.spawn_power(id, Power::Start),
+                    None => self.change(|model| model.server_stays(&id)),
+                },
             }
         }
         self.take_up_volumes();
@@ -216,14 +224,79 @@ impl Cloud {
         let _turn = self.server_turn(id).await;
         let Some(spec) = self.spec(id) else { return };
         match self.substrate.server_power(&spec, power).await {
-            Ok(()) if power == Power::Stop => self.change(|model| model.server_is_off(id)),
-            Ok(()) => {
-                self.change(|model| model.server_is_active(id));
-                self.wire().await;
-            }
+            Ok(()) => match power.leads_to() {
+                Status::Active => {
+                    self.change(|model| model.server_is_active(id));
+                    self.wire().await;
+                }
+                rest => self.change(|model| model.server_rests(id, rest)),
+            },
             Err(error) => {
                 tracing::error!(server = %id, %error, "a server could not be switched");
                 self.change(|model| model.server_is_broken(id, &error.to_string()));
+            }
+        }
+    }
+
+    /// Keep a server's disk as an image.
+    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let _turn = cloud.server_turn(&id).await;
+            let made = cloud.substrate.image_create(&image, &id).await;
+            if let Err(error) = &made {
+                tracing::error!(server = %id, %image, %error, "an image could not be made of a server");
+            }
+            cloud.change(|model| {
+                model.server_stays(&id);
+                match (made, model.images.get_mut(&image)) {
+                    (Ok(()), Some(row)) => {
+                        row.status = ImageStatus::Active;
+                        row.size = Some(0);
+                        row.updated_at = now();
+                    }
+                    // As Nova does: an image that came to nothing goes.
+                    (Err(_), _) => {
+                        model.images.remove(&image);
+                    }
+                    (Ok(()), None) => {}
+                }
+            });
+        });
+    }
+
+    /// Forget what stands behind an image of a server.
+    pub fn spawn_image_remove(self: &Arc<Self>, image: String) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = cloud.substrate.image_remove(&image).await {
+                tracing::error!(%image, %error, "an image could not be removed");
+            }
+        });
+    }
+
+    /// See every now and then whether servers still run, as Nova does; never returns. One that died by itself is SHUTOFF.
+    pub async fn keep_looking(&self) {
+        if !self.substrate.has_wires() {
+            return;
+        }
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let up =
+                |server: &Server| server.status == Status::Active && server.task_state.is_none();
+            let ids: Vec<String> = self.read(|model| {
+                let running = model.servers.iter().filter(|server| up(server));
+                running.map(|server| server.id.clone()).collect()
+            });
+            let dead = self.substrate.servers_dead(&ids).await;
+            for id in dead.unwrap_or_default() {
+                let _turn = self.server_turn(&id).await;
+                self.change(|model| {
+                    if model.servers.get(&id).is_some_and(up) {
+                        tracing::warn!(server = %id, "a server has died");
+                        model.server_rests(&id, Status::Shutoff);
+                    }
+                });
             }
         }
     }
@@ -323,6 +396,7 @@ impl Cloud {
             Some(ServerSpec {
                 id: id.into(),
                 name: server.name.clone(),
+                image: server.image_id.clone(),
                 ram_mib: model
                     .flavors
                     .get(&server.flavor_id)

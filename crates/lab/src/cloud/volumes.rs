@@ -150,10 +150,16 @@ impl Cloud {
                 return;
             };
             match cloud.substrate.volume_plug(&server, &volume, &device).await {
-                Ok(()) => cloud.change(|model| model.volume_is(&volume, VolumeStatus::InUse)),
+                Ok(()) => cloud.change(|model| {
+                    model.volume_is(&volume, VolumeStatus::InUse);
+                    model.actions_end(&server, None);
+                }),
                 Err(error) => {
                     tracing::error!(%server, %volume, %error, "a volume could not be plugged in");
-                    cloud.change(|model| model.volume_is_out(&server, &volume));
+                    cloud.change(|model| {
+                        model.volume_is_out(&server, &volume);
+                        model.actions_end(&server, Some(&error.to_string()));
+                    });
                 }
             }
         });
@@ -172,10 +178,16 @@ impl Cloud {
                 .volume_unplug(&server, &volume, &device)
                 .await
             {
-                Ok(()) => cloud.change(|model| model.volume_is_out(&server, &volume)),
+                Ok(()) => cloud.change(|model| {
+                    model.volume_is_out(&server, &volume);
+                    model.actions_end(&server, None);
+                }),
                 Err(error) => {
                     tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
-                    cloud.change(|model| model.volume_is(&volume, VolumeStatus::InUse));
+                    cloud.change(|model| {
+                        model.volume_is(&volume, VolumeStatus::InUse);
+                        model.actions_end(&server, Some(&error.to_string()));
+                    });
                 }
             }
         });

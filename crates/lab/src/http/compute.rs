@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::{NovaError, empty_answer, json_answer, read_json};
 use super::microversion::{COMPUTE, Microversion};
 use super::token::Caller;
-use super::{App, base_url};
+use super::{App, base_url, query};
 use crate::model::keypair::{KeyPair, keypair_key};
 use crate::model::refusal::Refusal;
 
@@ -40,6 +40,7 @@ pub fn routes() -> Router<App> {
         .route("/compute/v2.1/os-hypervisors/detail", get(only_admins))
         .route("/compute/v2.1/os-services", get(only_admins))
         .route("/compute/v2.1/os-aggregates", get(only_admins))
+        .route("/compute/v2.1/os-migrations", get(only_admins))
         .route("/compute/v2.1/extensions", get(extensions))
 }
 
@@ -79,14 +80,42 @@ fn keypair_document(row: &KeyPair, version: Microversion) -> Value {
     document
 }
 
-async fn keypairs(State(app): State<App>, caller: Caller, version: Microversion) -> Answer {
+/// In pages since 2.35, by name.
+async fn keypairs(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    Query(asked): query::Query,
+    headers: HeaderMap,
+) -> Answer {
     let user = caller.token()?.user_id.clone();
-    let rows: Vec<Value> = app.read(|model| {
+    let asked = match version >= Microversion(2, 35) {
+        true => asked,
+        false => Vec::new(),
+    };
+    let page = app.read(|model| {
         let mine = model.keypairs.iter().filter(|row| row.user_id == user);
-        mine.map(|row| json!({"keypair": keypair_document(row, version)}))
-            .collect()
+        let page = query::page_rows(mine.collect(), &asked, 1_000, |row: &KeyPair| &row.name);
+        page.map(|(rows, next)| {
+            let shown = rows
+                .into_iter()
+                .map(|row| json!({"keypair": keypair_document(row, version)}));
+            (shown.collect::<Vec<Value>>(), next)
+        })
     });
-    Ok(json_answer(200, json!({ "keypairs": rows })))
+    let marker = query::value(&asked, "marker").unwrap_or_default();
+    let (rows, next) =
+        page.ok_or_else(|| Refusal::bad_request(format!("marker [{marker}] not found")))?;
+    let mut body = json!({ "keypairs": rows });
+    if let Some(next) = next {
+        let href = format!(
+            "{}/compute/v2.1/os-keypairs?{}",
+            base_url(&headers),
+            query::with_marker(&asked, &next)
+        );
+        body["keypairs_links"] = json!([{"rel": "next", "href": href}]);
+    }
+    Ok(json_answer(200, body))
 }
 
 async fn create_keypair(
@@ -95,7 +124,9 @@ async fn create_keypair(
     version: Microversion,
     body: Bytes,
 ) -> Answer {
-    let user = caller.token()?.user_id.clone();
+    let token = caller.token()?;
+    let user = token.user_id.clone();
+    let project = token.project_id.clone().unwrap_or_default();
     let body = read_json(&body)?;
     let wanted = body
         .get("keypair")
@@ -127,7 +158,7 @@ async fn create_keypair(
             .iter()
             .filter(|row| row.user_id == user)
             .count();
-        let limit = model.quotas.limit("key_pairs");
+        let limit = model.quotas.limit(&project, "key_pairs");
         if limit >= 0 && count as i64 >= limit {
             return Err(Refusal::forbidden("Quota exceeded, too many key pairs."));
         }

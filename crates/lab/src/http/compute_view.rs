@@ -125,7 +125,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
             json!({"code": fault.code, "message": fault.message, "created": fault.created});
     }
     if since(9) {
-        document["locked"] = false.into();
+        document["locked"] = row.locked.into();
     }
     if since(19) {
         document["description"] = json!(row.description);
@@ -140,7 +140,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         document["server_groups"] = row.group.iter().cloned().map(Value::from).collect();
     }
     if since(73) {
-        document["locked_reason"] = Value::Null;
+        document["locked_reason"] = json!(row.locked_reason);
     }
     document
 }

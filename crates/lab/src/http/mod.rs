@@ -18,18 +18,23 @@ mod on_server;
 mod query;
 mod server_actions;
 mod server_body;
+mod server_events;
 mod server_groups;
 mod server_network;
 mod server_parts;
+mod server_snapshot;
+mod server_switch;
 mod server_volumes;
 mod servers;
 mod token;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -61,6 +66,7 @@ pub fn app(cloud: App) -> Router {
         .merge(limits::routes())
         .merge(servers::routes())
         .merge(server_actions::routes())
+        .merge(server_events::routes())
         .merge(server_groups::routes())
         .merge(server_network::routes())
         .merge(server_parts::routes())
@@ -165,7 +171,27 @@ async fn negotiated(service: &str, rest: &str, mut request: Request, next: Next)
     }
 }
 
-async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Response {
+/// The id of a call, which its answer bears and which some services remember.
+#[derive(Debug, Clone)]
+struct RequestId(String);
+
+impl RequestId {
+    /// As [`watch`] has given it.
+    fn of(parts: &Parts) -> String {
+        let found = parts.extensions.get::<Self>();
+        found.map(|id| id.0.clone()).unwrap_or_default()
+    }
+}
+
+impl FromRequestParts<App> for RequestId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(Self(Self::of(parts)))
+    }
+}
+
+async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let Some((service, rest)) = service_of(&path) else {
         return next.run(request).await;
@@ -174,6 +200,9 @@ async fn watch(State(cloud): State<App>, request: Request, next: Next) -> Respon
         .faults
         .on_call(service, request.method().as_str(), rest);
     let request_id = format!("req-{}", new_id());
+    request
+        .extensions_mut()
+        .insert(RequestId(request_id.clone()));
     let denied = only_a_look(&cloud, service, rest, &request);
     let mut response = match (fault, denied) {
         (None, Some(refusal)) => refused(service, refusal),

@@ -9,11 +9,11 @@ use axum::http::request::Parts;
 
 use super::microversion::Microversion;
 use super::token::{Caller, Member};
-use super::{App, base_url};
+use super::{App, RequestId, base_url};
 use crate::model::Model;
 use crate::model::ids::now;
 use crate::model::refusal::Refusal;
-use crate::model::server::Server;
+use crate::model::server::{Server, Status};
 
 /// A call about one server.
 pub struct OnServer {
@@ -23,6 +23,7 @@ pub struct OnServer {
     pub version: Microversion,
     /// Where the client found us.
     pub base: String,
+    request_id: String,
 }
 
 impl OnServer {
@@ -68,6 +69,77 @@ impl OnServer {
     }
 }
 
+impl OnServer {
+    /// Check that a server is in one of these states, that nothing is being done to it and that it is not locked; then note what
+    /// begins.
+    pub fn begin(
+        &self,
+        app: &App,
+        verb: &str,
+        from: &[Status],
+        task: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let (member, id) = (self.member()?, self.id());
+        app.change(|model| {
+            let server = owned(model, &member, id)?;
+            unlocked(server, &member)?;
+            let in_the_way = match &server.task_state {
+                Some(task) => Some(("task_state", task.as_str())),
+                None if !from.contains(&server.status) => {
+                    Some(("vm_state", server.status.vm_state()))
+                }
+                None => None,
+            };
+            if let Some((what, state)) = in_the_way {
+                return Err(Refusal::conflict(
+                    "InstanceInvalidState",
+                    format!("Cannot '{verb}' instance {id} while it is in {what} {state}"),
+                ));
+            }
+            if let Some(server) = model.servers.get_mut(id) {
+                server.task_state = task.map(str::to_owned);
+                server.updated = now();
+            }
+            let action = match verb {
+                "confirm_resize" => "confirmResize",
+                "revert_resize" => "revertResize",
+                other => other,
+            };
+            model.note_action(id, action, &self.request_id, &member.user_id);
+            Ok(())
+        })
+    }
+
+    /// Check that the server is not locked.
+    pub fn unlocked(&self, app: &App) -> Result<(), Refusal> {
+        let member = self.member()?;
+        app.read(|model| unlocked(owned(model, &member, self.id())?, &member))
+    }
+
+    /// Note an action that is no change of state.
+    pub fn note(&self, app: &App, action: &str) -> Result<(), Refusal> {
+        let user = self.member()?.user_id;
+        app.change(|model| model.note_action(self.id(), action, &self.request_id, &user));
+        Ok(())
+    }
+
+    /// An action that was noted is done.
+    pub fn ended(&self, app: &App) {
+        app.change(|model| model.actions_end(self.id(), None));
+    }
+}
+
+/// Whether a caller may change a server as far as its lock goes.
+fn unlocked(server: &Server, member: &Member) -> Result<(), Refusal> {
+    match server.locked && !member.admin {
+        false => Ok(()),
+        true => Err(Refusal::conflict(
+            "InstanceIsLocked",
+            format!("Instance {} is locked", server.id),
+        )),
+    }
+}
+
 impl FromRequestParts<App> for OnServer {
     type Rejection = Infallible;
 
@@ -80,6 +152,7 @@ impl FromRequestParts<App> for OnServer {
             parts: found.map(|Path(found)| found).unwrap_or_default(),
             version,
             base: base_url(&parts.headers),
+            request_id: RequestId::of(parts),
         })
     }
 }

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
-use super::compute::{Answer, invalid};
+use super::compute::{Answer, invalid, policy};
 use super::compute_view::server_document;
 use super::on_server::{OnServer, owned};
 use super::server_body::read_metadata;
+use super::server_snapshot::create_image;
+use super::server_switch::{lock, reboot, reset_state, switch_of, unlock};
 use crate::model::ids::{new_hex_id, now};
 use crate::model::refusal::Refusal;
 use crate::model::server::Status;
 use crate::model::server_changes::Membership;
-use crate::substrate::Power;
 
 pub fn routes() -> Router<App> {
     Router::new().route("/compute/v2.1/servers/{id}/action", post(action))
@@ -33,39 +34,33 @@ async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
         })?;
     let answer = match name.as_str() {
         "os-getConsoleOutput" => console(&app, &on, details).await?,
-        "os-start" => switch(
-            &app,
-            &on,
-            ("start", "powering-on"),
-            &[Status::Shutoff],
-            Power::Start,
-        )?,
-        "os-stop" => switch(
-            &app,
-            &on,
-            ("stop", "powering-off"),
-            &[Status::Active, Status::Error],
-            Power::Stop,
-        )?,
         "reboot" => reboot(&app, &on, details)?,
+        "lock" => lock(&app, &on, details)?,
+        "unlock" => unlock(&app, &on)?,
+        "os-resetState" => reset_state(&app, &on, details)?,
+        "createImage" => create_image(&app, &on, details)?,
         "addSecurityGroup" => regroup(&app, &on, details, Membership::In).await?,
         "removeSecurityGroup" => regroup(&app, &on, details, Membership::Out).await?,
         "resize" => resize(&app, &on, details)?,
         "confirmResize" => {
-            begin(&app, &on, "confirm_resize", &[Status::VerifyResize], None)?;
+            on.begin(&app, "confirm_resize", &[Status::VerifyResize], None)?;
             app.change(|model| model.confirm_resize(on.id()));
             empty_answer(204)
         }
         "revertResize" => {
-            begin(&app, &on, "revert_resize", &[Status::VerifyResize], None)?;
+            on.begin(&app, "revert_resize", &[Status::VerifyResize], None)?;
             app.change(|model| model.revert_resize(on.id()));
             app.spawn_resize(on.id().to_owned());
             empty_answer(202)
         }
         "rebuild" => rebuild(&app, &on, details)?,
-        "createImage" | "migrate" | "os-migrateLive" | "shelve" | "unshelve" | "rescue"
-        | "unrescue" | "suspend" | "resume" | "pause" | "unpause" | "lock" | "unlock"
-        | "createBackup" => {
+        "migrate" | "os-migrateLive" | "evacuate" | "injectNetworkInfo" | "resetNetwork"
+            if !on.member()?.admin =>
+        {
+            return Err(policy(&format!("os-admin-actions:{name}")).into());
+        }
+        "migrate" | "os-migrateLive" | "evacuate" | "rescue" | "unrescue" | "createBackup"
+        | "shelveOffload" | "restore" | "forceDelete" | "changePassword" => {
             on.read(&app, |_, _| ())?;
             return Err(Refusal::new(
                 501,
@@ -74,9 +69,14 @@ async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
             )
             .into());
         }
-        other => {
-            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
-        }
+        other => match switch_of(other) {
+            Some(switch) => switch.turn(&app, &on)?,
+            None => {
+                return Err(
+                    Refusal::bad_request(format!("There is no such action: {other}")).into(),
+                );
+            }
+        },
     };
     Ok(answer)
 }
@@ -108,70 +108,6 @@ fn tail(text: &str, lines: Option<i64>) -> String {
     tail
 }
 
-/// Check that a server is in one of these states and that nothing is being done to it; then note what begins.
-fn begin(
-    app: &App,
-    on: &OnServer,
-    verb: &str,
-    from: &[Status],
-    task: Option<&str>,
-) -> Result<(), Refusal> {
-    let (member, id) = (on.member()?, on.id());
-    app.change(|model| {
-        let server = owned(model, &member, id)?;
-        let in_the_way = match &server.task_state {
-            Some(task) => Some(("task_state", task.as_str())),
-            None if !from.contains(&server.status) => Some(("vm_state", server.status.vm_state())),
-            None => None,
-        };
-        if let Some((what, state)) = in_the_way {
-            return Err(Refusal::conflict(
-                "InstanceInvalidState",
-                format!("Cannot '{verb}' instance {id} while it is in {what} {state}"),
-            ));
-        }
-        if let Some(server) = model.servers.get_mut(id) {
-            server.task_state = task.map(str::to_owned);
-        }
-        Ok(())
-    })
-}
-
-fn switch(
-    app: &App,
-    on: &OnServer,
-    (verb, task): (&str, &str),
-    from: &[Status],
-    power: Power,
-) -> Result<Response, Refusal> {
-    begin(app, on, verb, from, Some(task))?;
-    app.spawn_power(on.id().to_owned(), power);
-    Ok(empty_answer(202))
-}
-
-fn reboot(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
-    let kind = details["type"].as_str().unwrap_or_default().to_uppercase();
-    let task = match kind.as_str() {
-        "SOFT" => "rebooting",
-        "HARD" => "rebooting_hard",
-        _ => {
-            return Err(invalid(
-                "type",
-                &details["type"],
-                &format!(
-                    "{} is not one of ['HARD', 'Hard', 'hard', 'SOFT', 'Soft', 'soft']",
-                    details["type"]
-                ),
-            ));
-        }
-    };
-    let from: &[Status] = match kind.as_str() {
-        "SOFT" => &[Status::Active],
-        _ => &[Status::Active, Status::Shutoff, Status::Error],
-    };
-    switch(app, on, ("reboot", task), from, Power::Reboot)
-}
-
 async fn regroup(
     app: &App,
     on: &OnServer,
@@ -196,7 +132,7 @@ fn resize(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal
     let flavor =
         flavor.ok_or_else(|| invalid("resize", details, "'flavorRef' is a required property"))?;
     let flavor = flavor.rsplit('/').next().unwrap_or(flavor);
-    begin(app, on, "resize", &[Status::Active, Status::Shutoff], None)?;
+    on.begin(app, "resize", &[Status::Active, Status::Shutoff], None)?;
     app.change(|model| model.resize_server(on.id(), flavor))?;
     app.spawn_resize(on.id().to_owned());
     Ok(empty_answer(202))
@@ -220,9 +156,8 @@ fn rebuild(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusa
     if !usable {
         return Err(Refusal::bad_request("Cannot find image for rebuild"));
     }
-    begin(
+    on.begin(
         app,
-        on,
         "rebuild",
         &[Status::Active, Status::Shutoff, Status::Error],
         Some("rebuilding"),

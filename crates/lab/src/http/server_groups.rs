@@ -125,7 +125,7 @@ async fn create(
         let count = mine
             .filter(|row| row.project_id == member.project_id)
             .count() as i64;
-        let limit = model.quotas.limit("server_groups");
+        let limit = model.quotas.limit(&member.project_id, "server_groups");
         if limit >= 0 && count >= limit {
             return Err(Refusal::forbidden(
                 "Quota exceeded, too many server groups.",

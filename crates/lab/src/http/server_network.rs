@@ -109,6 +109,7 @@ async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
         }
         (None, None) => None,
     };
+    on.unlocked(&app)?;
     let (shown, server) = app.change(|model| {
         owned(model, &member, on.id())?;
         let port = model.plug_port(&member.project_id, on.id(), interface)?;
@@ -118,12 +119,15 @@ async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
             .map(|port| document(port, on.version));
         Ok::<_, Refusal>((shown, on.id().to_owned()))
     })?;
+    on.note(&app, "attach_interface")?;
     app.rewire_server(&server).await;
+    on.ended(&app);
     Ok(json_answer(200, json!({ "interfaceAttachment": shown })))
 }
 
 async fn detach(State(app): State<App>, on: OnServer) -> Answer {
     let member = on.member()?;
+    on.unlocked(&app)?;
     app.change(|model| {
         let server = owned(model, &member, on.id())?;
         if !server.ports.iter().any(|port| port == on.part("port")) {
@@ -135,7 +139,9 @@ async fn detach(State(app): State<App>, on: OnServer) -> Answer {
         model.unplug_port(on.id(), on.part("port"));
         Ok(())
     })?;
+    on.note(&app, "detach_interface")?;
     app.rewire_server(on.id()).await;
+    on.ended(&app);
     Ok(empty_answer(202))
 }
 

@@ -10,7 +10,7 @@ use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid};
 use super::microversion::Microversion;
-use super::on_server::owned;
+use super::on_server::{OnServer, owned};
 use super::token::Caller;
 use crate::model::block_storage::attach::{Attachment, Plug};
 use crate::model::refusal::Refusal;
@@ -85,14 +85,9 @@ async fn show(
     Ok(json_answer(200, json!({ "volumeAttachment": shown })))
 }
 
-async fn attach(
-    State(app): State<App>,
-    caller: Caller,
-    version: Microversion,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Answer {
-    let member = caller.member()?;
+async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
+    let (member, version, id) = (on.member()?, on.version, on.id().to_owned());
+    on.unlocked(&app)?;
     let body = read_json(&body)?;
     let wanted = &body["volumeAttachment"];
     let text = |name: &str| wanted[name].as_str().map(str::to_owned);
@@ -125,6 +120,7 @@ async fn attach(
     })?;
     let mut shown = document(&id, &volume, &one, version.min(Microversion(2, 88)));
     shown["id"] = volume.clone().into();
+    on.note(&app, "attach_volume")?;
     app.spawn_volume_plug(id, volume);
     Ok(json_answer(200, json!({ "volumeAttachment": shown })))
 }
@@ -160,16 +156,15 @@ async fn update(
     Ok(empty_answer(202))
 }
 
-async fn detach(
-    State(app): State<App>,
-    caller: Caller,
-    Path((id, volume)): Path<(String, String)>,
-) -> Answer {
-    let member = caller.member()?;
+async fn detach(State(app): State<App>, on: OnServer) -> Answer {
+    let (member, id) = (on.member()?, on.id().to_owned());
+    let volume = on.part("volume").to_owned();
+    on.unlocked(&app)?;
     app.change(|model| {
         owned(model, &member, &id)?;
         model.unplug_volume(&member.project_id, &id, &volume)
     })?;
+    on.note(&app, "detach_volume")?;
     app.spawn_volume_unplug(id, volume);
     Ok(empty_answer(202))
 }

@@ -14,7 +14,7 @@ use super::microversion::Microversion;
 use super::on_server::OnServer;
 use super::server_body::{SERVER_NAME_CHARS_MAX, read_create};
 use super::token::Caller;
-use super::{App, base_url, query};
+use super::{App, RequestId, base_url, query};
 use crate::model::Model;
 use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
@@ -185,6 +185,7 @@ async fn create(
     caller: Caller,
     version: Microversion,
     headers: HeaderMap,
+    RequestId(request_id): RequestId,
     body: Bytes,
 ) -> Answer {
     let member = caller.member()?;
@@ -214,7 +215,11 @@ async fn create(
             .rewire(|model| model.create_server(&member.project_id, &member.user_id, one))
             .await;
         match made {
-            Ok(id) => ids.push(id),
+            Ok(id) => {
+                let user = &member.user_id;
+                app.change(|model| model.note_action(&id, "create", &request_id, user));
+                ids.push(id);
+            }
             Err(refusal) => {
                 for id in ids {
                     app.spawn_delete(id);
@@ -285,12 +290,14 @@ async fn update(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
 }
 
 async fn delete(State(app): State<App>, on: OnServer) -> Answer {
+    on.unlocked(&app)?;
     let first = on.change(&app, |server| {
         let first = server.task_state.as_deref() != Some("deleting");
         server.task_state = Some("deleting".into());
         first
     })?;
     if first {
+        on.note(&app, "delete")?;
         app.spawn_delete(on.id().to_owned());
     }
     Ok(empty_answer(204))

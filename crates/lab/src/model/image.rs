@@ -85,6 +85,8 @@ pub enum Origin {
     Lab,
     /// Data that somebody sent.
     Upload,
+    /// A server's disk of some moment.
+    Snapshot,
 }
 
 keyed_by_id!(Image);

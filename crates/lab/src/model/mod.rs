@@ -15,6 +15,7 @@ pub mod network;
 pub mod refusal;
 pub mod secret;
 pub mod server;
+pub mod server_action;
 pub mod server_changes;
 pub mod server_create;
 pub mod server_disks;
@@ -37,11 +38,14 @@ use network::floating_ip::FloatingIp;
 use network::ip::{Cidr, Pool};
 use network::network::Network;
 use network::port::Port;
+use network::qos_policy::QosPolicy;
 use network::quota::Quotas;
 use network::router::Router;
 use network::security_group::SecurityGroup;
 use network::security_group_rule::SecurityGroupRule;
 use network::subnet::Subnet;
+use network::subnet_pool::SubnetPool;
+use network::trunk::Trunk;
 use network::{Common, attributes::Attributes};
 use secret::Secret;
 use server::Server;
@@ -81,6 +85,15 @@ pub struct Model {
     pub security_groups: Table<SecurityGroup>,
     /// Neutron.
     pub security_group_rules: Table<SecurityGroupRule>,
+    /// Neutron.
+    #[serde(default)]
+    pub subnet_pools: Table<SubnetPool>,
+    /// Neutron.
+    #[serde(default)]
+    pub qos_policies: Table<QosPolicy>,
+    /// Neutron.
+    #[serde(default)]
+    pub trunks: Table<Trunk>,
     /// Cinder.
     #[serde(default)]
     pub block_storage: BlockStorage,

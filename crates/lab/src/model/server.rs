@@ -1,7 +1,7 @@
 //! Nova's servers: what they are made of, and the moves between their states.
 //!
 //! ```text
-//! BUILD -> ACTIVE <-> SHUTOFF        DELETED (the row goes)
+//! BUILD -> ACTIVE <-> SHUTOFF, PAUSED, SUSPENDED, SHELVED_OFFLOADED      DELETED (the row goes)
 //!   \-> ERROR          ^
 //!        any state ----/  when what it runs on dies
 //! ```
@@ -15,6 +15,7 @@ use super::Model;
 use super::block_storage::volume::VolumeStatus;
 use super::ids::now;
 use super::network::port::FixedIp;
+use super::server_action::ServerAction;
 use super::table::keyed_by_id;
 
 /// A server.
@@ -63,6 +64,15 @@ pub struct Server {
     /// Volumes, in the order in which they came; the volumes themselves know the rest.
     #[serde(default)]
     pub volumes: Vec<String>,
+    /// Whether only administrators may change it.
+    #[serde(default)]
+    pub locked: bool,
+    /// Why, if somebody said.
+    #[serde(default)]
+    pub locked_reason: Option<String>,
+    /// What was done to it, oldest first.
+    #[serde(default)]
+    pub actions: Vec<ServerAction>,
     /// Why it is in ERROR.
     pub fault: Option<Fault>,
     /// When it was made.
@@ -77,7 +87,7 @@ keyed_by_id!(Server);
 
 /// A server's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// Being made.
     Build,
@@ -85,6 +95,12 @@ pub enum Status {
     Active,
     /// Stopped.
     Shutoff,
+    /// Held.
+    Paused,
+    /// Held, and said to be on disk.
+    Suspended,
+    /// Off, and said to be on no host.
+    ShelvedOffloaded,
     /// Running with another flavor, until somebody says that it is right.
     VerifyResize,
     /// Broken.
@@ -100,6 +116,9 @@ impl Status {
             Status::Build => "BUILD",
             Status::Active => "ACTIVE",
             Status::Shutoff => "SHUTOFF",
+            Status::Paused => "PAUSED",
+            Status::Suspended => "SUSPENDED",
+            Status::ShelvedOffloaded => "SHELVED_OFFLOADED",
             Status::VerifyResize => "VERIFY_RESIZE",
             Status::Deleted => "DELETED",
             Status::Error => "ERROR",
@@ -112,6 +131,9 @@ impl Status {
             Status::Build => "building",
             Status::Active => "active",
             Status::Shutoff => "stopped",
+            Status::Paused => "paused",
+            Status::Suspended => "suspended",
+            Status::ShelvedOffloaded => "shelved_offloaded",
             Status::VerifyResize => "resized",
             Status::Deleted => "deleted",
             Status::Error => "error",
@@ -123,7 +145,8 @@ impl Status {
         match self {
             Status::Build | Status::Error | Status::Deleted => 0,
             Status::Active | Status::VerifyResize => 1,
-            Status::Shutoff => 4,
+            Status::Paused => 3,
+            Status::Shutoff | Status::Suspended | Status::ShelvedOffloaded => 4,
         }
     }
 }
@@ -211,18 +234,31 @@ impl Model {
         server.launched_at.get_or_insert_with(now);
         let ports = server.ports.clone();
         self.set_port_status(&ports, "ACTIVE");
+        self.actions_end(id, None);
     }
 
-    /// The server has stopped.
-    pub fn server_is_off(&mut self, id: &str) {
+    /// The server has stopped, or is held.
+    pub fn server_rests(&mut self, id: &str, status: Status) {
         let Some(server) = self.servers.get_mut(id) else {
             return;
         };
-        server.status = Status::Shutoff;
+        server.status = status;
         server.task_state = None;
         server.updated = now();
         let ports = server.ports.clone();
-        self.set_port_status(&ports, "DOWN");
+        if matches!(status, Status::Shutoff | Status::ShelvedOffloaded) {
+            self.set_port_status(&ports, "DOWN");
+        }
+        self.actions_end(id, None);
+    }
+
+    /// What was done to the server left it as it was.
+    pub fn server_stays(&mut self, id: &str) {
+        if let Some(server) = self.servers.get_mut(id) {
+            server.task_state = None;
+            server.updated = now();
+        }
+        self.actions_end(id, None);
     }
 
     /// The server is broken.
@@ -238,6 +274,7 @@ impl Model {
             message: message.into(),
             created: now(),
         });
+        self.actions_end(id, Some(message));
     }
 
     /// The server is gone: ports that Nova made go with it, others are let loose, and so are volumes. Answers the volumes that
@@ -281,6 +318,7 @@ impl Model {
             ports: Vec::new(),
             own_ports: Vec::new(),
             volumes: Vec::new(),
+            actions: Vec::new(),
             ..server.clone()
         });
     }

@@ -157,6 +157,7 @@ impl Model {
             server.task_state = None;
             server.updated = now();
         }
+        self.actions_end(id, None);
     }
 
     /// The new flavor is right.
@@ -166,6 +167,7 @@ impl Model {
             server.status = Status::Active;
             server.updated = now();
         }
+        self.actions_end(id, None);
     }
 
     /// Begin to give a server its old flavor back.

@@ -177,6 +177,9 @@ impl Model {
             volumes: Vec::new(),
             group: wanted.group,
             old_flavor_id: None,
+            locked: false,
+            locked_reason: None,
+            actions: Vec::new(),
             fault: None,
             created: now(),
             updated: now(),
@@ -199,7 +202,7 @@ impl Model {
     ) -> Result<(), Refusal> {
         let limited = ["instances", "cores", "ram"]
             .iter()
-            .any(|name| self.quotas.limit(name) >= 0);
+            .any(|name| self.quotas.limit(project_id, name) >= 0);
         if !limited {
             return Ok(());
         }
@@ -210,7 +213,7 @@ impl Model {
             ("ram", used.ram, ram),
         ];
         for (name, used, more) in wanted {
-            let limit = self.quotas.limit(name);
+            let limit = self.quotas.limit(project_id, name);
             if limit >= 0 && more > 0 && used + more > limit {
                 return Err(Refusal::new(
                     403,

@@ -46,6 +46,19 @@ impl Substrate for MemorySubstrate {
         Ok(())
     }
 
+    async fn servers_dead(&self, _: &[String]) -> Result<Vec<String>, SubstrateError> {
+        Ok(Vec::new())
+    }
+
+    async fn image_create(&self, _: &str, _: &str) -> Result<(), SubstrateError> {
+        tokio::time::sleep(self.gone_after).await;
+        Ok(())
+    }
+
+    async fn image_remove(&self, _: &str) -> Result<(), SubstrateError> {
+        Ok(())
+    }
+
     async fn console(&self, id: &str) -> Result<String, SubstrateError> {
         Ok(format!(
             "[    0.000000] server {id} exists in memory only\n"

@@ -8,6 +8,7 @@ pub mod memory;
 
 use async_trait::async_trait;
 
+use crate::model::server::Status;
 use crate::model::wiring::{ServerWiring, Wiring};
 
 /// A server to make.
@@ -17,6 +18,8 @@ pub struct ServerSpec {
     pub id: String,
     /// The host's name comes from it.
     pub name: String,
+    /// Its image; what it begins with if that is a server's disk of some moment.
+    pub image: String,
     /// Memory limit, MiB.
     pub ram_mib: u32,
     /// As the person gave it.
@@ -62,6 +65,68 @@ pub enum Power {
     Start,
     /// Off and on.
     Reboot,
+    /// Hold it where it is.
+    Pause,
+    /// Let it go on.
+    Unpause,
+    /// As if its memory went to a disk: it is held.
+    Suspend,
+    /// As if it came back: it goes on.
+    Resume,
+    /// Off, as if its host were given to others.
+    Shelve,
+    /// On again.
+    Unshelve,
+}
+
+impl Power {
+    const ALL: [Power; 9] = [
+        Power::Stop,
+        Power::Start,
+        Power::Reboot,
+        Power::Pause,
+        Power::Unpause,
+        Power::Suspend,
+        Power::Resume,
+        Power::Shelve,
+        Power::Unshelve,
+    ];
+
+    /// What Nova says while it is being done.
+    pub fn task(self) -> &'static str {
+        match self {
+            Power::Stop => "powering-off",
+            Power::Start => "powering-on",
+            Power::Reboot => "rebooting",
+            Power::Pause => "pausing",
+            Power::Unpause => "unpausing",
+            Power::Suspend => "suspending",
+            Power::Resume => "resuming",
+            Power::Shelve => "shelving",
+            Power::Unshelve => "unshelving",
+        }
+    }
+
+    /// The switch that was being turned when a server was left with this task.
+    pub fn of_task(task: &str) -> Option<Self> {
+        match task {
+            "rebooting_hard" => Some(Power::Reboot),
+            _ => Self::ALL.into_iter().find(|power| power.task() == task),
+        }
+    }
+
+    /// The state in which a server comes to rest.
+    pub fn leads_to(self) -> Status {
+        match self {
+            Power::Start | Power::Reboot | Power::Unpause | Power::Resume | Power::Unshelve => {
+                Status::Active
+            }
+            Power::Stop => Status::Shutoff,
+            Power::Pause => Status::Paused,
+            Power::Suspend => Status::Suspended,
+            Power::Shelve => Status::ShelvedOffloaded,
+        }
+    }
 }
 
 /// What stays when the lab stops.
@@ -117,6 +182,15 @@ pub trait Substrate: Send + Sync {
 
     /// Remove a server.
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError>;
+
+    /// Servers of these that do not run though nobody stopped them here.
+    async fn servers_dead(&self, ids: &[String]) -> Result<Vec<String>, SubstrateError>;
+
+    /// Keep a server's disk of this moment under an image's id.
+    async fn image_create(&self, image: &str, server: &str) -> Result<(), SubstrateError>;
+
+    /// Forget such an image; one that is not there is fine.
+    async fn image_remove(&self, image: &str) -> Result<(), SubstrateError>;
 
     /// What a server printed so far.
     async fn console(&self, id: &str) -> Result<String, SubstrateError>;

@@ -2,6 +2,7 @@
 //! (since 3.67) do not, and the catalogue has it as installers write it.
 
 mod attachments;
+mod backups;
 mod snapshots;
 mod types;
 mod view;
@@ -40,7 +41,8 @@ pub fn routes() -> Router<App> {
             .merge(volume_actions::routes(prefix))
             .merge(snapshots::routes(prefix))
             .merge(types::routes(prefix))
-            .merge(attachments::routes(prefix));
+            .merge(attachments::routes(prefix))
+            .merge(backups::routes(prefix));
     }
     router
 }

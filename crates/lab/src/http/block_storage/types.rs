@@ -1,15 +1,17 @@
 //! Cinder v3: volume types, limits, quotas, zones, extensions: what clients look up before they make a volume.
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::view::type_document;
-use super::{Answer, Asked};
-use crate::http::answer::json_answer;
+use super::{Answer, Asked, object};
+use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::{App, query};
 use crate::model::block_storage::volume_type::DEFAULT_TYPE;
+use crate::model::network::quota::{Quotas, VOLUME};
 use crate::model::refusal::Refusal;
 
 pub fn routes(prefix: &str) -> Router<App> {
@@ -19,7 +21,10 @@ pub fn routes(prefix: &str) -> Router<App> {
         .route(&at("/types/{id}"), get(one_type))
         .route(&at("/types/{id}/extra_specs"), get(extra_specs))
         .route(&at("/limits"), get(limits))
-        .route(&at("/os-quota-sets/{id}"), get(quota_set))
+        .route(
+            &at("/os-quota-sets/{id}"),
+            get(quota_set).put(change_quota_set).delete(reset_quota_set),
+        )
         .route(&at("/os-quota-sets/{id}/defaults"), get(quota_set))
         .route(&at("/os-services"), get(services))
         .route(&at("/os-availability-zone"), get(zones))
@@ -67,7 +72,7 @@ async fn extra_specs(State(app): State<App>, asked: Asked) -> Answer {
 async fn limits(State(app): State<App>, asked: Asked) -> Answer {
     let member = asked.member()?;
     let absolute = app.read(|model| {
-        let limit = |name: &str| model.quotas.limit(name);
+        let limit = |name: &str| model.quotas.limit(&member.project_id, name);
         let (volumes, gigabytes) = model.volume_usage(&member.project_id);
         let snapshots = model
             .block_storage
@@ -104,7 +109,7 @@ async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Qu
     }
     let usage = query::value(&words, "usage").is_some_and(|word| word.eq_ignore_ascii_case("true"));
     let mut set = app.read(|model| {
-        let mut set = model.quotas.volume_body();
+        let mut set = model.quotas.body(VOLUME, asked.id());
         if usage {
             let (volumes, gigabytes) = model.volume_usage(&member.project_id);
             for (name, limit) in set.as_object_mut().into_iter().flatten() {
@@ -125,6 +130,35 @@ async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Qu
     });
     set["id"] = asked.id().into();
     Ok(json_answer(200, json!({ "quota_set": set })))
+}
+
+async fn change_quota_set(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    if !asked.member()?.admin {
+        return Err(Refusal::forbidden(
+            "Policy doesn't allow volume_extension:quotas:update to be performed.",
+        )
+        .into());
+    }
+    let body = read_json(&body)?;
+    let said = object(&body, "quota_set")?;
+    let limits = Quotas::read(VOLUME, said)
+        .map_err(|name| Refusal::bad_request(format!("Bad key(s) in quota set: {name}")))?;
+    let set = app.change(|model| {
+        model.quotas.set_for(asked.id(), limits);
+        model.quotas.body(VOLUME, asked.id())
+    });
+    Ok(json_answer(200, json!({ "quota_set": set })))
+}
+
+async fn reset_quota_set(State(app): State<App>, asked: Asked) -> Answer {
+    if !asked.member()?.admin {
+        return Err(Refusal::forbidden(
+            "Policy doesn't allow volume_extension:quotas:delete to be performed.",
+        )
+        .into());
+    }
+    app.change(|model| model.quotas.reset_for(VOLUME, asked.id()));
+    Ok(empty_answer(200))
 }
 
 /// The programs behind the service are an administrator's matter, and there are none to show.

@@ -412,6 +412,7 @@ async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) 
         Ok(())
     })?;
     app.blobs.remove(&id);
+    app.spawn_image_remove(id);
     Ok(empty_answer(204))
 }
 

@@ -97,13 +97,13 @@ impl Model {
                 .filter(|row| row.project_id == project_id)
         };
         limited(
-            self.quotas.limit("snapshots"),
+            self.quotas.limit(project_id, "snapshots"),
             mine().count() as i64,
             1,
             || {
                 format!(
                     "SnapshotLimitExceeded: Maximum number of snapshots allowed ({}) exceeded",
-                    self.quotas.limit("snapshots")
+                    self.quotas.limit(project_id, "snapshots")
                 )
             },
         )?;

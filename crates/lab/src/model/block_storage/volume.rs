@@ -291,7 +291,7 @@ impl Model {
     }
 
     fn check_volume_quota(&self, project_id: &str, size: u32) -> Result<(), Refusal> {
-        let limit = |name: &str| self.quotas.limit(name);
+        let limit = |name: &str| self.quotas.limit(project_id, name);
         if limit("volumes") < 0 && limit("gigabytes") < 0 {
             return Ok(());
         }

@@ -162,6 +162,11 @@ impl Attributes {
         self.0.contains_key(name)
     }
 
+    /// Whether the body says it, and not that there is none.
+    pub fn says_something(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// Take a value out; a null counts as not said.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::port::FLOATING_IP as OWNER;
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::indexed::Worded;
@@ -74,6 +74,7 @@ pub static FLOATING_IP: Kind = Kind {
     collection: "floatingips",
     singular: "floatingip",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| {
         let show = |row: &FloatingIp| shown(model, row);
         match look.value("port_id") {

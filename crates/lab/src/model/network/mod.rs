@@ -13,11 +13,14 @@ pub mod ip;
 )]
 pub mod network;
 pub mod port;
+pub mod qos_policy;
 pub mod quota;
 pub mod router;
 pub mod security_group;
 pub mod security_group_rule;
 pub mod subnet;
+pub mod subnet_pool;
+pub mod trunk;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -36,6 +39,8 @@ pub struct Kind {
     pub singular: &'static str,
     /// What a body may say.
     pub attributes: &'static [AttributeSpec],
+    /// Who may make, change and delete them.
+    pub makers: Makers,
     /// What is looked for of this kind, as JSON; perhaps more, never less.
     pub list: fn(&Model, &Look) -> Vec<Value>,
     /// One of them.
@@ -50,6 +55,15 @@ pub struct Kind {
     pub update: fn(&mut Model, &str, Attributes) -> Result<(), Refusal>,
     /// Delete one.
     pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
+}
+
+/// Who may make and change things of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Makers {
+    /// Each project its own.
+    Members,
+    /// Administrators.
+    Admins,
 }
 
 /// What a list is about. Whoever makes JSON of thousands of rows should leave out first what nobody asked for.
@@ -129,6 +143,9 @@ pub static KINDS: &[&Kind] = &[
     &floating_ip::FLOATING_IP,
     &security_group::SECURITY_GROUP,
     &security_group_rule::SECURITY_GROUP_RULE,
+    &subnet_pool::SUBNET_POOL,
+    &qos_policy::QOS_POLICY,
+    &trunk::TRUNK,
 ];
 
 /// What every thing in Neutron carries beside its own attributes.
@@ -165,6 +182,12 @@ impl Common {
             updated_at: now,
             revision_number: 1,
         })
+    }
+
+    /// It was changed.
+    pub fn touched(&mut self) {
+        self.updated_at = now();
+        self.revision_number += 1;
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -65,6 +65,7 @@ pub static NETWORK: Kind = Kind {
     collection: "networks",
     singular: "network",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| {
         let shared = |row: &Network| row.shared || row.external;
         look.values(model.networks.iter(), shared, to_value)

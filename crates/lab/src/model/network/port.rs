@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
 use super::ip::{Cidr, next_free};
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::{new_id, new_mac};
 use crate::model::indexed::Worded;
@@ -46,7 +46,7 @@ pub struct Port {
     /// `normal`.
     #[serde(rename = "binding:vnic_type")]
     pub vnic_type: String,
-    /// None.
+    /// Kept, without effect.
     pub qos_policy_id: Option<String>,
     /// Owner, description, times.
     #[serde(flatten)]
@@ -128,6 +128,7 @@ pub static PORT: Kind = Kind {
     collection: "ports",
     singular: "port",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| match look.value("device_id") {
         Some(device) if !device.is_empty() => {
             let rows = model.ports.having(&format!("device:{device}"));
@@ -135,13 +136,22 @@ pub static PORT: Kind = Kind {
         }
         _ => look.values(model.ports.iter(), |_| false, to_value),
     },
-    get: |model, id| model.ports.get(id).map(to_value),
+    get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
     shared: |_, _| false,
     not_found,
     create,
     update,
     delete,
 };
+
+/// A parent port shows its trunk.
+fn shown(model: &Model, row: &Port) -> Value {
+    let mut value = to_value(row);
+    if let Some(details) = model.trunk_details(&row.id) {
+        value["trunk_details"] = details;
+    }
+    value
+}
 
 fn not_found(id: &str) -> Refusal {
     Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
@@ -205,7 +215,7 @@ fn create(
         vnic_type: attributes
             .text("binding:vnic_type")?
             .unwrap_or_else(|| "normal".into()),
-        qos_policy_id: None,
+        qos_policy_id: qos_policy(model, project_id, &mut attributes)?,
         common: Common::new(project_id, &mut attributes)?,
     };
     let id = port.id.clone();
@@ -225,6 +235,9 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
     }
     if let Some(owner) = owner(&mut attributes)? {
         attributes.set("device_owner", owner);
+    }
+    if let Some(policy) = qos_policy(model, &port.common.project_id, &mut attributes)? {
+        attributes.set("qos_policy_id", policy);
     }
     if attributes.says("allowed_address_pairs") {
         let pairs = address_pairs(&mut attributes, &port.mac_address)?;
@@ -250,8 +263,25 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
             ),
         ));
     }
+    model.port_is_free(id)?;
     model.remove_port(id);
     Ok(())
+}
+
+fn qos_policy(
+    model: &Model,
+    project_id: &str,
+    attributes: &mut Attributes,
+) -> Result<Option<String>, Refusal> {
+    // A null takes the policy away.
+    if !attributes.says_something("qos_policy_id") {
+        return Ok(None);
+    }
+    let policy = attributes.text("qos_policy_id")?;
+    if let Some(id) = &policy {
+        model.qos_policy_for(project_id, id)?;
+    }
+    Ok(policy)
 }
 
 fn owner(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Row;
 use crate::model::refusal::Refusal;
@@ -12,9 +12,16 @@ use crate::model::refusal::Refusal;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Quotas {
     limits: BTreeMap<String, i64>,
+    /// What an administrator has said of single projects.
+    #[serde(default)]
+    projects: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
-const NETWORK: &[(&str, i64)] = &[
+/// What a service limits, and how much.
+pub type Limits = &'static [(&'static str, i64)];
+
+/// Neutron's.
+pub const NETWORK: Limits = &[
     ("network", 100),
     ("subnet", 100),
     ("subnetpool", -1),
@@ -26,7 +33,8 @@ const NETWORK: &[(&str, i64)] = &[
     ("rbac_policy", 10),
 ];
 
-const COMPUTE: &[(&str, i64)] = &[
+/// Nova's.
+pub const COMPUTE: Limits = &[
     ("instances", 20),
     ("cores", 40),
     ("ram", 51_200),
@@ -36,7 +44,8 @@ const COMPUTE: &[(&str, i64)] = &[
     ("server_group_members", 10),
 ];
 
-const VOLUME: &[(&str, i64)] = &[
+/// Cinder's.
+pub const VOLUME: Limits = &[
     ("volumes", 50),
     ("snapshots", 50),
     ("gigabytes", 1000),
@@ -51,6 +60,7 @@ impl Default for Quotas {
         let all = NETWORK.iter().chain(COMPUTE).chain(VOLUME);
         Self {
             limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
+            projects: BTreeMap::new(),
         }
     }
 }
@@ -67,19 +77,62 @@ impl Quotas {
         quotas
     }
 
-    /// One limit.
-    pub fn limit(&self, name: &str) -> i64 {
-        self.limits.get(name).copied().unwrap_or(-1)
+    /// One limit of a project.
+    pub fn limit(&self, project_id: &str, name: &str) -> i64 {
+        let own = self.projects.get(project_id);
+        let found = own.and_then(|own| own.get(name));
+        found.or(self.limits.get(name)).copied().unwrap_or(-1)
     }
 
-    /// Set one limit.
+    /// Set one limit for everybody of whom nothing else is said.
     pub fn set(&mut self, name: &str, limit: i64) {
         self.limits.insert(name.into(), limit);
     }
 
+    /// Set everybody's limits, and keep what was said of single projects.
+    pub fn set_usual(&mut self, usual: Quotas) {
+        self.limits = usual.limits;
+    }
+
+    /// Set a project's own limits.
+    pub fn set_for(&mut self, project_id: &str, limits: BTreeMap<String, i64>) {
+        self.projects
+            .entry(project_id.into())
+            .or_default()
+            .extend(limits);
+    }
+
+    /// Forget a project's own limits on what one service has.
+    pub fn reset_for(&mut self, names: Limits, project_id: &str) {
+        if let Some(own) = self.projects.get_mut(project_id) {
+            own.retain(|name, _| !names.iter().any(|(one, _)| one == name));
+        }
+    }
+
+    /// Limits from a body; the first name that is none as an error.
+    pub fn read(names: Limits, said: &Map<String, Value>) -> Result<BTreeMap<String, i64>, String> {
+        let mut limits = BTreeMap::new();
+        for (name, value) in said {
+            // Clients send these along.
+            if ["force", "tenant_id", "project_id", "check_limit"].contains(&name.as_str()) {
+                continue;
+            }
+            let number = match value {
+                Value::String(text) => text.parse().ok(),
+                other => other.as_i64(),
+            };
+            let known = names.iter().any(|(one, _)| one == name);
+            match number.filter(|number| *number >= -1 && known) {
+                Some(number) => limits.insert(name.clone(), number),
+                None => return Err(name.clone()),
+            };
+        }
+        Ok(limits)
+    }
+
     /// Whether one more fits; refused as Neutron does.
     fn check(&self, project_id: &str, name: &str, used: usize) -> Result<(), Refusal> {
-        let limit = self.limit(name);
+        let limit = self.limit(project_id, name);
         // The cloud's own things belong to no project and count for none.
         if project_id.is_empty() || limit < 0 || (used as i64) < limit {
             return Ok(());
@@ -97,32 +150,18 @@ impl Quotas {
         name: &str,
         rows: impl Iterator<Item = &'r T>,
     ) -> Result<(), Refusal> {
-        if self.limit(name) < 0 {
+        if self.limit(project_id, name) < 0 {
             return Ok(());
         }
         let mine = rows.filter(|row| row.common().project_id == project_id);
         self.check(project_id, name, mine.count())
     }
 
-    /// Neutron's body.
-    pub fn network_body(&self) -> Value {
-        self.body(NETWORK)
-    }
-
-    /// Nova's body.
-    pub fn compute_body(&self) -> Value {
-        self.body(COMPUTE)
-    }
-
-    /// Cinder's body.
-    pub fn volume_body(&self) -> Value {
-        self.body(VOLUME)
-    }
-
-    fn body(&self, names: &[(&str, i64)]) -> Value {
+    /// A service's body: a project's limits, or everybody's for an empty id.
+    pub fn body(&self, names: Limits, project_id: &str) -> Value {
         names
             .iter()
-            .map(|(name, _)| ((*name).to_owned(), json!(self.limit(name))))
+            .map(|(name, _)| ((*name).to_owned(), json!(self.limit(project_id, name))))
             .collect()
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::port::{FixedIp, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use super::subnet::{HostRoute, routes};
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -72,6 +72,7 @@ pub static ROUTER: Kind = Kind {
     collection: "routers",
     singular: "router",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
     get: |model, id| model.routers.get(id).map(to_value),
     shared: |_, _| false,

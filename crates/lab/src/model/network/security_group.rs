@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::security_group_rule::{Direction, EtherType, SecurityGroupRule};
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -42,6 +42,7 @@ pub static SECURITY_GROUP: Kind = Kind {
     collection: "security-groups",
     singular: "security_group",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| {
         let show = |row: &SecurityGroup| shown(model, row);
         look.values(model.security_groups.iter(), |_| false, show)

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::ip::Cidr;
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -84,6 +84,7 @@ pub static SECURITY_GROUP_RULE: Kind = Kind {
     collection: "security-group-rules",
     singular: "security_group_rule",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
     get: |model, id| model.security_group_rules.get(id).map(shown),
     shared: |_, _| false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::ip::{Cidr, Pool, default_pools};
-use super::{Common, Kind, assign, to_value};
+use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
@@ -40,7 +40,7 @@ pub struct Subnet {
     pub ipv6_address_mode: Option<String>,
     /// None.
     pub ipv6_ra_mode: Option<String>,
-    /// None.
+    /// The pool that it was cut from.
     pub subnetpool_id: Option<String>,
     /// Empty.
     pub service_types: Vec<String>,
@@ -83,6 +83,7 @@ pub static SUBNET: Kind = Kind {
     collection: "subnets",
     singular: "subnet",
     attributes: ATTRIBUTES,
+    makers: Makers::Members,
     list: |model, look| {
         let shared = |row: &Subnet| {
             let network = model.networks.get(&row.network_id);
@@ -132,18 +133,19 @@ fn create(
             ));
         }
     }
-    if attributes.text("subnetpool_id")?.is_some() {
-        return Err(Refusal::bad_request(
-            "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
-        ));
-    }
-    let cidr = attributes.cidr("cidr")?.ok_or_else(|| {
-        Refusal::new(
-            400,
-            "BadRequest",
-            "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
-        )
-    })?;
+    let subnetpool_id = attributes.text("subnetpool_id")?;
+    let length = attributes.number("prefixlen");
+    let cidr = match (attributes.cidr("cidr")?, &subnetpool_id) {
+        (Some(cidr), _) => cidr,
+        (None, Some(pool)) => model.cut_subnet(project_id, pool, length)?,
+        (None, None) => {
+            return Err(Refusal::new(
+                400,
+                "BadRequest",
+                "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
+            ));
+        }
+    };
     if let Some(other) = network
         .subnets
         .iter()
@@ -182,7 +184,7 @@ fn create(
         enable_dhcp: attributes.flag("enable_dhcp").unwrap_or(true),
         ipv6_address_mode: None,
         ipv6_ra_mode: None,
-        subnetpool_id: None,
+        subnetpool_id,
         service_types: Vec::new(),
         common: Common::new(project_id, &mut attributes)?,
     };

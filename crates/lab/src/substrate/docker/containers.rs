@@ -6,12 +6,14 @@ use bollard::Docker;
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use bollard::models::{
-    ContainerCreateBody, ContainerUpdateBody, EndpointIpamConfig, EndpointSettings, Ipam,
-    IpamConfig, NetworkConnectRequest, NetworkCreateRequest, NetworkDisconnectRequest,
+    ContainerConfig, ContainerCreateBody, ContainerUpdateBody, EndpointIpamConfig,
+    EndpointSettings, Ipam, IpamConfig, NetworkConnectRequest, NetworkCreateRequest,
+    NetworkDisconnectRequest,
 };
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, ListContainersOptionsBuilder, ListNetworksOptionsBuilder,
-    LogsOptionsBuilder, RemoveContainerOptionsBuilder, StopContainerOptionsBuilder,
+    CommitContainerOptionsBuilder, CreateContainerOptionsBuilder, ListContainersOptionsBuilder,
+    ListImagesOptionsBuilder, ListNetworksOptionsBuilder, LogsOptionsBuilder,
+    RemoveContainerOptionsBuilder, RemoveImageOptionsBuilder, StopContainerOptionsBuilder,
     UploadToContainerOptionsBuilder,
 };
 use futures::StreamExt as _;
@@ -41,6 +43,8 @@ pub struct Found {
     pub kind: String,
     /// What it stands for.
     pub id: String,
+    /// Whether it runs, or is held.
+    pub up: bool,
 }
 
 /// A running container, as far as its network goes.
@@ -132,7 +136,9 @@ impl Containers {
             .into_iter()
             .filter_map(|row| {
                 let labels = row.labels.unwrap_or_default();
+                let state = row.state.map(|state| state.to_string());
                 Some(Found {
+                    up: matches!(state.as_deref(), Some("running" | "paused" | "restarting")),
                     docker_id: row.id?,
                     kind: labels.get(KIND_LABEL).cloned().unwrap_or_default(),
                     id: labels.get(ID_LABEL).cloned().unwrap_or_default(),
@@ -156,6 +162,7 @@ impl Containers {
             .filter_map(|row| {
                 let labels = row.labels.unwrap_or_default();
                 Some(Found {
+                    up: true,
                     docker_id: row.id?,
                     kind: labels.get(KIND_LABEL).cloned().unwrap_or_default(),
                     id: labels.get(ID_LABEL).cloned().unwrap_or_default(),
@@ -211,6 +218,75 @@ impl Containers {
             Err(error) if has_status(&error, 304) || has_status(&error, 404) => Ok(()),
             other => other.map_err(wrap(format!("stopping {name}"))),
         }
+    }
+
+    /// Hold a container's processes; held ones are fine.
+    pub async fn pause(&self, name: &str) -> Result<(), SubstrateError> {
+        match self.docker.pause_container(name).await {
+            Err(error) if error.to_string().contains("already paused") => Ok(()),
+            other => other.map_err(wrap(format!("pausing {name}"))),
+        }
+    }
+
+    /// Let a container's processes go on. Those that are not held, or not there, are fine.
+    pub async fn unpause(&self, name: &str) -> Result<(), SubstrateError> {
+        match self.docker.unpause_container(name).await {
+            Err(error)
+                if has_status(&error, 404)
+                    || has_status(&error, 409)
+                    || error.to_string().contains("not paused") =>
+            {
+                Ok(())
+            }
+            other => other.map_err(wrap(format!("unpausing {name}"))),
+        }
+    }
+
+    /// Make an image of a container's files as they are now.
+    pub async fn commit(&self, name: &str, image: &str) -> Result<(), SubstrateError> {
+        let options = CommitContainerOptionsBuilder::default()
+            .container(name)
+            .repo(image)
+            .pause(true)
+            .build();
+        let body = ContainerConfig {
+            labels: Some(self.labels("image", image)),
+            ..Default::default()
+        };
+        self.docker
+            .commit_container(options, body)
+            .await
+            .map(|_| ())
+            .map_err(wrap(format!("making an image of {name}")))
+    }
+
+    /// Whether there is such an image.
+    pub async fn has_image(&self, image: &str) -> bool {
+        self.docker.inspect_image(image).await.is_ok()
+    }
+
+    /// Remove an image; one that is not there is fine.
+    pub async fn remove_image(&self, image: &str) -> Result<(), SubstrateError> {
+        let options = RemoveImageOptionsBuilder::default().force(true).build();
+        match self.docker.remove_image(image, Some(options), None).await {
+            Err(error) if has_status(&error, 404) => Ok(()),
+            other => other
+                .map(|_| ())
+                .map_err(wrap(format!("removing the image {image}"))),
+        }
+    }
+
+    /// The images that were made of servers.
+    pub async fn list_images(&self) -> Result<Vec<String>, SubstrateError> {
+        let options = ListImagesOptionsBuilder::default()
+            .filters(&self.filter())
+            .build();
+        let rows = self
+            .docker
+            .list_images(Some(options))
+            .await
+            .map_err(wrap("listing images"))?;
+        Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
     /// Give a container so much memory and no more.

@@ -6,6 +6,8 @@
 //! | external network | a bridge network with the public range; this machine is its gateway |
 //! | router | a small container with a leg in each network; forwards and translates |
 //! | server | a container with sshd and cloud-init; memory as its flavor says |
+//! | server's image | a Docker image of its container; what people upload to Glance boots as Debian |
+//! | paused, suspended | the container's processes are held in memory; shelved is stopped |
 //! | volume | a sparse file behind a loop device, whose node the server gets; see `disks` for what that can and cannot do |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
@@ -37,6 +39,7 @@ use self::script::DockerMacs;
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::model::ids::{stable_hex_id, stable_id};
 use crate::model::network::ip::Cidr;
+use crate::model::server::Status;
 use crate::model::wiring::{ServerWiring, Wiring};
 
 /// The image of servers.
@@ -112,6 +115,9 @@ impl DockerSubstrate {
         }
         for found in self.containers.list_networks().await? {
             self.containers.remove_network(&found.docker_id).await?;
+        }
+        for image in self.containers.list_images().await? {
+            self.containers.remove_image(&image).await?;
         }
         self.disks.reset().await?;
         self.host.close().await?;
@@ -359,8 +365,13 @@ impl Substrate for DockerSubstrate {
         }
         let memory = i64::from(spec.ram_mib) * MIB;
         let first = networks.first().cloned();
+        let of_a_server = self.containers.name("image", &spec.image);
+        let image = match self.containers.has_image(&of_a_server).await {
+            true => of_a_server,
+            false => SERVER_IMAGE.to_owned(),
+        };
         let body = ContainerCreateBody {
-            image: Some(SERVER_IMAGE.into()),
+            image: Some(image),
             hostname: Some(seed::hostname(&spec.name)),
             labels: Some(self.containers.labels("server", &spec.id)),
             host_config: Some(HostConfig {
@@ -387,11 +398,24 @@ impl Substrate for DockerSubstrate {
 
     async fn server_power(&self, spec: &ServerSpec, power: Power) -> Result<(), SubstrateError> {
         let container = self.containers.name("server", &spec.id);
-        if power != Power::Start {
-            self.known_servers().remove(&spec.id);
-            self.containers.stop(&container).await?;
+        match power {
+            Power::Pause | Power::Suspend => return self.containers.pause(&container).await,
+            Power::Unpause | Power::Resume => {
+                self.containers.unpause(&container).await?;
+                let known = self.known_servers().contains_key(&spec.id);
+                if known && self.containers.running(&container).await.is_ok() {
+                    return Ok(());
+                }
+            }
+            Power::Stop | Power::Shelve | Power::Reboot => {
+                self.known_servers().remove(&spec.id);
+                // Nothing that is held can be told to end.
+                self.containers.unpause(&container).await?;
+                self.containers.stop(&container).await?;
+            }
+            Power::Start | Power::Unshelve => {}
         }
-        if power != Power::Stop {
+        if power.leads_to() == Status::Active {
             // Ports may have been plugged in while it was off.
             for nic in &spec.wiring.nics {
                 let network = self.ensure_network(&nic.network_id).await?;
@@ -439,6 +463,32 @@ impl Substrate for DockerSubstrate {
         self.known_servers().remove(id);
         self.containers
             .remove(&self.containers.name("server", id))
+            .await
+    }
+
+    async fn servers_dead(&self, ids: &[String]) -> Result<Vec<String>, SubstrateError> {
+        let found = self.containers.list().await?;
+        let up: HashSet<&str> = found
+            .iter()
+            .filter(|found| found.kind == "server" && found.up)
+            .map(|found| found.id.as_str())
+            .collect();
+        let dead = ids.iter().filter(|id| !up.contains(id.as_str()));
+        Ok(dead.cloned().collect())
+    }
+
+    async fn image_create(&self, image: &str, server: &str) -> Result<(), SubstrateError> {
+        self.containers
+            .commit(
+                &self.containers.name("server", server),
+                &self.containers.name("image", image),
+            )
+            .await
+    }
+
+    async fn image_remove(&self, image: &str) -> Result<(), SubstrateError> {
+        self.containers
+            .remove_image(&self.containers.name("image", image))
             .await
     }
 

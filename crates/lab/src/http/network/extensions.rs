@@ -1,0 +1,127 @@
+//! Neutron v2.0: what there is: versions, kinds, extensions, zones.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::http::answer::json_answer;
+use crate::http::token::Caller;
+use crate::http::{App, base_url};
+use crate::model::network::KINDS;
+use crate::model::refusal::Refusal;
+
+/// The extensions that the lab behaves by.
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("address-scope", "Address scope"),
+    ("allowed-address-pairs", "Allowed Address Pairs"),
+    ("availability_zone", "Availability Zone"),
+    ("binding", "Port Binding"),
+    (
+        "ext-gw-mode",
+        "Neutron L3 Configurable external gateway mode",
+    ),
+    ("external-net", "Neutron external network"),
+    ("extra_dhcp_opt", "Neutron Extra DHCP options"),
+    ("extraroute", "Neutron Extra Route"),
+    ("extraroute-atomic", "Atomically add/remove extra routes"),
+    ("filter-validation", "Filter parameters validation"),
+    ("fip-port-details", "Add port_details to Floating IP"),
+    ("net-mtu", "Network MTU"),
+    ("net-mtu-writable", "Network MTU (writable)"),
+    ("network_availability_zone", "Network Availability Zone"),
+    ("pagination", "Pagination support"),
+    ("port-security", "Port Security"),
+    ("project-id", "project_id field enabled"),
+    ("quota_details", "Quota details management support"),
+    ("qos", "Quality of Service"),
+    ("quotas", "Quota management support"),
+    ("router", "Neutron L3 Router"),
+    ("router_availability_zone", "Router Availability Zone"),
+    ("security-group", "security-group"),
+    (
+        "security-groups-normalized-cidr",
+        "Normalized CIDR field for security group rules",
+    ),
+    ("sorting", "Sorting support"),
+    ("standard-attr-description", "standard-attr-description"),
+    ("standard-attr-revisions", "Resource revision numbers"),
+    (
+        "standard-attr-tag",
+        "Tag support for resources with standard attribute: port, subnet, network, router, ...",
+    ),
+    ("standard-attr-timestamp", "Resource timestamps"),
+    ("subnet_allocation", "Subnet Allocation"),
+    ("trunk", "Trunk Extension"),
+    ("trunk-details", "Trunk port details"),
+];
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/network", get(versions))
+        .route("/network/", get(versions))
+        .route("/network/v2.0", get(resources))
+        .route("/network/v2.0/", get(resources))
+        .route("/network/v2.0/extensions", get(extensions))
+        .route("/network/v2.0/extensions/{alias}", get(extension))
+        .route("/network/v2.0/availability_zones", get(zones))
+}
+
+async fn versions(headers: HeaderMap) -> Response {
+    let link = json!({"rel": "self", "href": format!("{}/network/v2.0/", base_url(&headers))});
+    json_answer(
+        200,
+        json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": [link]}]}),
+    )
+}
+
+async fn resources(caller: Caller, headers: HeaderMap) -> Answer {
+    caller.token()?;
+    let base = base_url(&headers);
+    let all = KINDS.iter().map(|kind| {
+        let link =
+            json!({"rel": "self", "href": format!("{base}/network/v2.0/{}", kind.collection)});
+        json!({"name": kind.singular, "collection": kind.collection, "links": [link]})
+    });
+    Ok(json_answer(
+        200,
+        json!({"resources": all.collect::<Value>()}),
+    ))
+}
+
+fn extension_document(alias: &str, name: &str) -> Value {
+    json!({"alias": alias, "name": name, "description": name, "updated": "2016-01-01T00:00:00-00:00", "links": []})
+}
+
+async fn extensions(caller: Caller) -> Answer {
+    caller.token()?;
+    let all: Value = EXTENSIONS
+        .iter()
+        .map(|(alias, name)| extension_document(alias, name))
+        .collect();
+    Ok(json_answer(200, json!({ "extensions": all })))
+}
+
+async fn extension(caller: Caller, Path(alias): Path<String>) -> Answer {
+    caller.token()?;
+    let alias = alias.trim_end_matches(".json");
+    let found = EXTENSIONS.iter().find(|(name, _)| *name == alias);
+    let (alias, name) = found
+        .ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))?;
+    Ok(json_answer(
+        200,
+        json!({"extension": extension_document(alias, name)}),
+    ))
+}
+
+async fn zones(caller: Caller) -> Answer {
+    caller.member()?;
+    let zone = |resource: &str| json!({"name": "nova", "resource": resource, "state": "available"});
+    Ok(json_answer(
+        200,
+        json!({"availability_zones": [zone("network"), zone("router")]}),
+    ))
+}

@@ -1,0 +1,316 @@
+//! Neutron v2.0: one set of handlers for all kinds, driven by the table in [`crate::model::network`]. What only some kinds can do has
+//! a file each.
+
+mod extensions;
+mod qos;
+mod quotas;
+mod routers;
+mod tags;
+mod trunks;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::answer::{NeutronError, empty_answer, json_answer, read_json};
+use super::token::{Caller, Member};
+use super::{App, base_url, query};
+use crate::model::Model;
+use crate::model::network::attributes::Attributes;
+use crate::model::network::network::only_admin;
+use crate::model::network::{KINDS, Kind, Look, Makers};
+use crate::model::refusal::Refusal;
+
+type Answer = Result<Response, NeutronError>;
+
+pub fn routes() -> Router<App> {
+    let mut router = Router::new()
+        .merge(extensions::routes())
+        .merge(qos::routes())
+        .merge(quotas::routes())
+        .merge(routers::routes())
+        .merge(tags::routes())
+        .merge(trunks::routes());
+    // QoS policies live below a path of their own.
+    for prefix in ["/network/v2.0", "/network/v2.0/qos"] {
+        router = router
+            .route(&format!("{prefix}/{{collection}}"), get(list).post(create))
+            .route(
+                &format!("{prefix}/{{collection}}/{{id}}"),
+                get(show).put(update).delete(delete),
+            );
+    }
+    router
+}
+
+fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
+    let collection = collection.trim_end_matches(".json");
+    let found = KINDS
+        .iter()
+        .find(|kind| kind.collection == collection)
+        .copied();
+    found.ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))
+}
+
+fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
+    let owner = thing["project_id"].as_str().unwrap_or_default();
+    member.may_touch(owner) || (kind.shared)(model, thing)
+}
+
+/// The thing, if the caller may see it.
+fn seen(model: &Model, kind: &Kind, member: &Member, id: &str) -> Result<Value, Refusal> {
+    let thing = (kind.get)(model, id).filter(|thing| visible(model, kind, member, thing));
+    thing.ok_or_else(|| (kind.not_found)(id))
+}
+
+/// The thing, if it is the caller's own. One that can only be seen is forbidden.
+fn owned(
+    model: &Model,
+    kind: &Kind,
+    member: &Member,
+    id: &str,
+    verb: &str,
+) -> Result<Value, Refusal> {
+    let thing = seen(model, kind, member, id)?;
+    may_make(kind, member, verb)?;
+    match member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
+        true => Ok(thing),
+        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    }
+}
+
+/// Some kinds are for administrators to make.
+fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
+    match kind.makers == Makers::Members || member.admin {
+        true => Ok(()),
+        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    }
+}
+
+fn with_fields(mut thing: Value, asked: &[(String, String)]) -> Value {
+    let wanted: Vec<&str> = asked
+        .iter()
+        .filter(|(name, _)| name == "fields")
+        .flat_map(|(_, value)| value.split(','))
+        .collect();
+    if let (Some(fields), false) = (thing.as_object_mut(), wanted.is_empty()) {
+        fields.retain(|name, _| wanted.contains(&name.as_str()));
+    }
+    thing
+}
+
+/// Query words that are not filters.
+const NOT_FILTERS: &[&str] = &[
+    "fields",
+    "limit",
+    "marker",
+    "page_reverse",
+    "sort_key",
+    "sort_dir",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
+];
+
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Path(collection): Path<String>,
+    Query(asked): query::Query,
+    headers: HeaderMap,
+) -> Answer {
+    let member = caller.member()?;
+    let kind = kind_of(&collection)?;
+    // Neutron makes a project's default group when the project first looks.
+    if kind.singular == "security_group" {
+        app.change(|model| model.default_security_group(&member.project_id));
+    }
+    let mut things = app.read(|model| {
+        let look = Look {
+            project: (!member.admin).then_some(member.project_id.as_str()),
+            filters: &asked,
+        };
+        let mut things = (kind.list)(model, &look);
+        things.retain(|thing| visible(model, kind, &member, thing));
+        things
+    });
+    let mut names: Vec<&str> = asked
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| !NOT_FILTERS.contains(name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if let Some(unknown) = names.iter().find(|name| {
+        things
+            .first()
+            .is_some_and(|thing| thing.get(**name).is_none())
+    }) {
+        return Err(Refusal::bad_request(format!(
+            "['{unknown}'] is invalid attribute for filtering"
+        ))
+        .into());
+    }
+    // The same name twice means either value.
+    things.retain(|thing| {
+        names.iter().all(|name| {
+            let mut values = asked.iter().filter(|(key, _)| key == name);
+            values.any(|(_, value)| query::attribute_is(thing, name, value))
+        }) && query::tags_fit(thing, &asked)
+    });
+    query::sort(&mut things, &asked);
+    let page = query::page(things, &asked, 5_000).ok_or_else(|| {
+        Refusal::new(
+            400,
+            "HTTPBadRequest",
+            "Invalid input for marker. Reason: the marker was not found.",
+        )
+    })?;
+    let items: Vec<Value> = page
+        .items
+        .into_iter()
+        .map(|thing| with_fields(thing, &asked))
+        .collect();
+    let name = kind.collection.replace('-', "_");
+    let mut body = json!({ name.clone(): items });
+    if let Some(next) = page.next {
+        let href = format!(
+            "{}/network/v2.0/{}?{}",
+            base_url(&headers),
+            kind.collection,
+            query::with_marker(&asked, &next)
+        );
+        body[format!("{name}_links")] = json!([{"rel": "next", "href": href}]);
+    }
+    Ok(json_answer(200, body))
+}
+
+async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path((collection, id)): Path<(String, String)>,
+    Query(asked): query::Query,
+) -> Answer {
+    let member = caller.member()?;
+    let kind = kind_of(&collection)?;
+    let thing = app.read(|model| seen(model, kind, &member, &id))?;
+    Ok(json_answer(
+        200,
+        json!({kind.singular: with_fields(thing, &asked)}),
+    ))
+}
+
+/// The bodies of a creation: one, or many under the collection's name.
+fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
+    let plural = kind.collection.replace('-', "_");
+    match body.get(&plural) {
+        None => Ok((vec![body], Amount::One)),
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let each = items.iter().map(|item| json!({ kind.singular: item }));
+            Ok((each.collect(), Amount::Many(plural)))
+        }
+        Some(_) => Err(Refusal::bad_request("Resources required")),
+    }
+}
+
+/// How an answer is worded.
+enum Amount {
+    One,
+    Many(String),
+}
+
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Path(collection): Path<String>,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let kind = kind_of(&collection)?;
+    may_make(kind, &member, "create")?;
+    let (bodies, amount) = bodies(kind, read_json(&body)?)?;
+    let mut wanted = Vec::new();
+    for body in bodies {
+        let owner = owner(kind, &member, &body)?;
+        let attributes = Attributes::for_create(kind.singular, kind.attributes, body)?;
+        wanted.push((owner, attributes));
+    }
+    let mut things = app
+        .rewire(|model| {
+            // All or none of them.
+            let mut made: Vec<String> = Vec::new();
+            for (owner, attributes) in wanted {
+                match (kind.create)(model, &owner, attributes) {
+                    Ok(id) => made.push(id),
+                    Err(refusal) => {
+                        for id in made.iter().rev() {
+                            (kind.delete)(model, id)?;
+                        }
+                        return Err(refusal);
+                    }
+                }
+            }
+            let shown = made.iter().filter_map(|id| (kind.get)(model, id));
+            Ok(shown.collect::<Vec<Value>>())
+        })
+        .await?;
+    let body = match amount {
+        Amount::Many(plural) => json!({ plural: things }),
+        Amount::One => json!({kind.singular: things.pop()}),
+    };
+    Ok(json_answer(201, body))
+}
+
+/// The project that a new thing is for: the caller's own, or any if an administrator says so.
+fn owner(kind: &Kind, member: &Member, body: &Value) -> Result<String, Refusal> {
+    for name in ["project_id", "tenant_id"] {
+        let said = body[kind.singular].get(name).and_then(Value::as_str);
+        match said {
+            Some(id) if !member.may_touch(id) => {
+                return Err(only_admin(&format!("create_{}:{name}", kind.singular)));
+            }
+            Some(id) => return Ok(id.to_owned()),
+            None => {}
+        }
+    }
+    Ok(member.project_id.clone())
+}
+
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path((collection, id)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let kind = kind_of(&collection)?;
+    let attributes = Attributes::for_update(kind.singular, kind.attributes, read_json(&body)?)?;
+    let thing = app
+        .rewire(|model| {
+            owned(model, kind, &member, &id, "update")?;
+            (kind.update)(model, &id, attributes)?;
+            (kind.get)(model, &id).ok_or_else(|| (kind.not_found)(&id))
+        })
+        .await?;
+    Ok(json_answer(200, json!({kind.singular: thing})))
+}
+
+async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path((collection, id)): Path<(String, String)>,
+) -> Answer {
+    let member = caller.member()?;
+    let kind = kind_of(&collection)?;
+    app.rewire(|model| {
+        owned(model, kind, &member, &id, "delete")?;
+        (kind.delete)(model, &id)
+    })
+    .await?;
+    Ok(empty_answer(204))
+}
