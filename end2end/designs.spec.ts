@@ -49,8 +49,12 @@ test('a design leaves for others, with what they cannot say named on top', async
     ['TOSCA', 'for-others.tosca.yaml', 'stackloom.nodes.nginx'],
   ] as const;
   for (const [form, name, holds] of forms) {
-    const download = page.waitForEvent('download');
     await choose(page, 'for others', `Export as ${form}`);
+    // What the file does not say is shown before it is taken.
+    const report = page.getByRole('dialog', { name: `Export as ${name}?` });
+    await expect(report.getByRole('listitem').first()).toContainText(/left out|changed|needed/);
+    const download = page.waitForEvent('download');
+    await report.getByRole('button', { name: 'Download' }).click();
     const file = await download;
     expect(file.suggestedFilename()).toBe(name);
     expect(readFileSync(await file.path(), 'utf8')).toContain(holds);
@@ -59,10 +63,30 @@ test('a design leaves for others, with what they cannot say named on top', async
 
   await page.goto(`/designs/${id}`);
   await canvasReady(page);
-  const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export', exact: true }).click();
   await page.getByRole('button', { name: 'Export as Picture (SVG)' }).click();
+  const download = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
   expect(readFileSync(await (await download).path(), 'utf8')).toContain('<svg');
+});
+
+test('a design of several files leaves as an archive', async ({ page }) => {
+  await login(page);
+  const head = 'heat_template_version: 2021-04-16\n';
+  await page.request.post('/api/v1/designs', {
+    data: {
+      name: 'with files',
+      template: `${head}resources:\n  web: {type: web.yaml}\n`,
+      files: { 'web.yaml': `${head}resources:\n  net: {type: OS::Neutron::Net}\n` },
+    },
+  });
+  await page.goto('/designs');
+  const download = page.waitForEvent('download');
+  await choose(page, 'with files', 'Export as Heat template');
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('with-files.hot.tar.gz');
+  const bytes = readFileSync(await file.path());
+  expect([bytes[0], bytes[1]]).toEqual([0x1f, 0x8b]);
 });
 
 test('a design is copied, and thrown away after a question', async ({ page }) => {

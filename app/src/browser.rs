@@ -68,6 +68,18 @@ pub fn download(name: &str, mime: &str, text: &str) {
     let _ = try_download(name, mime, text);
 }
 
+/// Hand the person a file that the server gives.
+pub fn fetch_file(name: &str, address: &str) {
+    let link = document().and_then(|document| document.create_element("a").ok());
+    let Some(link) = link else { return };
+    let set = link.set_attribute("href", address);
+    if set.and(link.set_attribute("download", name)).is_ok()
+        && let Some(link) = link.dyn_ref::<HtmlElement>()
+    {
+        link.click();
+    }
+}
+
 fn try_download(name: &str, mime: &str, text: &str) -> Option<()> {
     let document = document()?;
     let parts = js_sys::Array::of1(&JsValue::from_str(text));

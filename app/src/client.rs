@@ -100,6 +100,15 @@ pub async fn design_export(id: &str, format: ExportFormat) -> Answer<Exported> {
     .await
 }
 
+/// Where the same is found as a file to keep, or an archive of several.
+pub fn design_archive(id: &str, format: ExportFormat) -> String {
+    format!(
+        "/api/v1/designs/{}/export?format={}&download=true",
+        browser::encode(id),
+        format.word()
+    )
+}
+
 /// `POST /validate`.
 pub async fn validate(request: &ValidateRequest) -> Answer<ValidateResponse> {
     send("POST", "/validate", Some(request)).await

@@ -1,13 +1,13 @@
 //! A design as a file for others: asked of the server, kept by the browser.
 //!
-//! What an export leaves out stands at the top of the file, so a message only says that there is something to read.
+//! What an export leaves out is shown before the file is taken; it stands at the top of the file too.
 
-use api::ExportFormat;
+use api::{ExportFormat, ExportNote, ExportNoteKind, Exported};
 use leptos::prelude::*;
 
 use crate::{
     browser, client,
-    ui::{Icon, toast::ToastList},
+    ui::{Confirm, Icon, Question, toast::ToastList},
 };
 
 /// Each form with its icon and words.
@@ -37,21 +37,54 @@ pub fn ExportItems(
         .collect_view()
 }
 
-/// Export the stored design and hand the file to the person.
-pub async fn save(id: &str, format: ExportFormat, toasts: ToastList) {
-    match client::design_export(id, format).await {
-        Ok(exported) => {
-            browser::download(&exported.file_name, &exported.media_type, &exported.content);
-            match exported.report.len() {
-                0 => toasts.done(format!("{} is exported.", exported.file_name)),
-                count => toasts.warn(format!(
-                    "{} is exported. {count} {} not quite as drawn; the top of the file lists {}.",
-                    exported.file_name,
-                    if count == 1 { "thing is" } else { "things are" },
-                    if count == 1 { "it" } else { "them" },
-                )),
-            }
-        }
-        Err(problem) => toasts.problem(&problem),
+/// Export the stored design and hand the file to the person, who hears first what it does not say.
+pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Confirm) {
+    let exported = match client::design_export(id, format).await {
+        Ok(exported) => exported,
+        Err(problem) => return toasts.problem(&problem),
+    };
+    let archive = client::design_archive(id, format);
+    if exported.report.is_empty() {
+        return hand_over(&exported, &archive, toasts);
+    }
+    let count = exported.report.len();
+    let question = Question {
+        title: format!("Export as {}?", exported.file_name),
+        body: vec![format!(
+            "{} not quite as drawn. The top of the file says the same.",
+            if count == 1 {
+                "One thing is".to_owned()
+            } else {
+                format!("{count} things are")
+            },
+        )],
+        items: exported.report.iter().map(line).collect(),
+        action: String::from("Download"),
+        danger: false,
+    };
+    confirm.ask(question, move || hand_over(&exported, &archive, toasts));
+}
+
+fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
+    // Bytes come from the server; a text is here already.
+    if exported.files.is_empty() {
+        browser::download(&exported.file_name, &exported.media_type, &exported.content);
+    } else {
+        browser::fetch_file(&exported.file_name, archive);
+    }
+    toasts.done(format!("{} is exported.", exported.file_name));
+}
+
+/// `left out: resources.wait: ...`
+pub fn line(note: &ExportNote) -> String {
+    let kind = match note.kind {
+        ExportNoteKind::LeftOut => "left out",
+        ExportNoteKind::Changed => "changed",
+        ExportNoteKind::Needed => "needed",
+    };
+    let path = note.path.strip_prefix("resources.").unwrap_or(&note.path);
+    match path {
+        "" => format!("{kind}: {}", note.message),
+        path => format!("{kind}: {path}: {}", note.message),
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     export::ExportItems,
-    ui::{Icon, Menu, menu, use_toasts},
+    ui::{Icon, Menu, menu, use_confirm, use_toasts},
 };
 
 /// At the right of the top bar.
@@ -47,12 +47,12 @@ pub fn HeaderActions(
         }
     };
     // What is exported is what is on the screen, so it is saved first.
-    let toasts = use_toasts();
+    let (toasts, confirm) = (use_toasts(), use_confirm());
     let export_as = move |format| {
         menu::close("design-export");
         leptos::task::spawn_local(async move {
             if !saving.is_dirty() || saving.flush(workspace).await {
-                crate::export::save(&saving.id(), format, toasts).await;
+                crate::export::save(&saving.id(), format, toasts, confirm).await;
             }
         });
     };

@@ -303,7 +303,9 @@ fn DesignRow(page: Page, design: DesignSummary) -> impl IntoView {
     let export_as = move |format| {
         close();
         let id = stored.with_value(|design| design.id.clone());
-        leptos::task::spawn_local(async move { crate::export::save(&id, format, toasts).await });
+        leptos::task::spawn_local(async move {
+            crate::export::save(&id, format, toasts, confirm).await;
+        });
     };
     let delete = move |_| {
         close();

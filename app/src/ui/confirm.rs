@@ -76,7 +76,9 @@ pub fn ConfirmDialog() -> impl IntoView {
                                 </ul>
                             })}
                             <div class="dialog-actions">
-                                <button type="button" class="button" on:click=move |_| close()>"Keep it as it is"</button>
+                                <button type="button" class="button" on:click=move |_| close()>
+                                    {if question.danger { "Keep it as it is" } else { "Cancel" }}
+                                </button>
                                 <button
                                     type="button" class="button" data-look=if question.danger { "danger" } else { "primary" } autofocus
                                     on:click=move |_| { close(); yes.run(()) }

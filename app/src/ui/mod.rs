@@ -14,7 +14,7 @@ pub mod state;
 pub mod theme;
 pub mod toast;
 
-pub use confirm::{Question, use_confirm};
+pub use confirm::{Confirm, Question, use_confirm};
 pub use copy::CopyButton;
 pub use icon::Icon;
 pub use menu::Menu;

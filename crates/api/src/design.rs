@@ -188,12 +188,30 @@ pub struct ExportRequest {
     pub format: ExportFormat,
     /// HOT.
     pub template: String,
+    /// Files and environments beside it.
+    #[serde(flatten)]
+    pub beside: Beside,
     /// What it is called; the file's name is made from it.
     #[serde(default)]
     pub name: String,
     /// Where nodes stand, for a picture.
     #[serde(default)]
     pub layout: Layout,
+    /// What becomes of what a deployment adds.
+    #[serde(default)]
+    pub additions: ExportAdditions,
+}
+
+/// What becomes of what a deployment adds to a design: floating IPs, security groups, routers and the like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ExportAdditions {
+    /// It is written out.
+    #[default]
+    Expanded,
+    /// It is left out and named in the report.
+    Drawn,
 }
 
 /// A file made from a design, and what it does not say.
@@ -202,12 +220,15 @@ pub struct ExportRequest {
 pub struct Exported {
     /// In which form.
     pub format: ExportFormat,
-    /// Such as `shop.tf.json`.
+    /// What a download is called: `shop.tf.json`, or `shop.hot.tar.gz` where there are files beside it.
     pub file_name: String,
-    /// Such as `application/json`.
+    /// What a download is: `application/json`, or `application/gzip`.
     pub media_type: String,
-    /// The file.
+    /// The file itself.
     pub content: String,
+    /// Files that it needs, by path relative to it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// What was left out or changed, in the order of the template.
     pub report: Vec<ExportNote>,
 }

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 use topology::catalog::CatalogItem;
+use topology::compose;
 use topology::expr::{Expr, Scope};
 use topology::passes::{self, Model, PassContext};
 use topology::workflow::{Origin, ResourceSpec};
 
-use crate::{Report, Source};
+use crate::structure::Shape;
+use crate::{Additions, Report, Source};
 
 pub(crate) const SSH_KEY: &str = "Stackloom::SSHKey";
 pub(crate) const SERVER: &str = "OS::Nova::Server";
@@ -35,25 +37,84 @@ pub(crate) struct Expanded<'a> {
     model: Model,
     /// Server to the floating IP that leads to it.
     public: HashMap<String, String>,
+    /// The template's outputs.
+    outputs: Vec<(String, Expr)>,
 }
 
 impl<'a> Expanded<'a> {
+    /// The template as it is written: groups and nested templates stay what they are.
     pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
-        let (mut model, _) = Model::of(source.document.template(), &Open);
+        let template = source.document.template();
+        let (model, _) = Model::of(template, &Open);
+        let outputs = template.outputs.iter();
+        let outputs = outputs.map(|output| (output.name.clone(), output.value.clone()));
+        Expanded::passed(source, model, outputs.collect(), report)
+    }
+
+    /// Groups and nested templates taken apart, but for groups that the shape keeps.
+    pub(crate) fn apart(
+        source: &'a Source<'a>,
+        shape: &Shape<'_>,
+        report: &mut Report,
+    ) -> Expanded<'a> {
+        let apart = compose::take_apart(&compose::Whole {
+            document: source.document,
+            bundle: source.bundle,
+            types: source.types,
+            cloud: source.cloud,
+            scope: shape,
+            keep: &shape.kept,
+        });
+        for one in apart.diagnostics.into_iter().filter(|one| one.is_error()) {
+            let file = one.file.map_or(String::new(), |file| format!("{file}: "));
+            report.needed(format!("{file}{}", one.path), one.message);
+        }
+        let mut known = apart.outputs;
+        let written = source.document.template().outputs.iter();
+        let outputs = written.filter_map(|output| known.remove_entry(&output.name));
+        Expanded::passed(source, apart.model, outputs.collect(), report)
+    }
+
+    fn passed(
+        source: &'a Source<'a>,
+        drawn: Model,
+        outputs: Vec<(String, Expr)>,
+        report: &mut Report,
+    ) -> Expanded<'a> {
         let context = PassContext {
             types: source.types,
             cloud: source.cloud,
         };
+        let mut model = drawn.clone();
         let said = passes::run(&mut model, &context);
         for one in said.into_iter().filter(|one| one.is_error()) {
             report.needed(one.path, one.message);
+        }
+        if source.additions == Additions::Drawn {
+            for (_, spec) in model.iter().filter(|(_, spec)| is_derived(spec)) {
+                let Origin::Derived { why, serves, .. } = &spec.origin else {
+                    continue;
+                };
+                let path = serves.as_ref().map(|name| format!("resources.{name}"));
+                let message = format!("`{}`, which a deployment adds: {why}", spec.resource_type);
+                report.left_out(path.unwrap_or_default(), message);
+            }
+            model = drawn;
         }
         let public = public_addresses(&model);
         Expanded {
             source,
             model,
             public,
+            outputs,
         }
+    }
+
+    /// Outputs in the template's order, with the names that the resources have here.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = (&str, &Expr)> {
+        self.outputs
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
     }
 
     /// All, in order: drawn ones first.
@@ -208,16 +269,6 @@ const FUNCTIONS: [&str; 28] = [
     "Fn::Join",
     "Fn::GetAZs",
 ];
-
-/// All calls of a function in a value, arguments included.
-pub(crate) fn calls<'v>(value: &'v Value, found: &mut Vec<(&'v str, &'v Value)>) {
-    found.extend(call(value));
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| calls(item, found)),
-        Value::Object(map) => map.values().for_each(|value| calls(value, found)),
-        _ => {}
-    }
-}
 
 /// Without `.0`: the model holds the ends of ranges as floating point.
 pub(crate) fn whole(number: &Value) -> Value {

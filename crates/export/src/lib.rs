@@ -11,14 +11,20 @@
 //! what a person still has to give. The report stands in the file too, as a comment, since files part from what was said
 //! about them.
 //!
+//! A design may be several files: nested templates, environments, and what `get_file` names. HOT keeps them as files, with every name
+//! leading to the file as Heat's own client follows it; Terraform and TOSCA take nested templates and groups apart. An export of more
+//! than one file is packed into an [`archive`].
+//!
 //! A crate of its own, because the browser does not need it: the server exports, and the page only asks.
 //!
 //! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as variants, so that a function that the
 //! language learns is a line in a table here, and until then a line in the report.
 
+pub mod archive;
 mod expand;
 mod hot;
 mod report;
+mod structure;
 mod svg;
 mod terraform;
 mod tosca;
@@ -27,6 +33,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use canvas::layout::Places;
+use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
 use topology::document::Document;
 use topology::types::Registry;
@@ -34,17 +41,32 @@ use topology::types::Registry;
 pub use report::{Kind, Note, Report};
 
 /// What is exported, and what is known around it.
+#[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The design's name.
     pub name: &'a str,
     /// Its template.
     pub document: &'a Document,
+    /// Files and environments beside it.
+    pub bundle: &'a Bundle,
     /// Resource types, those of the catalogue included.
     pub types: &'a Registry,
     /// What the cloud has: passes choose by it.
     pub cloud: &'a CloudFacts,
     /// Where nodes stand, for the picture.
     pub places: &'a Places,
+    /// What becomes of what a plan would add.
+    pub additions: Additions,
+}
+
+/// What becomes of what passes add: floating IPs, security groups, routers and the like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Additions {
+    /// It is written out, so that the file makes what a deployment would make.
+    #[default]
+    Expanded,
+    /// It is left out and named in the report: the file says what is drawn.
+    Drawn,
 }
 
 /// Who shall read it.
@@ -60,15 +82,26 @@ pub enum Format {
     Svg,
 }
 
-/// A file, and what it does not say.
+/// A file, those that belong to it, and what they do not say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Export {
     /// Such as `shop.tf.json`.
     pub file_name: String,
     /// Its content.
     pub text: String,
+    /// Files that it needs, by path relative to it; mostly none.
+    pub beside: Vec<ExportFile>,
     /// What was left out or changed.
     pub report: Report,
+}
+
+/// A file beside the main one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportFile {
+    /// Relative to the main file, with `/`.
+    pub path: String,
+    /// Its content.
+    pub text: String,
 }
 
 /// The template cannot be read.
@@ -148,15 +181,17 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
             line: problem.and_then(|one| one.line),
         });
     }
-    let (text, report) = match format {
+    let alone = |(text, report)| (text, Vec::new(), report);
+    let (text, beside, report) = match format {
         Format::Hot => hot::export(source),
         Format::Terraform => terraform::export(source),
-        Format::Tosca => tosca::export(source),
-        Format::Svg => svg::export(source),
+        Format::Tosca => alone(tosca::export(source)),
+        Format::Svg => alone(svg::export(source)),
     };
     Ok(Export {
         file_name: format!("{}.{}", file_stem(source.name), format.ending()),
         text,
+        beside,
         report,
     })
 }
@@ -179,5 +214,7 @@ fn file_stem(name: &str) -> String {
     }
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,17 @@ impl Report {
         self.note(Kind::Needed, path, message);
     }
 
+    /// All that was said of another file.
+    pub(crate) fn of_file(&mut self, file: &str, other: Report) {
+        for note in other.notes {
+            let path = match note.path.as_str() {
+                "" => file.to_owned(),
+                path => format!("{file}: {path}"),
+            };
+            self.note(note.kind, path, note.message);
+        }
+    }
+
     fn note(&mut self, kind: Kind, path: impl Into<String>, message: impl Into<String>) {
         let note = Note {
             kind,

@@ -1,12 +1,9 @@
 //! Each format of the same design, whole: what others will read is read here first.
 
-use canvas::layout::Places;
-use topology::catalog::CatalogItem;
-use topology::cloud::{CloudFacts, Flavor, Named};
 use topology::document::Document;
-use topology::types::Registry;
 
 use super::*;
+use crate::testing::Design;
 
 /// A public proxy in front of a private server, with a volume, parameters and outputs.
 const SHOP: &str = "\
@@ -56,48 +53,8 @@ outputs:
   inside: {value: {get_attr: [inner, first_address]}}
 ";
 
-fn types() -> Registry {
-    let items = [
-        (
-            include_str!("../../../catalog/nginx/item.yml"),
-            include_str!("../../../catalog/nginx/meta/argument_specs.yml"),
-        ),
-        (
-            include_str!("../../../catalog/haproxy/item.yml"),
-            include_str!("../../../catalog/haproxy/meta/argument_specs.yml"),
-        ),
-    ];
-    let items = items.map(|(manifest, specs)| CatalogItem::parse(manifest, specs).unwrap());
-    Registry::openstack().with_catalog(items)
-}
-
-fn cloud() -> CloudFacts {
-    CloudFacts {
-        external_networks: Some(vec![Named {
-            id: "public-id".into(),
-            name: "public".into(),
-        }]),
-        flavors: Some(vec![Flavor {
-            id: "1".into(),
-            name: "m1.small".into(),
-            vcpus: 1,
-            ram_mib: 2048,
-            disk_gib: 20,
-        }]),
-        ..CloudFacts::default()
-    }
-}
-
 fn exported(text: &str, format: Format) -> Export {
-    let (document, types, cloud) = (Document::parse(text), types(), cloud());
-    let source = Source {
-        name: "My Shop!",
-        document: &document,
-        types: &types,
-        cloud: &cloud,
-        places: &Places::new(),
-    };
-    export(&source, format).unwrap()
+    Design::of(text).export(format)
 }
 
 #[test]
@@ -161,16 +118,9 @@ fn a_large_design_is_written_anew_and_says_the_same() {
 
 #[test]
 fn what_is_half_typed_is_refused_and_named() {
-    let (document, types, cloud) = (Document::parse("resources: [a\n  b: c"), types(), cloud());
-    let source = Source {
-        name: "",
-        document: &document,
-        types: &types,
-        cloud: &cloud,
-        places: &Places::new(),
-    };
+    let half = Design::of("resources: [a\n  b: c");
     for format in Format::ALL {
-        assert!(export(&source, format).unwrap_err().line.is_some());
+        assert!(half.try_export(format).unwrap_err().line.is_some());
         assert_eq!(format.word().parse(), Ok(format));
     }
 }
@@ -186,4 +136,110 @@ fn names_cannot_leave_their_place() {
         picture.contains("&lt;script&gt;&amp;") && !picture.contains("<script"),
         "{picture}"
     );
+}
+
+const HEAD: &str = "heat_template_version: 2021-04-16\n";
+
+/// A site of nested templates, with an environment and a script; the browser gave the files without folders.
+fn site() -> Design {
+    let top = format!(
+        "{HEAD}parameters:\n  size: {{type: number, default: 2}}\n  image: {{type: string, default: debian-12}}\nresources:\n  \
+         web: {{type: ../lib/web.yaml, properties: {{image: {{get_param: image}}, extra: {{get_param: size}}}}}}\n  \
+         db: {{type: My::Db, properties: {{image: {{get_param: image}}}}}}\noutputs:\n  \
+         first: {{value: {{get_attr: [web, address]}}}}\n"
+    );
+    let web = format!(
+        "{HEAD}parameters:\n  image: {{type: string}}\n  extra: {{type: number}}\nconditions:\n  many: {{not: {{equals: [{{get_param: extra}}, 0]}}}}\n\
+         resources:\n  server:\n    type: OS::Nova::Server\n    properties: {{image: {{get_param: image}}, flavor: m1.small, networks: [{{network: net}}], user_data: {{get_file: init.sh}}}}\n  \
+         more:\n    type: OS::Heat::ResourceGroup\n    condition: many\n    properties: {{count: {{get_param: extra}}, resource_def: {{type: OS::Cinder::Volume, properties: {{size: 1, name: 'v%index%'}}}}}}\n\
+         outputs:\n  address: {{value: {{get_attr: [server, first_address]}}}}\n"
+    );
+    let db = format!(
+        "{HEAD}parameters:\n  image: {{type: string}}\nresources:\n  gate:\n    type: OS::Nova::Server\n    metadata: {{stackloom: {{public: false}}}}\n    properties: {{image: {{get_param: image}}, flavor: m1.small, networks: [{{network: net}}]}}\n"
+    );
+    Design::of(&top).with(&[
+        ("web.yaml", &web),
+        ("sub/db.yaml", &db),
+        (
+            "env.yaml",
+            "resource_registry:\n  # ours\n  My::Db: db.yaml\n",
+        ),
+        ("scripts/init.sh", "#!/bin/sh\necho ${x}\n"),
+    ])
+}
+
+#[test]
+fn hot_comes_with_its_files_and_every_name_leads_to_one() {
+    let export = site().export(Format::Hot);
+    assert_eq!(export.download_name(), "my-shop.hot.tar.gz");
+    let file = |path: &str| {
+        let found = export.beside.iter().find(|file| file.path == path);
+        found.unwrap().text.as_str()
+    };
+    assert!(export.text.contains("type: web.yaml"), "{}", export.text);
+    assert!(file("env.yaml").contains("# ours\n  My::Db: sub/db.yaml\n"));
+    assert!(file("web.yaml").contains("get_file: scripts/init.sh"));
+    assert!(file("scripts/init.sh").contains("echo ${x}"));
+    // A nested template is treated as the top one is: marks of ours go.
+    assert!(!file("sub/db.yaml").contains("stackloom"));
+    let said: Vec<&str> = export
+        .report
+        .notes
+        .iter()
+        .map(|note| note.message.as_str())
+        .collect();
+    assert_eq!(said, ["the environments, in this order: `-e env.yaml`"]);
+    assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
+}
+
+#[test]
+fn terraform_takes_nesting_apart_and_keeps_parameters_open() {
+    let export = site().export(Format::Terraform);
+    let out: serde_json::Value = serde_json::from_str(&export.text).unwrap();
+    let servers = &out["resource"]["openstack_compute_instance_v2"];
+    assert_eq!(
+        servers["web_server"]["image_name"]
+            .as_str()
+            .unwrap()
+            .matches("var.image")
+            .count(),
+        2
+    );
+    assert!(servers["db_gate"].is_object(), "{out:#}");
+    let volumes = &out["resource"]["openstack_blockstorage_volume_v3"];
+    assert_eq!(volumes["web_more_1"]["name"], "v1");
+    assert_eq!(out["variable"].as_object().unwrap().len(), 1);
+    assert_eq!(
+        out["output"]["first"]["value"],
+        "${openstack_compute_instance_v2.web_server.access_ip_v4}"
+    );
+    let fixed = &export.report.notes[0];
+    assert_eq!(
+        (fixed.kind, fixed.path.as_str()),
+        (Kind::Changed, "parameters.size")
+    );
+}
+
+#[test]
+fn tosca_takes_nesting_apart() {
+    let text = site().export(Format::Tosca).text;
+    for name in ["web/server:", "web/more/0:", "web/more/1:", "db/gate:"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(!text.contains("size:\n      type: integer"), "{text}");
+}
+
+#[test]
+fn what_is_added_can_be_left_out() {
+    let export = Design::of(SHOP).drawn_only().export(Format::Hot);
+    assert!(!export.text.contains("type: OS::Neutron::FloatingIP"));
+    assert!(!export.text.contains("type: OS::Neutron::Router"));
+    let left_out = |name: &str| {
+        export
+            .report
+            .notes
+            .iter()
+            .any(|note| note.kind == Kind::LeftOut && note.message.contains(name))
+    };
+    assert!(left_out("OS::Neutron::FloatingIP"), "{:?}", export.report);
 }

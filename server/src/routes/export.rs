@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use api::{
-    CloudFacts, Design, ExportFormat, ExportNote, ExportNoteKind, ExportRequest, Exported, Layout,
+    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest,
+    Exported, Layout,
 };
 use axum::{
     extract::{Path, State},
@@ -11,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use canvas::layout::{Place, Places};
-use export::{Format, Kind, Source};
+use export::{Additions, Export, Format, Kind, Source, archive};
 use serde::Deserialize;
 use topology::document::Document;
 
@@ -29,12 +30,15 @@ pub struct ExportQuery {
     format: ExportFormat,
     #[serde(default)]
     download: bool,
+    #[serde(default)]
+    additions: ExportAdditions,
 }
 
 /// A design as plain HOT, Terraform JSON, TOSCA or a picture.
 ///
-/// With `download=true` the file itself, else the file with a report of what it leaves out; the report stands in the file too.
-#[utoipa::path(get, path = "/api/v1/designs/{id}/export", tag = "designs", params(("id" = String, Path), ("format" = ExportFormat, Query), ("download" = Option<bool>, Query)), responses((status = 200, body = Exported)))]
+/// With `download=true` the file itself, or an archive (`.tar.gz`) of it and the files that it needs; else these with a report of what
+/// they leave out, which stands in the files too. `additions=drawn` leaves out what a deployment would add.
+#[utoipa::path(get, path = "/api/v1/designs/{id}/export", tag = "designs", params(("id" = String, Path), ("format" = ExportFormat, Query), ("download" = Option<bool>, Query), ("additions" = Option<ExportAdditions>, Query)), responses((status = 200, body = Exported)))]
 pub async fn design(
     State(services): State<Services>,
     caller: Caller,
@@ -44,26 +48,35 @@ pub async fn design(
     let Design {
         name,
         template,
+        beside,
         layout,
         ..
     } = services.designs.get(caller.tenant(), &id).await?;
     let request = ExportRequest {
         format: query.format,
         template,
+        beside,
         name,
         layout,
+        additions: query.additions,
     };
-    let exported = exported(services, &caller, request).await?;
+    let (format, export) = exported(services, &caller, request).await?;
     if !query.download {
-        return Ok(Json(exported).into_response());
+        return Ok(Json(answer(format, export)).into_response());
     }
+    let content = if export.beside.is_empty() {
+        export.text.clone().into_bytes()
+    } else {
+        let archived = export.archive();
+        archived.map_err(|error| Error::internal("packing an export", error))?
+    };
     // The name has letters, digits and dashes only.
-    let disposition = format!("attachment; filename=\"{}\"", exported.file_name);
+    let disposition = format!("attachment; filename=\"{}\"", export.download_name());
     let headers = [
-        (header::CONTENT_TYPE, exported.media_type),
+        (header::CONTENT_TYPE, media_type(format, &export).to_owned()),
         (header::CONTENT_DISPOSITION, disposition),
     ];
-    Ok((headers, exported.content).into_response())
+    Ok((headers, content).into_response())
 }
 
 /// The same for a template that is not stored.
@@ -73,12 +86,18 @@ pub async fn template(
     caller: Caller,
     Json(request): Json<ExportRequest>,
 ) -> Result<Json<Exported>> {
-    Ok(Json(exported(services, &caller, request).await?))
+    let (format, export) = exported(services, &caller, request).await?;
+    Ok(Json(answer(format, export)))
 }
 
-async fn exported(services: Services, caller: &Caller, request: ExportRequest) -> Result<Exported> {
+async fn exported(
+    services: Services,
+    caller: &Caller,
+    request: ExportRequest,
+) -> Result<(ExportFormat, Export)> {
     let facts = services.facts.of(&caller.actor).await;
-    let work = move || export_now(&services, &facts, request);
+    let format = request.format;
+    let work = move || Ok((format, export_now(&services, &facts, request)?));
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Error::internal("exporting a design", error))?
@@ -88,22 +107,22 @@ fn export_now(
     services: &Services,
     facts: &Arc<CloudFacts>,
     request: ExportRequest,
-) -> Result<Exported> {
-    let format = match request.format {
-        ExportFormat::Hot => Format::Hot,
-        ExportFormat::Terraform => Format::Terraform,
-        ExportFormat::Tosca => Format::Tosca,
-        ExportFormat::Svg => Format::Svg,
-    };
+) -> Result<Export> {
+    let bundle = request.beside.bundle();
     let document = Document::parse(request.template);
     let source = Source {
         name: &request.name,
         document: &document,
+        bundle: &bundle,
         types: services.catalog.types(),
         cloud: facts,
         places: &places(&request.layout),
+        additions: match request.additions {
+            ExportAdditions::Expanded => Additions::Expanded,
+            ExportAdditions::Drawn => Additions::Drawn,
+        },
     };
-    let export = export::export(&source, format).map_err(|unreadable| {
+    export::export(&source, form(request.format)).map_err(|unreadable| {
         let line = unreadable
             .line
             .map_or(String::new(), |line| format!(" on line {line}"));
@@ -115,7 +134,29 @@ fn export_now(
             ),
         )
         .hint("Mend it in the code view, then export again.")
-    })?;
+    })
+}
+
+fn form(format: ExportFormat) -> Format {
+    match format {
+        ExportFormat::Hot => Format::Hot,
+        ExportFormat::Terraform => Format::Terraform,
+        ExportFormat::Tosca => Format::Tosca,
+        ExportFormat::Svg => Format::Svg,
+    }
+}
+
+/// What a download is.
+fn media_type(format: ExportFormat, export: &Export) -> &'static str {
+    if export.beside.is_empty() {
+        form(format).media_type()
+    } else {
+        archive::MEDIA_TYPE
+    }
+}
+
+fn answer(format: ExportFormat, export: Export) -> Exported {
+    let (file_name, media_type) = (export.download_name(), media_type(format, &export));
     let notes = export.report.notes.into_iter().map(|note| ExportNote {
         kind: match note.kind {
             Kind::LeftOut => ExportNoteKind::LeftOut,
@@ -125,13 +166,15 @@ fn export_now(
         path: note.path,
         message: note.message,
     });
-    Ok(Exported {
-        format: request.format,
-        file_name: export.file_name,
-        media_type: format.media_type().to_owned(),
+    let files = export.beside.into_iter();
+    Exported {
+        format,
+        file_name,
+        media_type: media_type.to_owned(),
         content: export.text,
+        files: files.map(|file| (file.path, file.text)).collect(),
         report: notes.collect(),
-    })
+    }
 }
 
 fn places(layout: &Layout) -> Places {

@@ -48,6 +48,41 @@ async fn a_design_leaves_in_four_forms_with_a_report() {
 }
 
 #[tokio::test]
+async fn a_design_with_files_leaves_as_an_archive() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let body = json!({
+        "name": "site",
+        "template": "heat_template_version: 2021-04-16\nresources:\n  web: {type: web.yaml}\n",
+        "files": {"web.yaml": TEMPLATE, "env.yaml": "parameters: {}\n"},
+        "environments": ["env.yaml"],
+    });
+    let made = json(browser.post("/api/v1/designs", &body).await, 201).await;
+    let path = format!("/api/v1/designs/{}/export", made["id"].as_str().unwrap());
+    let exported = json(browser.get(&format!("{path}?format=hot")).await, 200).await;
+    assert_eq!(exported["file_name"], "site.hot.tar.gz");
+    assert_eq!(exported["files"]["web.yaml"], TEMPLATE);
+    let note = exported["report"][0]["message"].as_str().unwrap();
+    assert!(note.contains("`-e env.yaml`"), "{note}");
+
+    let file = browser
+        .get(&format!("{path}?format=hot&download=true"))
+        .await;
+    assert_eq!(file.headers()["content-type"], "application/gzip");
+    let terraform = browser
+        .get(&format!("{path}?format=terraform&additions=drawn"))
+        .await;
+    let terraform = json(terraform, 200).await;
+    assert_eq!(terraform["file_name"], "site.tf.json");
+    assert!(
+        terraform["content"]
+            .as_str()
+            .unwrap()
+            .contains("\"web_front\"")
+    );
+}
+
+#[tokio::test]
 async fn what_cannot_be_exported_is_said() {
     let stack = Stack::start().await;
     let browser = stack.login("demo").await;

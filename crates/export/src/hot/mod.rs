@@ -1,31 +1,102 @@
-//! A template that Heat takes.
+//! A template that Heat takes, with its files.
 //!
 //! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
 //! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
 //! The edits are the canvas' own, so comments and order stay; only where a design is so large that editing its text step by step
 //! would take long is it written anew from its values.
+//!
+//! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come along
+//! as they are; only names that Heat's client would not find the file by are mended ([`files`]).
 
+mod files;
 mod software;
 
 use serde_json::{Map, Value, json};
 use topology::document::{Document, Edit, yaml_text};
 use topology::expr::Expr;
+use topology::template::Resource;
+use topology::workflow::ResourceSpec;
 
-use crate::expand::{Expanded, SSH_KEY, calls, is_derived};
-use crate::{Report, Source};
+use crate::expand::{Expanded, SSH_KEY, is_derived};
+use crate::{ExportFile, Report, Source};
 
+const PORT: &str = "OS::Neutron::Port";
 /// Edits times bytes, above which the text is written anew: about a second of parsing.
 const EDITING_BYTES_MAX: usize = 50_000_000;
 
-pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
+pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
+    let mut report = Report::default();
+    let mut beside = Vec::new();
+    for (path, text) in source.bundle.files() {
+        if path.contains("://") {
+            report.left_out(
+                "",
+                format!("`{path}`, which Heat's client fetches by itself"),
+            );
+            continue;
+        }
+        let (text, said) = file(source, path, text);
+        report.of_file(path, said);
+        let path = path.to_owned();
+        beside.push(ExportFile { path, text });
+    }
+    if !source.bundle.environments().is_empty() {
+        let options = source.bundle.environments().iter();
+        let options: Vec<String> = options.map(|path| format!("`-e {path}`")).collect();
+        report.needed(
+            "",
+            format!("the environments, in this order: {}", options.join(" ")),
+        );
+    }
+    let (text, said) = template(source, None);
+    // What stands at the top of a file is about that file.
+    let mut all = said;
+    all.notes.append(&mut report.notes);
+    (text, beside, all)
+}
+
+/// A file of the bundle as it is exported.
+fn file(source: &Source<'_>, path: &str, text: &str) -> (String, Report) {
+    if source.bundle.is_environment(path) {
+        return files::environment(source.bundle, path, text);
+    }
+    let nested = source.bundle.document(path);
+    match nested.filter(|document| is_template(document)) {
+        Some(document) => template(
+            &Source {
+                document,
+                ..*source
+            },
+            Some(path),
+        ),
+        None => (text.to_owned(), Report::default()),
+    }
+}
+
+fn is_template(document: &Document) -> bool {
+    document.is_readable() && document.value(&["heat_template_version"]).is_some()
+}
+
+/// A template, which is the file `path`, or the top one.
+fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     let mut report = Report::default();
     let expanded = Expanded::of(source, &mut report);
     let mut edits = Vec::new();
-    software::edits(source, &expanded, &mut edits, &mut report);
-    properties(source, &expanded, &mut edits, &mut report);
-    marks(source, &mut edits, &mut report);
-    additions(&expanded, &mut edits, &mut report);
-    files(source, &mut report);
+    if is_heats_own(source, &expanded) {
+        report = Report::default();
+    } else {
+        software::edits(source, &expanded, &mut edits, &mut report);
+        properties(source, &expanded, &mut edits, &mut report);
+        marks(source, &mut edits, &mut report);
+        additions(&expanded, &mut edits, &mut report);
+    }
+    files::mend(
+        source.document,
+        source.bundle,
+        path,
+        &mut edits,
+        &mut report,
+    );
     if edits.is_empty() && report.notes.is_empty() {
         return (source.document.text().to_owned(), report);
     }
@@ -40,6 +111,24 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     }
     let title = "Exported by Stackloom for OpenStack Heat.";
     (format!("{}{text}", report.comment(title)), report)
+}
+
+/// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no lack,
+/// Heat makes them with the server.
+fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
+    let resources = &source.document.template().resources;
+    let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
+    let is_marked = resources.iter().any(is_marked);
+    let is_lacking = |spec: &ResourceSpec| is_derived(spec) && spec.resource_type != PORT;
+    !is_marked
+        && !expanded
+            .iter()
+            .any(|(_, spec)| ours(spec) || is_lacking(spec))
+}
+
+fn is_marked(resource: &Resource) -> bool {
+    let metadata = resource.metadata.as_ref();
+    metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
 }
 
 /// The edits one after the other; where one cannot be made in the text as it is written, all are made to its values.
@@ -188,11 +277,7 @@ fn differs(drawn: &Expr, now: &Expr) -> bool {
 /// `metadata.stackloom` means nothing to Heat.
 fn marks(source: &Source<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
     for resource in &source.document.template().resources {
-        let has_marks = resource
-            .metadata
-            .as_ref()
-            .is_some_and(|metadata| metadata.get("stackloom").is_some());
-        if !has_marks {
+        if !is_marked(resource) {
             continue;
         }
         edits.push(Edit::Remove {
@@ -226,28 +311,5 @@ fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report
             resource_type: spec.resource_type.clone(),
             properties: Value::Object(properties.collect()),
         });
-    }
-}
-
-/// Files that the template reads stand beside it, and not in it.
-fn files(source: &Source<'_>, report: &mut Report) {
-    let Some(resources) = source.document.value(&["resources"]) else {
-        return;
-    };
-    let mut found = Vec::new();
-    calls(&resources, &mut found);
-    for (_, file) in found.into_iter().filter(|(name, _)| *name == "get_file") {
-        if let Some(file) = file.as_str() {
-            report.needed("", format!("the file `{file}` beside the template"));
-        }
-    }
-    for resource in &source.document.template().resources {
-        let file = &resource.resource_type;
-        if file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".template") {
-            report.needed(
-                format!("resources.{}.type", resource.name),
-                format!("the template `{file}` beside this one"),
-            );
-        }
     }
 }

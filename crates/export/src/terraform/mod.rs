@@ -5,8 +5,14 @@
 //! because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP after the router's interface)
 //! become `depends_on`: Terraform knows them no more than a person does.
 //!
+//! Terraform has no nesting that HOT's would fit into: nested templates are taken apart into resources with flat names, and so are
+//! groups whose members are templates. Files that a template reads come along.
+//!
 //! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
 
+mod found;
+mod locals;
+mod several;
 mod shape;
 mod types;
 mod value;
@@ -15,33 +21,46 @@ mod variables;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
+use topology::compose::{self, GROUP};
 use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
 use crate::expand::{Expanded, SSH_KEY};
-use crate::{Report, Source};
-use types::{LookUp, Mapping, To};
+use crate::structure::Shape;
+use crate::{ExportFile, Report, Source};
+use types::{Mapping, To};
 use value::{Many, Target, Writer, is_id, mapped, template, word};
 
-pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
+/// Members that become more or fewer; here it is a group of as many as it starts with.
+const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let mut report = Report::default();
-    let expanded = Expanded::of(source, &mut report);
+    let shape = Shape::of(source, &|member| mapped(member).is_some(), &mut report);
+    let expanded = Expanded::apart(source, &shape, &mut report);
     let mut writing = Writing {
         source,
+        shape: &shape,
         expanded: &expanded,
-        writer: Writer::default(),
+        writer: Writer {
+            fixed: shape.fixed.clone(),
+            bundle: source.bundle.clone(),
+            ..Writer::default()
+        },
         report,
         locals: Map::new(),
         data: Map::new(),
         resources: Map::new(),
         providers: BTreeSet::from(["openstack"]),
+        gateways: Vec::new(),
     };
     writing.targets();
-    let mut variables = variables::of(source.document.template());
+    let mut variables = variables::of(source.document.template(), &shape.fixed);
     writing.conditions();
     for (name, spec) in expanded.iter() {
         writing.resource(name, spec);
     }
+    writing.router_gateways();
     let outputs = writing.outputs();
     if writing.writer.asks_stack_name {
         variables.insert(
@@ -56,13 +75,15 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
             json!({"name": "here"}),
         );
     }
+    let beside = writing.files();
     let text = writing.text(variables, outputs);
-    (text, writing.report)
+    (text, beside, writing.report)
 }
 
 /// A file in the making.
 struct Writing<'a> {
     source: &'a Source<'a>,
+    shape: &'a Shape<'a>,
     expanded: &'a Expanded<'a>,
     writer: Writer,
     report: Report,
@@ -70,6 +91,8 @@ struct Writing<'a> {
     data: Map<String, Value>,
     resources: Map<String, Value>,
     providers: BTreeSet<&'static str>,
+    /// Router, and the network that a resource of its own says it leads to.
+    gateways: Vec<(String, Value)>,
 }
 
 const PROVIDERS: [(&str, &str); 3] = [
@@ -111,7 +134,8 @@ impl Writing<'_> {
             "OS::Heat::MultipartMime" => {
                 Target::Local(format!("data.cloudinit_config.{word}.rendered"))
             }
-            "OS::Heat::ResourceGroup" => resource(mapped(member(spec)?.0)?, Many::Group),
+            GROUP if !self.shape.kept.iter().any(|kept| kept == name) => return None,
+            GROUP | SCALING_GROUP => resource(mapped(member(spec)?.0)?, Many::Group),
             other => resource(
                 mapped(other)?,
                 if perhaps { Many::Perhaps } else { Many::No },
@@ -161,7 +185,12 @@ impl Writing<'_> {
                 .left_out(path, "the key by which software is installed");
             return;
         }
+        if self.several(name, spec) {
+            return;
+        }
         match self.writer.targets.get(name).cloned() {
+            // Their members stand for them.
+            None if compose::is_parent(&spec.resource_type) => {}
             None => self.report.left_out(
                 path,
                 format!(
@@ -193,6 +222,9 @@ impl Writing<'_> {
                 };
                 if mapping.terraform.starts_with("random_") {
                     self.providers.insert("random");
+                }
+                for (argument, value) in mapping.fixed {
+                    body.insert((*argument).to_owned(), json!(value));
                 }
                 self.arguments(&properties, mapping.arguments, name, &path, &mut body);
                 // The provider demands names where Heat makes them up.
@@ -259,7 +291,16 @@ impl Writing<'_> {
 
     fn count(&mut self, spec: &ResourceSpec, path: &str, body: &mut Map<String, Value>) {
         let given = |name: &str| spec.properties.get(name).map(Expr::to_json);
-        let count = given("count").map_or(Ok(json!(1)), |count| self.writer.value(&count));
+        let wanted = if spec.resource_type == SCALING_GROUP {
+            self.report.changed(
+                path,
+                "the group has as many members as it starts with: Terraform scales nothing",
+            );
+            given("desired_capacity").or_else(|| given("min_size"))
+        } else {
+            given("count")
+        };
+        let count = wanted.map_or(Ok(json!(1)), |count| self.writer.value(&count));
         match count {
             Ok(count) => {
                 body.insert("count".to_owned(), count);
@@ -359,65 +400,23 @@ impl Writing<'_> {
                 }
                 body.insert((*argument).to_owned(), Value::Array(blocks));
             }
+            To::Within(block, argument) => {
+                let value = self.writer.value(value)?;
+                let blocks = body
+                    .entry((*block).to_owned())
+                    .or_insert_with(|| json!([{}]));
+                blocks[0][*argument] = value;
+            }
+            To::Entry(block, name) => {
+                let value = self.writer.value(value)?;
+                let blocks = body.entry((*block).to_owned()).or_insert_with(|| json!([]));
+                if let Some(blocks) = blocks.as_array_mut() {
+                    blocks.push(json!({"name": name, "secret_ref": value}));
+                }
+            }
             To::ByHand => shape::argument(self, value, property, name, body)?,
         }
         Ok(())
-    }
-
-    /// The id of something that a property names: drawn, or there already.
-    fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
-        self.found(value, look_up, "id")
-    }
-
-    /// An attribute of something that a property names.
-    fn found(&mut self, value: &Value, look_up: &LookUp, attribute: &str) -> Result<Value, String> {
-        let is_parameter = value.get("get_param").is_some();
-        let drawn = |one: &str| self.writer.targets.get(one).cloned();
-        if let Some(text) = value.as_str() {
-            // HOT lets a resource be meant by the name that it gives itself; that is rare, and stays a name.
-            if is_id(text) && attribute == "id" {
-                return Ok(json!(text));
-            }
-            let name = word(text);
-            let body = match look_up.id.filter(|_| is_id(text)) {
-                Some(id) => json!({id: text}),
-                None => json!({"name": template(text)}),
-            };
-            self.datum(look_up.data, &name, body);
-            return Ok(json!(format!(
-                "${{data.{}.{name}.{attribute}}}",
-                look_up.data
-            )));
-        }
-        if is_parameter {
-            let native = self.writer.native(value)?;
-            let name = word(native.trim_start_matches("var."));
-            let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
-            let body = match look_up.id {
-                Some(id) => json!({
-                    "name": format!("${{{is_id} ? null : {native}}}"),
-                    id: format!("${{{is_id} ? {native} : null}}"),
-                }),
-                None => json!({"name": format!("${{{native}}}")}),
-            };
-            self.datum(look_up.data, &name, body);
-            return Ok(json!(format!(
-                "${{data.{}.{name}.{attribute}}}",
-                look_up.data
-            )));
-        }
-        if let Some(Target::Resource {
-            address,
-            many: Many::No,
-            ..
-        }) = value
-            .get("get_resource")
-            .and_then(Value::as_str)
-            .and_then(drawn)
-        {
-            return Ok(json!(format!("${{{address}.{attribute}}}")));
-        }
-        self.writer.value(value)
     }
 
     /// Orders that no reference states.
@@ -430,84 +429,50 @@ impl Writing<'_> {
             .requires
             .iter()
             .filter(|one| !mentioned.contains(one.as_str()) && one.as_str() != name);
-        let addresses: Vec<Value> = unsaid
-            .filter_map(|one| match self.writer.targets.get(one) {
-                Some(Target::Resource { address, .. }) => Some(json!(address)),
-                _ => None,
-            })
-            .collect();
+        let mut addresses: Vec<Value> = Vec::new();
+        for one in unsaid.flat_map(|one| self.addresses(one)) {
+            let address = json!(one);
+            let own = body_of(&address, &self.writer.targets, name);
+            if !own && !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
         if !addresses.is_empty() {
             body.insert("depends_on".to_owned(), Value::Array(addresses));
         }
     }
 
-    /// Configurations and values.
-    fn local(&mut self, name: &str, spec: &ResourceSpec, address: &str) {
-        let path = format!("resources.{name}");
-        let given = |property: &str| {
-            spec.properties
-                .get(property)
-                .map_or(Value::Null, Expr::to_json)
-        };
-        let written = match spec.resource_type.as_str() {
-            "OS::Heat::CloudConfig" => self
-                .writer
-                .native(&given("cloud_config"))
-                .map(|config| json!(format!("#cloud-config\n${{yamlencode({config})}}"))),
-            "OS::Heat::Value" => self.writer.value(&given("value")),
-            "OS::Heat::MultipartMime" => {
-                if let Err(why) = shape::multipart(self, &given("parts"), address) {
-                    self.report
-                        .left_out(path, format!("Terraform has no {why}"));
-                }
-                return;
-            }
-            _ => {
-                if spec.properties.contains_key("inputs") || spec.properties.contains_key("outputs")
-                {
-                    self.report.changed(
-                        &path,
-                        "only the text of the configuration is kept, without inputs and outputs",
-                    );
-                }
-                self.writer.value(&given("config"))
-            }
-        };
-        let local = address.trim_start_matches("local.").to_owned();
-        match written {
-            Ok(value) => {
-                self.locals.insert(local, value);
-            }
-            Err(why) => {
-                self.locals.insert(local, Value::Null);
-                self.report
-                    .left_out(path, format!("Terraform has no {why}"));
-            }
+    /// Where a resource is found, or the members of one that stands for others.
+    fn addresses(&self, name: &str) -> Vec<String> {
+        if let Some(target) = self.writer.targets.get(name) {
+            return match target {
+                Target::Resource { address, .. } => vec![address.clone()],
+                Target::Local(_) => Vec::new(),
+            };
         }
+        let Some(spec) = self.expanded.get(name) else {
+            return Vec::new();
+        };
+        let below = format!("{name}/");
+        let members = spec.requires.iter().filter(|one| one.starts_with(&below));
+        members.flat_map(|one| self.addresses(one)).collect()
     }
 
-    fn outputs(&mut self) -> Map<String, Value> {
-        let mut outputs = Map::new();
-        for output in &self.source.document.template().outputs {
-            match self
-                .writer
-                .value(&self.expanded.told(&output.value.to_json()))
-            {
-                Ok(value) => {
-                    let mut body = Map::new();
-                    if let Some(description) = &output.description {
-                        body.insert("description".to_owned(), json!(description));
-                    }
-                    body.insert("value".to_owned(), value);
-                    outputs.insert(word(&output.name), Value::Object(body));
+    /// Files that `file()` reads.
+    fn files(&mut self) -> Vec<ExportFile> {
+        let mut files = Vec::new();
+        for path in std::mem::take(&mut self.writer.files) {
+            match self.source.bundle.text(&path) {
+                Some(text) => {
+                    let text = text.to_owned();
+                    files.push(ExportFile { path, text });
                 }
-                Err(why) => self.report.left_out(
-                    format!("outputs.{}", output.name),
-                    format!("Terraform has no {why}"),
-                ),
+                None => self
+                    .report
+                    .needed("", format!("the file `{path}` beside this one")),
             }
         }
-        outputs
+        files
     }
 
     fn text(&self, variables: Map<String, Value>, outputs: Map<String, Value>) -> String {
@@ -542,9 +507,16 @@ impl Writing<'_> {
     }
 }
 
+/// Whether an address is the resource's own: what cannot be a resource there is an argument of another.
+fn body_of(address: &Value, targets: &HashMap<String, Target>, name: &str) -> bool {
+    let own = targets.get(name);
+    matches!(own, Some(Target::Resource { address: own, .. }) if address == own)
+}
+
 /// Type and properties of a group's members, where they are written out.
 fn member(spec: &ResourceSpec) -> Option<(&str, Map<String, Value>)> {
-    let definition = spec.properties.get("resource_def")?;
+    let written = ["resource_def", "resource"];
+    let definition = written.iter().find_map(|name| spec.properties.get(*name))?;
     let properties = definition
         .get("properties")
         .map_or(json!({}), Expr::to_json);

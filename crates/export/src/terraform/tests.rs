@@ -1,24 +1,14 @@
 use super::*;
-use canvas::layout::Places;
-use topology::cloud::CloudFacts;
-use topology::document::Document;
-use topology::types::Registry;
+use crate::Format;
+use crate::testing::Design;
 
 fn exported(resources: &str) -> (Value, Report) {
     let text = format!(
         "heat_template_version: 2021-04-16\nparameters:\n  net: {{type: string}}\n  count: {{type: number, default: 2}}\n  \
          names: {{type: comma_delimited_list, default: 'a, b'}}\n  map: {{type: json, default: {{}}}}\n  secret: {{type: string, hidden: true}}\n{resources}"
     );
-    let document = Document::parse(text);
-    let source = Source {
-        name: "t",
-        document: &document,
-        types: &Registry::openstack(),
-        cloud: &CloudFacts::default(),
-        places: &Places::new(),
-    };
-    let (text, report) = export(&source);
-    (serde_json::from_str(&text).unwrap(), report)
+    let export = Design::of(&text).export(Format::Terraform);
+    (serde_json::from_str(&export.text).unwrap(), export.report)
 }
 
 fn value(hot: Value) -> Result<Value, String> {

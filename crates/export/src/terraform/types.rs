@@ -1,13 +1,17 @@
 //! Which resource of the OpenStack provider a type becomes, and which argument a property.
 //!
 //! Plain ones are lines in a table; what takes a hand is a function in [`super::shape`]. Properties that are not listed are left out and
-//! named in the report. Source: the provider's documentation, registry "terraform-provider-openstack/openstack", 3.x.
+//! named in the report. Source: the provider's schema, registry "terraform-provider-openstack/openstack", 3.0.0; what of it is used
+//! here stands in `schema.txt`, and a test compares the two.
 
 mod block_storage;
 mod compute;
 mod identity;
+mod image;
+mod key_manager;
 mod load_balancer;
 mod network;
+mod network_quality;
 mod others;
 
 /// One type.
@@ -17,6 +21,8 @@ pub(super) struct Mapping {
     pub terraform: &'static str,
     /// Property to argument.
     pub arguments: &'static [(&'static str, To)],
+    /// Arguments that are the same for all of the type.
+    pub fixed: &'static [(&'static str, &'static str)],
     /// Attribute to attribute.
     pub attributes: &'static [(&'static str, &'static str)],
     /// What `get_resource` gives.
@@ -34,6 +40,10 @@ pub(super) enum To {
     Ids(&'static str, &'static LookUp),
     /// Blocks with arguments: from a map, or from a list of maps.
     Block(&'static str, &'static [(&'static str, To)]),
+    /// An argument of the only block of that name.
+    Within(&'static str, &'static str),
+    /// A block of a secret's name and address.
+    Entry(&'static str, &'static str),
     /// Made by hand in [`super::shape`].
     ByHand,
     /// It says how Heat works, and nothing of the result.
@@ -77,22 +87,41 @@ pub(super) static IMAGE: LookUp = LookUp {
     data: "openstack_images_image_v2",
     id: None,
 };
+pub(super) static QOS: LookUp = LookUp {
+    data: "openstack_networking_qos_policy_v2",
+    id: None,
+};
+pub(super) static ADDRESS_SCOPE: LookUp = LookUp {
+    data: "openstack_networking_addressscope_v2",
+    id: None,
+};
+pub(super) static SUBNET_POOL: LookUp = LookUp {
+    data: "openstack_networking_subnetpool_v2",
+    id: None,
+};
 pub(super) static PROJECT: LookUp = LookUp {
     data: "openstack_identity_project_v3",
     id: Some("project_id"),
 };
 
-/// The mapping of a type.
-pub(super) fn mapping(hot: &str) -> Option<&'static Mapping> {
+/// All types.
+pub(super) fn all() -> impl Iterator<Item = &'static Mapping> {
     [
         compute::TYPES,
         network::TYPES,
         block_storage::TYPES,
         load_balancer::TYPES,
         identity::TYPES,
+        image::TYPES,
+        key_manager::TYPES,
+        network_quality::TYPES,
         others::TYPES,
     ]
     .into_iter()
     .flatten()
-    .find(|one| one.hot == hot)
+}
+
+/// The mapping of a type.
+pub(super) fn mapping(hot: &str) -> Option<&'static Mapping> {
+    all().find(|one| one.hot == hot)
 }

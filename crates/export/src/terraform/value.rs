@@ -4,9 +4,10 @@
 //! native syntax holds, so there are two writers: [`Writer::value`] for JSON, [`Writer::native`] for what stands within.
 //! What has no counterpart is an error with the reason, and the property that asked for it is left out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
+use topology::bundle::Bundle;
 
 use super::types::{Mapping, mapping};
 use crate::expand::call;
@@ -48,6 +49,11 @@ pub(super) struct Writer {
     pub asks_project: bool,
     /// A group's word for a member's index, while a member is written.
     pub index: Option<String>,
+    /// Parameters whose values the shape of the export hangs on.
+    pub fixed: BTreeMap<String, Value>,
+    /// Where `get_file` looks, and what it found; a name that finds nothing stays.
+    pub bundle: Bundle,
+    pub files: BTreeSet<String>,
 }
 
 type Written<T> = Result<T, String>;
@@ -113,7 +119,12 @@ impl Writer {
             ("get_resource", _) => self.resource(argument.as_str().unwrap_or_default()),
             ("get_attr", [Value::String(name), rest @ ..]) => self.attribute(name, rest),
             ("get_file", _) => match argument.as_str() {
-                Some(file) => Ok(format!("file(\"${{path.module}}/{}\")", inside(file))),
+                Some(file) => {
+                    let path = self.bundle.find(None, file).unwrap_or(file).to_owned();
+                    let call = format!("file(\"${{path.module}}/{}\")", inside(&path));
+                    self.files.insert(path);
+                    Ok(call)
+                }
                 None => Err("`get_file` of a computed name".to_owned()),
             },
             ("str_replace" | "str_replace_strict" | "str_replace_vstrict", _) => {
@@ -194,7 +205,10 @@ impl Writer {
                 "data.openstack_identity_auth_scope_v3.here.project_id".to_owned()
             }
             "OS::stack_id" => return Err("`OS::stack_id`, which only Heat has".to_owned()),
-            name => format!("var.{}", word(name)),
+            name => match self.fixed.get(name).cloned() {
+                Some(value) => format!("({})", self.native(&value)?),
+                None => format!("var.{}", word(name)),
+            },
         };
         Ok(base + &self.keys(path)?)
     }

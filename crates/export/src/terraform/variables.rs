@@ -1,15 +1,19 @@
 //! Parameters as variables, constraints as validations.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 use topology::template::{Parameter, Template};
 
 use super::value::{quoted, template, word};
 use crate::expand::whole;
 
-pub(super) fn of(template: &Template) -> Map<String, Value> {
+/// All that are open; those in `fixed` have become part of the file's shape.
+pub(super) fn of(template: &Template, fixed: &BTreeMap<String, Value>) -> Map<String, Value> {
     template
         .parameters
         .iter()
+        .filter(|parameter| !fixed.contains_key(&parameter.name))
         .map(|parameter| (word(&parameter.name), variable(parameter)))
         .collect()
 }

@@ -39,6 +39,7 @@ use crate::{
     workflow::{OutputSpec, ResourceSpec},
 };
 
+mod apart;
 mod batches;
 mod chain;
 mod described;
@@ -47,6 +48,7 @@ mod group;
 mod nested;
 mod references;
 
+pub use apart::{Apart, Whole, take_apart};
 pub(crate) use described::{overlay, types_in};
 use frame::Frame;
 pub(crate) use group::{index_variable, put_index};

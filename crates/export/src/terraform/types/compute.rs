@@ -38,6 +38,7 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
+        fixed: &[],
         attributes: &[
             ("first_address", "access_ip_v4"),
             ("accessIPv4", "access_ip_v4"),
@@ -56,13 +57,25 @@ pub(super) static TYPES: &[Mapping] = &[
             ("save_private_key", Nothing),
             ("user", As("user_id")),
         ],
+        fixed: &[],
         attributes: &[("public_key", "public_key"), ("private_key", "private_key")],
         reference: "name",
     },
     Mapping {
         hot: "OS::Nova::ServerGroup",
         terraform: "openstack_compute_servergroup_v2",
-        arguments: &[("name", As("name")), ("policies", As("policies"))],
+        arguments: &[
+            ("name", As("name")),
+            ("policies", As("policies")),
+            (
+                "rules",
+                Block(
+                    "rules",
+                    &[("max_server_per_host", As("max_server_per_host"))],
+                ),
+            ),
+        ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -81,7 +94,21 @@ pub(super) static TYPES: &[Mapping] = &[
             ("is_public", As("is_public")),
             ("extra_specs", As("extra_specs")),
         ],
+        fixed: &[],
         attributes: &[("is_public", "is_public"), ("extra_specs", "extra_specs")],
+        reference: "id",
+    },
+    Mapping {
+        hot: "OS::Nova::HostAggregate",
+        terraform: "openstack_compute_aggregate_v2",
+        arguments: &[
+            ("name", As("name")),
+            ("availability_zone", As("zone")),
+            ("hosts", As("hosts")),
+            ("metadata", As("metadata")),
+        ],
+        fixed: &[],
+        attributes: &[],
         reference: "id",
     },
 ];

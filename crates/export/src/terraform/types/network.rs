@@ -1,6 +1,6 @@
 //! Neutron.
 
-use super::{GROUP, Mapping, NETWORK, PORT, ROUTER, SUBNET, To::*};
+use super::{GROUP, Mapping, NETWORK, PORT, QOS, ROUTER, SUBNET, SUBNET_POOL, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
     Mapping {
@@ -12,11 +12,12 @@ pub(super) static TYPES: &[Mapping] = &[
             ("shared", As("shared")),
             ("port_security_enabled", As("port_security_enabled")),
             ("dns_domain", As("dns_domain")),
-            ("qos_policy", As("qos_policy_id")),
+            ("qos_policy", Id("qos_policy_id", &QOS)),
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
             ("availability_zone_hints", As("availability_zone_hints")),
         ],
+        fixed: &[],
         attributes: &[
             ("name", "name"),
             ("mtu", "mtu"),
@@ -46,12 +47,13 @@ pub(super) static TYPES: &[Mapping] = &[
             ("host_routes", ByHand),
             ("ipv6_address_mode", As("ipv6_address_mode")),
             ("ipv6_ra_mode", As("ipv6_ra_mode")),
-            ("subnetpool", As("subnetpool_id")),
+            ("subnetpool", Id("subnetpool_id", &SUBNET_POOL)),
             ("prefixlen", As("prefix_length")),
             ("segment", As("segment_id")),
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
+        fixed: &[],
         attributes: &[
             ("name", "name"),
             ("cidr", "cidr"),
@@ -99,10 +101,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("port_security_enabled", As("port_security_enabled")),
             ("binding:vnic_type", ByHand),
             ("dns_name", As("dns_name")),
-            ("qos_policy", As("qos_policy_id")),
+            ("qos_policy", Id("qos_policy_id", &QOS)),
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
+        fixed: &[],
         attributes: &[
             ("name", "name"),
             ("mac_address", "mac_address"),
@@ -126,6 +129,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
+        fixed: &[],
         attributes: &[("name", "name"), ("tenant_id", "tenant_id")],
         reference: "id",
     },
@@ -137,6 +141,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("subnet", Id("subnet_id", &SUBNET)),
             ("port", Id("port_id", &PORT)),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -154,6 +159,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
+        fixed: &[],
         attributes: &[
             ("floating_ip_address", "address"),
             ("fixed_ip_address", "fixed_ip"),
@@ -170,6 +176,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("port_id", Id("port_id", &PORT)),
             ("fixed_ip_address", As("fixed_ip")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -181,6 +188,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("description", As("description")),
             ("rules", ByHand),
         ],
+        fixed: &[],
         attributes: &[("name", "name")],
         reference: "id",
     },
@@ -198,6 +206,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("port_range_max", As("port_range_max")),
             ("remote_ip_prefix", As("remote_ip_prefix")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -222,6 +231,7 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -233,6 +243,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("description", As("description")),
             ("shared", As("shared")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },

@@ -1,4 +1,4 @@
-//! Designate, Swift, Barbican, and what Heat brings itself.
+//! Designate, Swift, and what Heat brings itself.
 
 use super::{Mapping, To::*};
 
@@ -16,6 +16,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("primaries", As("masters")),
             ("attributes", As("attributes")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -30,6 +31,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("records", As("records")),
             ("description", As("description")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "id",
     },
@@ -43,25 +45,9 @@ pub(super) static TYPES: &[Mapping] = &[
             ("X-Container-Meta", As("metadata")),
             ("PurgeOnDelete", As("force_destroy")),
         ],
+        fixed: &[],
         attributes: &[],
         reference: "name",
-    },
-    Mapping {
-        hot: "OS::Barbican::Secret",
-        terraform: "openstack_keymanager_secret_v1",
-        arguments: &[
-            ("name", As("name")),
-            ("payload", As("payload")),
-            ("payload_content_type", As("payload_content_type")),
-            ("payload_content_encoding", As("payload_content_encoding")),
-            ("algorithm", As("algorithm")),
-            ("bit_length", As("bit_length")),
-            ("mode", As("mode")),
-            ("expiration", As("expiration")),
-            ("secret_type", As("secret_type")),
-        ],
-        attributes: &[("status", "status"), ("decrypted_payload", "payload")],
-        reference: "secret_ref",
     },
     Mapping {
         hot: "OS::Heat::RandomString",
@@ -72,6 +58,7 @@ pub(super) static TYPES: &[Mapping] = &[
             ("character_classes", ByHand),
             ("character_sequences", ByHand),
         ],
+        fixed: &[],
         attributes: &[("value", "result")],
         reference: "result",
     },

@@ -1,0 +1,69 @@
+//! What a property means by a name, an id or a reference: something that is drawn, or that is there already.
+
+use serde_json::{Value, json};
+
+use super::types::LookUp;
+use super::{Many, Target, Writing, is_id, template, word};
+
+impl Writing<'_> {
+    /// The id of something that a property names: drawn, or there already.
+    pub(super) fn id(&mut self, value: &Value, look_up: &LookUp) -> Result<Value, String> {
+        self.found(value, look_up, "id")
+    }
+
+    /// An attribute of something that a property names.
+    pub(super) fn found(
+        &mut self,
+        value: &Value,
+        look_up: &LookUp,
+        attribute: &str,
+    ) -> Result<Value, String> {
+        let is_parameter = value.get("get_param").is_some();
+        let drawn = |one: &str| self.writer.targets.get(one).cloned();
+        if let Some(text) = value.as_str() {
+            // HOT lets a resource be meant by the name that it gives itself; that is rare, and stays a name.
+            if is_id(text) && attribute == "id" {
+                return Ok(json!(text));
+            }
+            let name = word(text);
+            let body = match look_up.id.filter(|_| is_id(text)) {
+                Some(id) => json!({id: text}),
+                None => json!({"name": template(text)}),
+            };
+            self.datum(look_up.data, &name, body);
+            return Ok(json!(format!(
+                "${{data.{}.{name}.{attribute}}}",
+                look_up.data
+            )));
+        }
+        if is_parameter {
+            let native = self.writer.native(value)?;
+            let name = word(native.trim_start_matches("var."));
+            let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
+            let body = match look_up.id {
+                Some(id) => json!({
+                    "name": format!("${{{is_id} ? null : {native}}}"),
+                    id: format!("${{{is_id} ? {native} : null}}"),
+                }),
+                None => json!({"name": format!("${{{native}}}")}),
+            };
+            self.datum(look_up.data, &name, body);
+            return Ok(json!(format!(
+                "${{data.{}.{name}.{attribute}}}",
+                look_up.data
+            )));
+        }
+        if let Some(Target::Resource {
+            address,
+            many: Many::No,
+            ..
+        }) = value
+            .get("get_resource")
+            .and_then(Value::as_str)
+            .and_then(drawn)
+        {
+            return Ok(json!(format!("${{{address}.{attribute}}}")));
+        }
+        self.writer.value(value)
+    }
+}

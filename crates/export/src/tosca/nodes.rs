@@ -1,0 +1,268 @@
+//! Servers, networks, ports and volumes as nodes of the profile.
+
+use serde_json::{Map, Value, json};
+use topology::expr::Expr;
+use topology::workflow::ResourceSpec;
+
+use super::{ATTACHMENT, SUBNET, Writing};
+use crate::expand::{call, reference};
+
+impl Writing<'_> {
+    pub(super) fn server(&mut self, name: &str, spec: &ResourceSpec) -> Value {
+        let given = |property: &str| spec.properties.get(property).and_then(Expr::as_str);
+        let mut host = Map::new();
+        let flavors = self.source.cloud.flavors.iter().flatten();
+        let flavor = given("flavor");
+        let found = flavors
+            .into_iter()
+            .find(|one| Some(one.name.as_str()) == flavor || Some(one.id.as_str()) == flavor);
+        if let Some(found) = found {
+            host.insert("num_cpus".to_owned(), json!(found.vcpus));
+            host.insert(
+                "mem_size".to_owned(),
+                json!(format!("{} MiB", found.ram_mib)),
+            );
+            if found.disk_gib > 0 {
+                host.insert(
+                    "disk_size".to_owned(),
+                    json!(format!("{} GiB", found.disk_gib)),
+                );
+            }
+        } else {
+            self.report.needed(
+                format!("resources.{name}.properties.flavor"),
+                "CPUs, memory and disk of the server: the flavor's size is not known here",
+            );
+        }
+        let mut metadata = Map::new();
+        for property in ["image", "flavor"] {
+            if let Some(text) = given(property) {
+                metadata.insert(property.to_owned(), json!(text));
+            }
+        }
+        for property in spec.properties.keys() {
+            if !matches!(
+                property.as_str(),
+                "name" | "image" | "flavor" | "networks" | "security_groups"
+            ) {
+                self.left_out(
+                    &format!("resources.{name}.properties.{property}"),
+                    &format!("counterpart of `{property}`"),
+                );
+            }
+        }
+        let mut node = json!({"type": "tosca.nodes.Compute"});
+        if !metadata.is_empty() {
+            node["metadata"] = Value::Object(metadata);
+        }
+        let mut capabilities = Map::new();
+        if !host.is_empty() {
+            capabilities.insert("host".to_owned(), json!({"properties": host}));
+        }
+        let system = given("image").map(operating_system).unwrap_or_default();
+        if !system.is_empty() {
+            capabilities.insert("os".to_owned(), json!({"properties": system}));
+        }
+        if !capabilities.is_empty() {
+            node["capabilities"] = Value::Object(capabilities);
+        }
+        let volumes: Vec<Value> = self.volumes_of(name, spec);
+        if !volumes.is_empty() {
+            node["requirements"] = Value::Array(volumes);
+        }
+        node
+    }
+
+    /// By attachments, and in the server itself.
+    fn volumes_of(&self, server: &str, spec: &ResourceSpec) -> Vec<Value> {
+        let of = |spec: &ResourceSpec, property: &str| {
+            spec.properties
+                .get(property)
+                .and_then(reference)
+                .map(str::to_owned)
+        };
+        let attached = self.expanded.iter().filter(|(_, one)| {
+            one.resource_type == ATTACHMENT && of(one, "instance_uuid").as_deref() == Some(server)
+        });
+        let mut found: Vec<(String, Option<String>)> = attached
+            .filter_map(|(_, one)| {
+                let place = one.properties.get("mountpoint").and_then(Expr::as_str);
+                Some((of(one, "volume_id")?, place.map(str::to_owned)))
+            })
+            .collect();
+        if let Some(Expr::List(devices)) = spec.properties.get("block_device_mapping_v2") {
+            let own = devices.iter().filter_map(|device| {
+                let place = device.get("device_name").and_then(Expr::as_str);
+                Some((
+                    reference(device.get("volume_id")?)?.to_owned(),
+                    place.map(str::to_owned),
+                ))
+            });
+            found.extend(own);
+        }
+        found
+            .into_iter()
+            .map(|(volume, place)| {
+                // The profile wants a location; a device stands for it.
+                let location = place.unwrap_or_else(|| "/dev/vdb".to_owned());
+                json!({"local_storage": {
+                    "node": volume,
+                    "relationship": {"type": "tosca.relationships.AttachesTo", "properties": {"location": location}},
+                }})
+            })
+            .collect()
+    }
+
+    pub(super) fn network(&mut self, name: &str, spec: &ResourceSpec) -> Value {
+        let subnets = self.expanded.iter().filter(|(_, one)| {
+            one.resource_type == SUBNET
+                && one.properties.get("network").and_then(reference) == Some(name)
+        });
+        let subnets: Vec<(String, ResourceSpec)> = subnets
+            .map(|(name, one)| (name.to_owned(), one.clone()))
+            .collect();
+        let mut properties = Map::new();
+        let label = spec
+            .properties
+            .get("name")
+            .and_then(Expr::as_str)
+            .unwrap_or(name);
+        properties.insert("network_name".to_owned(), json!(label));
+        for (index, (subnet, one)) in subnets.iter().enumerate() {
+            if index > 0 {
+                self.left_out(
+                    &format!("resources.{subnet}"),
+                    "second range of addresses in a network",
+                );
+                continue;
+            }
+            for (hot, tosca) in [
+                ("cidr", "cidr"),
+                ("ip_version", "ip_version"),
+                ("gateway_ip", "gateway_ip"),
+                ("enable_dhcp", "dhcp_enabled"),
+            ] {
+                let Some(value) = one.properties.get(hot) else {
+                    continue;
+                };
+                match self.value(&self.expanded.told(&value.to_json())) {
+                    Ok(value) => {
+                        properties.insert(tosca.to_owned(), value);
+                    }
+                    Err(why) => {
+                        self.left_out(&format!("resources.{subnet}.properties.{hot}"), &why)
+                    }
+                }
+            }
+            if let Some(Expr::List(pools)) = one.properties.get("allocation_pools")
+                && let Some(pool) = pools.first()
+            {
+                for (hot, tosca) in [("start", "start_ip"), ("end", "end_ip")] {
+                    if let Some(address) = pool.get(hot).and_then(Expr::as_str) {
+                        properties.insert(tosca.to_owned(), json!(address));
+                    }
+                }
+            }
+        }
+        json!({"type": "tosca.nodes.network.Network", "properties": properties})
+    }
+
+    pub(super) fn port(&mut self, name: &str, spec: &ResourceSpec) -> Value {
+        let mut node = json!({"type": "tosca.nodes.network.Port"});
+        let holder = self.expanded.iter().find_map(|(server, one)| {
+            let Some(Expr::List(networks)) = one.properties.get("networks") else {
+                return None;
+            };
+            let order = networks
+                .iter()
+                .position(|entry| entry.get("port").and_then(reference) == Some(name))?;
+            Some((server.to_owned(), order))
+        });
+        let mut properties = Map::new();
+        if let Some((_, order)) = &holder {
+            properties.insert("order".to_owned(), json!(order));
+        }
+        if let Some(Expr::List(addresses)) = spec.properties.get("fixed_ips")
+            && let Some(address) = addresses
+                .iter()
+                .find_map(|one| one.get("ip_address")?.as_str())
+        {
+            properties.insert("ip_address".to_owned(), json!(address));
+        }
+        if !properties.is_empty() {
+            node["properties"] = Value::Object(properties);
+        }
+        let mut requirements = Vec::new();
+        if let Some((server, _)) = holder {
+            requirements.push(json!({"binding": {"node": server}}));
+        }
+        match spec.properties.get("network").and_then(reference) {
+            Some(network) => requirements.push(json!({"link": {"node": network}})),
+            None => self.report.needed(
+                format!("resources.{name}.properties.network"),
+                "the network of the port, which stands outside of the design",
+            ),
+        }
+        if !requirements.is_empty() {
+            node["requirements"] = Value::Array(requirements);
+        }
+        node
+    }
+
+    pub(super) fn volume(&mut self, volume: &str, spec: &ResourceSpec) -> Value {
+        let mut properties = Map::new();
+        let size = spec.properties.get("size").map(Expr::to_json);
+        let size = match size.as_ref().and_then(|size| call(size)) {
+            Some(("get_param", Value::String(name))) => {
+                // The profile wants a unit, and a unit cannot be put behind an input.
+                let default = self.default_of(name);
+                self.report.changed(
+                    format!("resources.{volume}.properties.size"),
+                    format!("the size is the default of `{name}`, because a size needs its unit"),
+                );
+                default
+            }
+            Some(_) => {
+                self.left_out(
+                    &format!("resources.{volume}.properties.size"),
+                    "computed size of a volume",
+                );
+                None
+            }
+            None => size,
+        };
+        if let Some(size) = size {
+            let size = size
+                .as_str()
+                .map_or_else(|| size.to_string(), str::to_owned);
+            properties.insert("size".to_owned(), json!(format!("{size} GB")));
+        }
+        if let Some(snapshot) = spec.properties.get("snapshot_id").and_then(Expr::as_str) {
+            properties.insert("snapshot_id".to_owned(), json!(snapshot));
+        }
+        let mut node = json!({"type": "tosca.nodes.Storage.BlockStorage"});
+        if !properties.is_empty() {
+            node["properties"] = Value::Object(properties);
+        }
+        node
+    }
+}
+
+/// What an image's name tells of the system on it.
+fn operating_system(image: &str) -> Map<String, Value> {
+    let known = [
+        "debian", "ubuntu", "fedora", "centos", "rocky", "cirros", "opensuse", "windows",
+    ];
+    let image = image.to_lowercase();
+    let mut system = Map::new();
+    if let Some(found) = known.into_iter().find(|one| image.contains(one)) {
+        let kind = if found == "windows" {
+            "windows"
+        } else {
+            "linux"
+        };
+        system.insert("type".to_owned(), json!(kind));
+        system.insert("distribution".to_owned(), json!(found));
+    }
+    system
+}
