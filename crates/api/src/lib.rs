@@ -17,8 +17,9 @@ pub use deployment::{
     ResourceState, Started,
 };
 pub use design::{
-    Design, DesignRequest, DesignSummary, DesignVersion, ExportFormat, ExportNote, ExportNoteKind,
-    ExportRequest, Exported, Layout, Place, PlanRequest, ValidateRequest, ValidateResponse,
+    Design, DesignRequest, DesignSummary, DesignVersion, ExportAdditions, ExportFormat, ExportNote,
+    ExportNoteKind, ExportRequest, Exported, Layout, Place, PlanRequest, ValidateRequest,
+    ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogStream};
 pub use problem::Problem;
