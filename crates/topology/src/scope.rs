@@ -16,6 +16,7 @@ use crate::{
     expr::{Scope, Unresolved},
     parameters,
     template::Template,
+    version::Version,
 };
 
 /// Parameters, conditions and files of one template.
@@ -25,6 +26,7 @@ pub(crate) struct Known<'a> {
     conditions: HashMap<&'a str, bool>,
     files: Option<(&'a Bundle, Option<&'a str>)>,
     zones: Option<Vec<String>>,
+    version: Version,
 }
 
 impl<'a> Known<'a> {
@@ -36,6 +38,7 @@ impl<'a> Known<'a> {
             conditions: HashMap::new(),
             files: None,
             zones: None,
+            version: template.hot(),
         };
         for parameter in &template.parameters {
             let Some(value) = parameters::value(parameter, given) else {
@@ -95,6 +98,9 @@ impl Scope for Known<'_> {
         let (bundle, from) = self.files?;
         let path = bundle.find(from, name)?;
         bundle.text(path).map(str::to_owned)
+    }
+    fn version(&self) -> Version {
+        self.version
     }
     fn zones(&self) -> Vec<String> {
         self.zones
@@ -158,6 +164,9 @@ impl Scope for Evaluator<'_> {
     }
     fn condition(&self, name: &str) -> Option<bool> {
         self.evaluate(name).ok()
+    }
+    fn version(&self) -> Version {
+        self.scope.version()
     }
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.scope.condition_parameter(name)

@@ -8,24 +8,10 @@ use crate::{
 };
 
 mod custom;
+mod pattern;
 
 pub(crate) use custom::{NAMES as CUSTOM, is_known as is_custom};
-
-/// Longest value that patterns are tried on; longer ones fail.
-const PATTERN_VALUE_MAX: usize = 64 * 1024;
-
-/// A pattern, anchored at both ends as Heat does. The error is a sentence.
-pub(crate) fn pattern(pattern: &str) -> Result<regex_lite::Regex, String> {
-    regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$"))
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|error| {
-            format!(
-                "`{}` is no pattern that we can read: {error}",
-                shown(pattern)
-            )
-        })
-}
+pub(crate) use pattern::Pattern;
 
 /// What is wrong with a value; nothing when it is right.
 pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
@@ -51,9 +37,8 @@ pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> 
         Constraint::AllowedPattern(text) => {
             let value = as_text(value);
             // A pattern that cannot be read was reported where it stands.
-            let pattern = pattern(text).ok()?;
-            let fits = value.len() <= PATTERN_VALUE_MAX && pattern.is_match(&value);
-            (!fits).then(|| {
+            let pattern = Pattern::new(text).ok()?;
+            (!pattern.fits(&value)).then(|| {
                 format!(
                     "`{}` does not match the pattern `{}`",
                     shown(&value),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     Expr,
     function::Function::{self, *},
+    python,
 };
 use crate::version::Version::{self, *};
 
@@ -39,6 +40,11 @@ fn is_map_or_nothing(expr: &Expr) -> bool {
     is_open(expr) || expr.is_null() || matches!(expr, Expr::Map(_))
 }
 
+/// What Python takes for no.
+fn is_nothing(value: Value) -> bool {
+    !python::truth(&value)
+}
+
 /// The items, if there are as many as `wanted` allows.
 fn items(arguments: &Expr, wanted: std::ops::RangeInclusive<usize>) -> Option<&[Expr]> {
     match arguments {
@@ -60,7 +66,10 @@ pub(crate) fn check(function: Function, arguments: &Expr, version: Version) -> R
                 2
             };
             items(arguments, 2..=most).is_some_and(|items| {
-                is_text(&items[0]) && items[1..].iter().all(is_list_or_nothing)
+                let nothing =
+                    |item: &Expr| version >= V2015_10_15 && item.as_data().is_some_and(is_nothing);
+                let lists = |item: &Expr| is_list_or_nothing(item) || nothing(item);
+                is_text(&items[0]) && items[1..].iter().all(lists)
             })
         }
         StrReplace | StrReplaceStrict | StrReplaceVstrict => {
@@ -73,8 +82,9 @@ pub(crate) fn check(function: Function, arguments: &Expr, version: Version) -> R
         Digest => return digest(arguments),
         StrSplit => {
             is_open(arguments)
-                || items(arguments, 2..=3).is_some_and(|items| {
-                    is_text(&items[0]) && (is_text(&items[1]) || items[1].is_null())
+                || items(arguments, 2..=usize::MAX).is_some_and(|items| {
+                    let text = |item: &Expr| is_text(item) || item.is_null();
+                    text(&items[0]) && text(&items[1])
                 })
         }
         MapMerge => {

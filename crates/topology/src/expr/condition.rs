@@ -24,6 +24,9 @@ impl Scope for Inside<'_> {
     fn condition(&self, name: &str) -> Option<bool> {
         self.0.condition(name)
     }
+    fn version(&self) -> Version {
+        self.0.version()
+    }
 }
 
 impl Expr {
@@ -39,6 +42,8 @@ impl Expr {
 fn holds(expr: &Expr, scope: &dyn Scope) -> Result<bool, Unresolved> {
     match expr {
         Expr::Literal(Value::Bool(truth)) => Ok(*truth),
+        // Heat takes nothing for no condition at all.
+        Expr::Literal(Value::Null) => Ok(true),
         Expr::Literal(Value::String(name)) => scope
             .condition(name)
             .ok_or_else(|| Unresolved::Condition(name.clone())),
@@ -59,20 +64,8 @@ fn call(
 ) -> Result<bool, Unresolved> {
     match (function, arguments) {
         (Function::Not, condition) => Ok(!holds(condition, scope)?),
-        (Function::And, Expr::List(conditions)) => {
-            let all = conditions
-                .iter()
-                .map(|condition| holds(condition, scope))
-                .collect::<Result<Vec<_>, _>>()?;
-            Ok(all.into_iter().all(|truth| truth))
-        }
-        (Function::Or, Expr::List(conditions)) => {
-            let all = conditions
-                .iter()
-                .map(|condition| holds(condition, scope))
-                .collect::<Result<Vec<_>, _>>()?;
-            Ok(all.into_iter().any(|truth| truth))
-        }
+        (Function::And, Expr::List(conditions)) => until(false, conditions, scope),
+        (Function::Or, Expr::List(conditions)) => until(true, conditions, scope),
         (Function::Equals, Expr::List(values)) => match values.as_slice() {
             [a, b] => Ok(python::equal(&a.resolve(scope)?, &b.resolve(scope)?)),
             _ => Err(wrong(function)),
@@ -80,6 +73,22 @@ fn call(
         (Function::Equals | Function::And | Function::Or, _) => Err(wrong(function)),
         _ => truth(expr.resolve(scope)?),
     }
+}
+
+/// `sure` as soon as one condition comes to it: what stands behind that is not asked, as in Heat, unless it is a function,
+/// which Heat has resolved by then.
+fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unresolved> {
+    for condition in conditions {
+        if matches!(condition, Expr::Call { .. } | Expr::GetParam(..)) {
+            holds(condition, scope)?;
+        }
+    }
+    for condition in conditions {
+        if holds(condition, scope)? == sure {
+            return Ok(sure);
+        }
+    }
+    Ok(!sure)
 }
 
 fn wrong(function: Function) -> Unresolved {

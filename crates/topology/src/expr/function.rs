@@ -1,9 +1,10 @@
 //! Which words are functions, since which version of HOT and until which.
 //!
 //! Heat takes a map with one key for a call when the key is a function of the template's version, and
-//! for plain data otherwise. So a template of 2013 may carry `{filter: [a, b]}` as data. We refuse such
-//! a map only when its arguments have the function's form: then a call was meant, and the message
-//! names the version that has the function. Source: the tables of Heat's HOT template classes.
+//! for plain data otherwise. So a template of 2013 may carry `{filter: [a, b]}` as data, and so may it
+//! here; but where its arguments have the function's form a call was meant, and a warning names the
+//! version that has the function. What a version had and a later one took away is refused, as in Heat.
+//! Source: the tables of Heat's HOT template classes.
 
 use super::{Expr, arguments};
 use crate::{
@@ -195,6 +196,8 @@ pub(crate) enum Reading {
     Call(Function),
     /// Data.
     Plain,
+    /// Data for Heat, so for us, though a call was probably meant; the sentence says so.
+    Data(String),
     /// A call that the version or the place does not allow; the sentence says so.
     Refused(String),
 }
@@ -211,6 +214,14 @@ impl Function {
             .iter()
             .find(|entry| entry.function == self)
             .map_or("", |entry| entry.name)
+    }
+
+    /// The first version that has it.
+    pub(crate) fn since(self) -> Version {
+        TABLE
+            .iter()
+            .find(|entry| entry.function == self)
+            .map_or(V2013_05_23, |entry| entry.since)
     }
 
     /// Whether it gives a truth and takes conditions.
@@ -245,12 +256,13 @@ pub(crate) fn is_function(key: &str) -> bool {
 pub(crate) fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
     let Some(entry) = table(key) else {
         return match NEVER.iter().find(|(name, _)| *name == key) {
-            Some((_, instead)) => Reading::Refused(format!(
-                "`{key}` is a function of CloudFormation; in HOT write `{instead}`"
+            Some((_, instead)) => Reading::Data(format!(
+                "`{key}` is a function of CloudFormation; here it is plain data, as in Heat: in HOT write `{instead}`"
             )),
-            None if key.starts_with("Fn::") && key.len() > 4 => {
-                Reading::Refused(format!("HOT has no function `{}`", shown(key)))
-            }
+            None if key.starts_with("Fn::") && key.len() > 4 => Reading::Data(format!(
+                "HOT has no function `{}`: it is plain data here, as in Heat",
+                shown(key)
+            )),
             None => Reading::Plain,
         };
     };
@@ -267,8 +279,8 @@ pub(crate) fn reading(key: &str, arguments: &Expr, version: Version, place: Plac
     };
     if entry.since > version {
         return if fits() {
-            Reading::Refused(format!(
-                "the function `{key}` is not in version {version}; it came with {}",
+            Reading::Data(format!(
+                "the function `{key}` is not in version {version}, so this is plain data, as in Heat; it came with {}",
                 entry.since
             ))
         } else {

@@ -13,6 +13,8 @@
 
 use serde_json::{Value, json};
 
+use crate::version::Version;
+
 mod arguments;
 mod condition;
 mod evaluate;
@@ -81,6 +83,10 @@ pub trait Scope {
     /// `metadata`, `deletion_policy` or `update_policy` of the resource that this template stands for.
     fn facade(&self, _what: &str) -> Option<Value> {
         None
+    }
+    /// The version of the template: some functions took less in older ones.
+    fn version(&self) -> Version {
+        Version::default()
     }
     /// Availability zones for servers.
     fn zones(&self) -> Vec<String> {

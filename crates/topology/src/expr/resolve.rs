@@ -269,7 +269,7 @@ fn apply(function: Function, arguments: Value, scope: &dyn Scope) -> Result<Valu
                 .ok_or_else(|| Unresolved::Facade(what.to_owned()))
         }
         Function::FnGetAzs => Ok(scope.zones().into()),
-        _ => evaluate::evaluate(function, arguments).map_err(Unresolved::Invalid),
+        _ => evaluate::evaluate(function, arguments, scope.version()).map_err(Unresolved::Invalid),
     }
 }
 

@@ -21,8 +21,28 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use serde_json::Value;
+
 use super::{Node, Rules, target};
-use crate::{expr::Expr, types};
+use crate::{
+    expr::{Expr, Scope},
+    types,
+};
+
+/// What values come to as long as nothing exists: an id is the resource's name, an attribute nothing.
+struct Before;
+
+impl Scope for Before {
+    fn parameter(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn reference(&self, resource: &str) -> Option<Value> {
+        Some(resource.into())
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        Some(Value::Null)
+    }
+}
 
 /// What a property says as long as nothing exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,15 +66,12 @@ impl<'a> Key<'a> {
                 Some(text) => Key::Is(Cow::Borrowed(text)),
                 None => Key::Is(Cow::Owned(literal.to_string())),
             },
-            other => {
-                let mut later = false;
-                other.walk(&mut |expr| later |= matches!(expr, Expr::GetAttr(..)));
-                if later {
-                    Key::Unknown
-                } else {
-                    Key::Is(Cow::Owned(other.to_json().to_string()))
-                }
-            }
+            other => match other.resolve(&Before) {
+                Ok(Value::String(text)) if !text.is_empty() => Key::Is(Cow::Owned(text)),
+                Ok(Value::Null | Value::String(_)) => Key::Unknown,
+                Ok(value) => Key::Is(Cow::Owned(value.to_string())),
+                Err(_) => Key::Is(Cow::Owned(other.to_json().to_string())),
+            },
         }
     }
 

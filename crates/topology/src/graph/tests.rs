@@ -57,6 +57,11 @@ fn a_server_waits_for_the_subnets_of_its_networks() {
         // By the name that the network will have.
         ("[{network: front}]", "f>web"),
         ("[{uuid: {get_resource: front}}]", "front>web f>web"),
+        // What a function makes of ids counts, too.
+        (
+            "[{network: {list_join: ['', [{get_resource: front}]]}}]",
+            "front>web f>web",
+        ),
         // No network is named: any subnet may be meant.
         ("[{subnet: {get_resource: f}}]", "f>web b>web"),
         ("[{allocate_network: auto}]", "f>web b>web"),

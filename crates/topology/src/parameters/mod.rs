@@ -27,9 +27,22 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
     match (kind, value) {
         ("number", Value::String(text)) => {
             let text = text.trim();
-            let whole = text.parse::<i64>().map(Value::from).ok();
+            // Python allows `_` between digits.
+            let between = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphanumeric());
+            let plain = match text.contains('_')
+                && text.split('_').all(|part| !part.is_empty())
+                && text
+                    .as_bytes()
+                    .windows(3)
+                    .filter(|three| three[1] == b'_')
+                    .all(|three| between(&[three[0], three[2]]))
+            {
+                true => text.replace('_', ""),
+                false => text.to_owned(),
+            };
+            let whole = plain.parse::<i64>().map(Value::from).ok();
             whole
-                .or_else(|| text.parse::<f64>().ok().map(Value::from))
+                .or_else(|| plain.parse::<f64>().ok().map(Value::from))
                 .filter(|value| !value.is_null())
                 .unwrap_or_else(|| value.clone())
         }
@@ -47,7 +60,9 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
         ("json", Value::String(text)) => {
             serde_json::from_str(text).unwrap_or_else(|_| value.clone())
         }
-        ("string", Value::Number(_) | Value::Bool(_)) => as_string(value).into(),
+        ("string", Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            as_string(value).into()
+        }
         _ => value.clone(),
     }
 }
@@ -124,7 +139,19 @@ pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
         .parameters
         .iter()
         .filter_map(|parameter| {
-            let problem = problem(parameter, parameter.default.as_ref()?)?;
+            let default = parameter.default.as_ref()?;
+            if parameter.kind == "string" && (default.is_array() || default.is_object()) {
+                return Some(Diagnostic::warning(
+                    "parameter-invalid",
+                    format!("parameters.{}.default", parameter.name),
+                    format!(
+                        "the parameter `{}` is text, and its default is {}: what is put in for it is that written as text",
+                        parameter.name,
+                        if default.is_array() { "a list" } else { "a map" }
+                    ),
+                ));
+            }
+            let problem = problem(parameter, default)?;
             let path = format!("parameters.{}.default", parameter.name);
             Some(invalid(parameter, path, problem))
         })
@@ -152,6 +179,22 @@ enum Problem {
 }
 
 fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
+    let mut rules = parameter.constraints.iter();
+    if parameter.kind == "string"
+        && (value.is_number() || value.is_boolean())
+        && rules.any(|rule| matches!(rule.constraint, Constraint::AllowedPattern(_)))
+    {
+        return Some(Problem::Ours(format!(
+            "a pattern is tried on text, and `{}` is none; write it in quotes",
+            shown(&as_string(value))
+        )));
+    }
+    if parameter.kind == "string" && (value.is_array() || value.is_object()) {
+        return constraint::type_problem(&PropertyKind::String, value).map(Problem::Ours);
+    }
+    let is_json = value
+        .as_str()
+        .is_some_and(|text| serde_json::from_str::<Value>(text).is_ok());
     let value = coerce(&parameter.kind, value);
     let kind = match parameter.kind.as_str() {
         "number" => PropertyKind::Number,
@@ -159,7 +202,8 @@ fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
         "comma_delimited_list" => PropertyKind::List { of: None },
         "json" => {
             return match value.as_str() {
-                Some(text) if !text.is_empty() => Some(Problem::Ours(format!(
+                // A text in JSON is JSON too.
+                Some(text) if !text.is_empty() && !is_json => Some(Problem::Ours(format!(
                     "it takes JSON, not `{}`",
                     shown(text)
                 ))),

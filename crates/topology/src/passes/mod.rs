@@ -107,7 +107,9 @@ impl Model {
                     );
                     diagnostics.push(Diagnostic::error("file-missing", path, message));
                 }
-                if !value.is_null() {
+                // What is taken as it is waits for nothing, whatever its properties name.
+                let orders = resource.external_id.is_some() && !value.resources().is_empty();
+                if !value.is_null() && !orders {
                     properties.insert(property.name.clone(), value);
                 }
             }

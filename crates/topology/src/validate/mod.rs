@@ -15,7 +15,7 @@ use crate::{
     bundle::Bundle,
     cloud::CloudFacts,
     compose,
-    diagnostic::{self, Diagnostic},
+    diagnostic::{self, Diagnostic, Severity},
     document::Document,
     environment::Merged,
     expr::{Expr, Unresolved},
@@ -62,6 +62,7 @@ pub fn validate_with(
         diagnostics: parameters::defaults(template),
     };
     checker.conditions();
+    checker.names();
     for resource in &template.resources {
         checker.resource(resource);
     }
@@ -213,8 +214,11 @@ impl<'a> Checker<'a> {
             }
         }
         let properties = path.key("properties");
-        for property in &resource.properties {
-            self.references(&property.value, &properties.key(&property.name));
+        // Of what is taken as it is the properties are not looked at.
+        if resource.external_id.is_none() {
+            for property in &resource.properties {
+                self.references(&property.value, &properties.key(&property.name));
+            }
         }
         let simple = self.simple(resource, &properties);
         let described = self.types.get(&resource.resource_type);
@@ -227,7 +231,7 @@ impl<'a> Checker<'a> {
             self.update_policy(resource, described, &path);
         }
         self.members(resource, &path);
-        self.external(resource, &simple, &path);
+        self.external(resource, &path);
         self.there.push((resource, simple));
     }
 
@@ -241,7 +245,12 @@ impl<'a> Checker<'a> {
                     // Functions in it may wait for the member's number.
                     Some(property.value.clone())
                 } else {
-                    self.simplified(&property.value, &path.key(&property.name))
+                    let path = path.key(&property.name);
+                    let simple = self.simplified(&property.value, &path);
+                    if let Some(simple) = &simple {
+                        self.made_names(&property.value, simple, &path);
+                    }
+                    simple
                 };
                 (property.name.as_str(), value)
             })
@@ -251,6 +260,19 @@ impl<'a> Checker<'a> {
     /// Few types can leave a snapshot behind.
     fn deletion(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
         let can = described.snapshots || !is_of_heat(&described.name);
+        // One that is written out was looked at when it was read.
+        if let Some(policy) = resource.deletion_policy.as_ref()
+            && policy.as_str().is_none()
+            && let Ok(Expr::Literal(word)) = policy.simplify(&self.scope)
+            && word.as_str().and_then(DeletionPolicy::of_text).is_none()
+        {
+            let message = format!(
+                "`{}` is no deletion policy; there are `delete`, `retain` and `snapshot`",
+                shown(&crate::constraint::as_text(&word))
+            );
+            let path = path.key("deletion_policy");
+            return self.error("deletion-policy-unknown", &path, message);
+        }
         if resource.deletion(&self.scope) == DeletionPolicy::Snapshot && !can {
             let message = format!(
                 "nothing can be kept of a `{}` in a snapshot; say `delete` or `retain`",
@@ -285,17 +307,12 @@ impl<'a> Checker<'a> {
         self.map(&property, &entries, &path);
     }
 
-    /// What is taken as it is cannot wait for others.
-    fn external(&mut self, resource: &Resource, simple: &[(&str, Option<Expr>)], path: &Path<'_>) {
+    /// What is taken as it is cannot wait for others. That its properties name some does not order it.
+    fn external(&mut self, resource: &Resource, path: &Path<'_>) {
         if resource.external_id.is_none() {
             return;
         }
-        let mut mentioned = simple
-            .iter()
-            .filter_map(|(_, value)| value.as_ref())
-            .flat_map(Expr::resources)
-            .chain(resource.depends_on.iter().map(|(name, _)| name.as_str()));
-        if let Some(other) = mentioned.next() {
+        if let Some((other, _)) = resource.depends_on.first() {
             let message = format!(
                 "`{}` is a live object, by its `external_id`, and cannot depend on `{other}`",
                 resource.name
@@ -364,8 +381,46 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let path = path.key("value");
+            let before = self.diagnostics.len();
             self.references(&output.value, &path);
             self.simplified(&output.value, &path);
+            // What an output cannot be made of is found when it is read, and the rest goes on without it. Heat looks for
+            // resources of attributes alone.
+            let mut strange = false;
+            output.value.walk(&mut |expr| {
+                if let Expr::GetAttr(name, _) = expr {
+                    strange |= !self.index.contains_key(name.as_str());
+                }
+            });
+            for one in &mut self.diagnostics[before..] {
+                let later = match one.code.as_str() {
+                    "unknown-parameter" | "function-arguments" => true,
+                    "unknown-resource" => !strange,
+                    _ => false,
+                };
+                if later {
+                    one.severity = Severity::Warning;
+                }
+            }
+        }
+    }
+
+    /// Resources and parameters share their names.
+    fn names(&mut self) {
+        for parameter in &self.template.parameters {
+            let there = self
+                .index
+                .get(parameter.name.as_str())
+                .is_some_and(|resource| resource.is_on(&self.scope) != Some(false));
+            if there {
+                let message = format!(
+                    "a resource and a parameter are called `{}`; give one of them another name",
+                    parameter.name
+                );
+                let path = format!("resources.{}", parameter.name);
+                self.diagnostics
+                    .push(Diagnostic::error("bad-name", path, message));
+            }
         }
     }
 
@@ -390,6 +445,7 @@ impl<'a> Checker<'a> {
                 resource_type: &resource.resource_type,
                 properties: simple
                     .iter()
+                    .filter(|_| resource.external_id.is_none())
                     .filter_map(|(name, value)| Some((*name, value.as_ref()?)))
                     .collect(),
                 depends_on: resource
@@ -471,5 +527,7 @@ fn one_off(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod described_tests;
+#[cfg(test)]
+mod heat_tests;
 #[cfg(test)]
 mod tests;

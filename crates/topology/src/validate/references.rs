@@ -3,6 +3,8 @@
 //! Of an `if` whose condition is known only the branch that counts is looked at, as in Heat: the other
 //! one may name a resource that the same condition switches off.
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::{
     expr::Function,
@@ -42,12 +44,45 @@ impl Checker<'_> {
                 arguments,
             } => self.branches(arguments, &path.key("if")),
             Expr::Call { function, .. } if function.is_condition() => {
-                self.condition(value, path);
+                self.condition(value, true, path);
             }
             Expr::Call {
                 function,
                 arguments,
             } => self.references(arguments, &path.key(function.name())),
+        }
+    }
+
+    /// References whose names are themselves the result of a function, once that is known.
+    pub(super) fn made_names(&mut self, written: &Expr, simple: &Expr, path: &Path<'_>) {
+        let made = |expr: &Expr| match expr {
+            Expr::Call { function, .. } => matches!(
+                function,
+                Function::GetParam | Function::GetResource | Function::GetAttr
+            ),
+            Expr::GetAttr(_, path) => path.first().is_some_and(|word| word.as_str().is_none()),
+            _ => false,
+        };
+        let (mut any, mut there) = (false, Vec::new());
+        written.walk(&mut |expr| {
+            any |= made(expr);
+            there.push(expr);
+        });
+        if !any {
+            return;
+        }
+        let mut new = Vec::new();
+        simple.walk(&mut |expr| {
+            let reference = matches!(
+                expr,
+                Expr::GetParam(..) | Expr::GetResource(_) | Expr::GetAttr(..)
+            );
+            if reference && !there.contains(&expr) {
+                new.push(expr);
+            }
+        });
+        for reference in new {
+            self.references(reference, path);
         }
     }
 
@@ -60,7 +95,7 @@ impl Checker<'_> {
         let Some((condition, branches)) = items.split_first() else {
             return;
         };
-        self.condition(condition, &path.index(0));
+        self.condition(condition, true, &path.index(0));
         let counts = match condition.holds(&self.scope) {
             Ok(true) => 0..1,
             Ok(false) => 1..2,
@@ -74,11 +109,20 @@ impl Checker<'_> {
     }
 
     /// Names of conditions, and parameters, in a condition.
-    pub(super) fn condition(&mut self, condition: &Expr, path: &Path<'_>) {
+    pub(super) fn condition(&mut self, condition: &Expr, used: bool, path: &Path<'_>) {
+        // Of one that is not asked for nobody notices that it is missing: Heat stops where the answer is sure.
+        let asked = match condition.holds(&self.scope) {
+            Err(Unresolved::Condition(asked)) => Some(asked),
+            _ => None,
+        };
         for name in conditions::names(condition) {
             if self.template.condition(name).is_none() {
                 let message = conditions::unknown(name, &self.template.conditions);
-                self.error("unknown-condition", path, message);
+                if used && asked.as_deref() == Some(name) {
+                    self.error("unknown-condition", path, message);
+                } else {
+                    self.warning("unknown-condition", path, message);
+                }
             }
         }
         let mut parameters = Vec::new();
@@ -164,8 +208,10 @@ impl Checker<'_> {
     pub(super) fn conditions(&mut self) {
         let top = Path::top("conditions");
         let template = self.template;
+        let used = used(template);
         for condition in &template.conditions {
-            self.condition(&condition.value, &top.key(&condition.name));
+            let used = used.contains(condition.name.as_str());
+            self.condition(&condition.value, used, &top.key(&condition.name));
         }
         for (name, truth) in scope::conditions(template, &self.scope) {
             if let Err(Unresolved::Invalid(message)) = truth {
@@ -180,7 +226,7 @@ impl Checker<'_> {
             return true;
         };
         let path = path.key("condition");
-        self.condition(condition, &path);
+        self.condition(condition, true, &path);
         match condition.holds(&self.scope) {
             Ok(truth) => truth,
             Err(Unresolved::Invalid(message)) => {
@@ -190,4 +236,48 @@ impl Checker<'_> {
             Err(_) => true,
         }
     }
+}
+
+/// Names of conditions that something hangs on: a resource, an output, an `if`, or another one of these.
+fn used(template: &Template) -> HashSet<&str> {
+    let mut waiting: Vec<&str> = Vec::new();
+    let resources = template.resources.iter();
+    let values = resources
+        .clone()
+        .flat_map(|resource| {
+            let properties = resource.properties.iter().map(|property| &property.value);
+            properties
+                .chain(&resource.metadata)
+                .chain(&resource.external_id)
+                .chain(&resource.deletion_policy)
+                .chain(&resource.update_policy)
+        })
+        .chain(template.outputs.iter().map(|output| &output.value));
+    for value in values {
+        value.walk(&mut |expr| {
+            if let Expr::Call {
+                function: Function::If,
+                arguments,
+            } = expr
+                && let Expr::List(items) = arguments.as_ref()
+                && let Some(condition) = items.first()
+            {
+                waiting.extend(conditions::names(condition));
+            }
+        });
+    }
+    let outputs = template.outputs.iter();
+    let direct = resources
+        .filter_map(|resource| resource.condition.as_ref())
+        .chain(outputs.filter_map(|output| output.condition.as_ref()));
+    waiting.extend(direct.flat_map(conditions::names));
+    let mut used = HashSet::new();
+    while let Some(name) = waiting.pop() {
+        if used.insert(name)
+            && let Some(condition) = template.condition(name)
+        {
+            waiting.extend(conditions::names(&condition.value));
+        }
+    }
+    used
 }

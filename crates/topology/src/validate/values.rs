@@ -21,6 +21,7 @@ impl<'a> Checker<'a> {
                 *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
             })
         };
+        let before = self.diagnostics.len();
         for (name, value) in simple {
             let path = properties.key(name);
             let Some(known) = described.property(name) else {
@@ -55,10 +56,21 @@ impl<'a> Checker<'a> {
                 self.value(known, value, &path);
             }
         }
+        // Heat leaves it to the cloud what a reference leads to; what an item of the catalogue needs, only we know.
+        if is_of_heat(&described.name) {
+            for one in &mut self.diagnostics[before..] {
+                if one.code == "reference-type" {
+                    one.severity = Severity::Warning;
+                }
+            }
+        }
         for known in described.properties.iter().filter(|known| known.required) {
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
             // What is there already needs nothing to be made of.
-            if given || resource.external_id.is_some() {
+            // Nothing, where anything may stand, is a value too.
+            let nothing = known.kind == PropertyKind::Any
+                && simple.iter().any(|(name, _)| *name == known.name);
+            if given || nothing || resource.external_id.is_some() {
                 continue;
             }
             if described.is_component() && known.name == "host" {

@@ -60,7 +60,7 @@ pub(super) fn split(arguments: Value) -> Result<Value, String> {
 pub(super) fn replace(arguments: Value) -> Result<Value, String> {
     match items(arguments).as_slice() {
         [Value::Object(params), Value::String(template)] => {
-            text::replace_words(Function::FnReplace, template, params, Strict::No)
+            text::replace_words(Function::FnReplace, template, params, Strict::No, false)
         }
         _ => Err("`Fn::Replace` takes a map and a text".to_owned()),
     }

@@ -39,8 +39,12 @@ pub(super) fn replace(arguments: Value) -> Result<Value, String> {
             shown(other)
         ));
     }
-    let keys = map_or_nothing(rules.remove("keys").unwrap_or(Value::Null));
-    let values = map_or_nothing(rules.remove("values").unwrap_or(Value::Null));
+    let mut of = |key: &str| match rules.remove(key) {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(map)) => Ok(map),
+        Some(_) => Err(format!("`{key}` of `map_replace` is a map")),
+    };
+    let (keys, values) = (of("keys")?, of("values")?);
     let mut output = Map::new();
     for (key, value) in &input {
         let new = match keys.get(key) {

@@ -24,17 +24,23 @@ pub(super) const TEXT_BYTES_MAX: usize = 4 << 20;
 /// Most items that a function may give.
 pub(super) const ITEMS_MAX: usize = 100_000;
 
-/// The value of a call. The error says what is wrong with its arguments.
-pub(super) fn evaluate(function: Function, arguments: Value) -> Result<Value, String> {
+/// The value of a call in a template of a version. The error says what is wrong with its arguments.
+pub(super) fn evaluate(
+    function: Function,
+    arguments: Value,
+    version: Version,
+) -> Result<Value, String> {
     // What was the result of a function has not been looked at yet.
     let arguments = Expr::data(arguments);
-    arguments::check(function, &arguments, Version::default())?;
+    arguments::check(function, &arguments, version)?;
+    // Maps and lists in texts came with JSON.
+    let json = version >= Version::V2015_10_15;
     let arguments = arguments.into_data();
     match function {
-        StrReplace => text::replace(function, arguments, text::Strict::No),
-        StrReplaceStrict => text::replace(function, arguments, text::Strict::Words),
-        StrReplaceVstrict => text::replace(function, arguments, text::Strict::WordsAndValues),
-        ListJoin => text::join(function, arguments),
+        StrReplace => text::replace(function, arguments, text::Strict::No, json),
+        StrReplaceStrict => text::replace(function, arguments, text::Strict::Words, json),
+        StrReplaceVstrict => text::replace(function, arguments, text::Strict::WordsAndValues, json),
+        ListJoin => text::join(function, arguments, json),
         StrSplit => text::split(arguments),
         Digest => digest::digest(arguments),
         Repeat => repeat::repeat(arguments),
@@ -47,7 +53,7 @@ pub(super) fn evaluate(function: Function, arguments: Value) -> Result<Value, St
         MakeUrl => url::make(arguments),
         Yaql => yaql::yaql(arguments),
         FnSelect => cfn::select(arguments),
-        FnJoin => text::join(function, arguments),
+        FnJoin => text::join(function, arguments, false),
         FnSplit => cfn::split(arguments),
         FnReplace => cfn::replace(arguments),
         FnBase64 => Ok(arguments),

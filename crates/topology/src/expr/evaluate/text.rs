@@ -32,6 +32,7 @@ pub(super) fn replace(
     function: Function,
     mut arguments: Value,
     strict: Strict,
+    json: bool,
 ) -> Result<Value, String> {
     let name = function.name();
     let (template, params) = (arguments["template"].take(), arguments["params"].take());
@@ -43,19 +44,27 @@ pub(super) fn replace(
             "`params` of `{name}` is a map from words to values"
         ));
     };
-    replace_words(function, &template, &params, strict)
+    replace_words(function, &template, &params, strict, json)
 }
 
-/// Longer words first, then smaller ones; each place of the text is replaced once.
+/// Longer words first, then smaller ones; each place of the text is replaced once. Maps and lists become JSON where
+/// the version has that.
 pub(super) fn replace_words(
     function: Function,
     template: &str,
     params: &Map<String, Value>,
     strict: Strict,
+    json: bool,
 ) -> Result<Value, String> {
     let name = function.name();
     let mut words: Vec<(&str, String, bool)> = Vec::with_capacity(params.len());
     for (word, value) in params {
+        if !json && (value.is_array() || value.is_object()) {
+            return Err(format!(
+                "`{name}` puts texts and numbers for `{}`; maps and lists come with version 2015-10-15",
+                shown(word)
+            ));
+        }
         let text = python::text(value);
         let empty = match value {
             Value::Array(items) => items.is_empty(),
@@ -128,8 +137,8 @@ pub(super) fn replace_words(
     Ok(Value::String(out))
 }
 
-/// `list_join`, of one list or more; what is no text is written as JSON.
-pub(super) fn join(function: Function, arguments: Value) -> Result<Value, String> {
+/// `list_join`, of one list or more; maps and lists are written as JSON where the version has that.
+pub(super) fn join(function: Function, arguments: Value, json: bool) -> Result<Value, String> {
     let name = function.name();
     let mut arguments = items(arguments).into_iter();
     let Some(Value::String(delimiter)) = arguments.next() else {
@@ -141,9 +150,7 @@ pub(super) fn join(function: Function, arguments: Value) -> Result<Value, String
         let text = match item {
             Value::String(text) => text,
             Value::Null => String::new(),
-            Value::Array(_) | Value::Object(_) if function == Function::ListJoin => {
-                python::json(&item)
-            }
+            Value::Array(_) | Value::Object(_) if json => python::json(&item),
             other => {
                 return Err(format!(
                     "`{name}` joins texts, and `{}` is none; write it in quotes, or put it into a text with `str_replace`",
@@ -167,12 +174,16 @@ pub(super) fn join(function: Function, arguments: Value) -> Result<Value, String
 pub(super) fn split(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (delimiter, text, index) = (arguments.next(), arguments.next(), arguments.next());
-    let (Some(Value::String(delimiter)), Some(text)) = (delimiter, text) else {
-        return Err("the delimiter of `str_split` is a text".to_owned());
+    let delimiter = match delimiter {
+        Some(Value::String(delimiter)) if delimiter.is_empty() => {
+            return Err("the delimiter of `str_split` is empty".to_owned());
+        }
+        Some(Value::String(delimiter)) => Some(delimiter),
+        // Whatever space there is.
+        Some(Value::Null) => None,
+        _ => return Err("the delimiter of `str_split` is a text".to_owned()),
     };
-    if delimiter.is_empty() {
-        return Err("the delimiter of `str_split` is empty".to_owned());
-    }
+    let text = text.unwrap_or_default();
     let text = match text {
         Value::Null => return Ok(Value::Null),
         Value::String(text) => text,
@@ -183,12 +194,18 @@ pub(super) fn split(arguments: Value) -> Result<Value, String> {
             ));
         }
     };
-    let parts: Vec<&str> = text.split(delimiter.as_str()).collect();
+    let parts: Vec<&str> = match &delimiter {
+        Some(delimiter) => text.split(delimiter.as_str()).collect(),
+        None => text.split_whitespace().collect(),
+    };
     let Some(index) = index else {
         return Ok(parts.into());
     };
     let number = match &index {
-        Value::Number(number) => number.as_i64(),
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_f64().map(|number| number as i64)),
+        Value::Bool(truth) => Some(i64::from(*truth)),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };

@@ -17,12 +17,21 @@ use crate::{
 
 impl<'a> Reader<'a> {
     pub(super) fn conditions(&mut self, node: &'a Node) -> Vec<Condition> {
+        if !self.filled(node, "a map from names to conditions") {
+            return Vec::new();
+        }
         let entries = self.entries(node, "a map from names to conditions");
         let mut conditions = Vec::new();
         for entry in entries {
             let value = self.below(&entry.key, |reader| {
                 reader.name(entry, "a condition");
-                reader.condition(&entry.value)
+                let value = reader.condition(&entry.value);
+                if value.as_str().is_some() {
+                    let message = "a condition cannot be another one's name alone; write `true`, `false` or a function, such as `{and: [a, a]}`";
+                    reader.error("wrong-shape", entry.value.span.start, message);
+                    return Expr::Literal(Value::Bool(true));
+                }
+                value
             });
             conditions.push(Condition {
                 name: entry.key.clone(),

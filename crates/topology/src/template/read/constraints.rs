@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Reader, Version};
 use crate::{
+    parameters::coerce,
     template::Rule,
     text::{did_you_mean, listed, shown},
     types::Constraint,
@@ -14,6 +15,16 @@ const KINDS: [&str; 6] = [
     "length",
     "range",
     "modulo",
+    "allowed_values",
+    "allowed_pattern",
+    "custom_constraint",
+];
+
+/// Which one counts where several stand in one item.
+const ORDER: [&str; 6] = [
+    "modulo",
+    "range",
+    "length",
     "allowed_values",
     "allowed_pattern",
     "custom_constraint",
@@ -51,12 +62,32 @@ impl<'a> Reader<'a> {
         let entries = self.entries(node, "a constraint");
         let description = node
             .entry("description")
-            .and_then(|entry| self.below("description", |reader| reader.text_of(&entry.value)));
+            .and_then(|entry| self.below("description", |reader| reader.words_of(&entry.value)));
         let rules: Vec<&Entry> = entries
             .iter()
             .filter(|entry| entry.key != "description")
             .collect();
-        let [rule] = rules.as_slice() else {
+        // Of several Heat takes one, in an order of its own.
+        let first = ORDER
+            .iter()
+            .find_map(|kind| rules.iter().find(|rule| rule.key == *kind));
+        if let (Some(first), [_, _, ..]) = (first, rules.as_slice())
+            && rules.iter().all(|rule| KINDS.contains(&rule.key.as_str()))
+        {
+            let message = format!(
+                "a constraint is one of {}; of these only `{}` counts: give each an item of its own in the list",
+                listed(&KINDS),
+                first.key
+            );
+            self.warning("constraint-invalid", node.span.start, message);
+        }
+        let several =
+            rules.len() > 1 && rules.iter().all(|rule| KINDS.contains(&rule.key.as_str()));
+        let Some(rule) = (match rules.as_slice() {
+            [only] => Some(only),
+            _ if several => first,
+            _ => None,
+        }) else {
             let message = format!(
                 "a constraint has one of {}, and may have a `description`",
                 listed(&KINDS)
@@ -95,7 +126,15 @@ impl<'a> Reader<'a> {
             "allowed_values" => rule
                 .value
                 .items()
-                .map(|items| items.iter().map(|item| item.value.to_json()).collect())
+                .map(|items| {
+                    let values = items.iter().map(|item| item.value.to_json());
+                    // Heat compares as the type has it: `yes` is true.
+                    let scalar = |value: Value| match kind {
+                        "comma_delimited_list" => value,
+                        _ => coerce(kind, &value),
+                    };
+                    values.map(scalar).collect()
+                })
                 .map(Constraint::AllowedValues)
                 .ok_or_else(|| "`allowed_values` takes a list".to_owned()),
             "allowed_pattern" => text(&rule.value, name).map(Constraint::AllowedPattern),
@@ -109,7 +148,7 @@ impl<'a> Reader<'a> {
             }
         };
         if let Constraint::AllowedPattern(pattern) = &constraint
-            && let Err(problem) = crate::constraint::pattern(pattern)
+            && let Err(problem) = crate::constraint::Pattern::new(pattern)
         {
             // Heat's patterns are Python's: ours know neither of these, and then nothing is checked.
             let python = problem.contains("look-around") || problem.contains("backreference");
@@ -129,7 +168,7 @@ impl<'a> Reader<'a> {
                 shown(custom),
                 did_you_mean(custom, crate::constraint::CUSTOM.iter().copied())
             );
-            self.warning("constraint-invalid", at, message);
+            self.error("constraint-invalid", at, message);
         }
         Some(Rule {
             constraint,

@@ -8,12 +8,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Position, Template, is_name};
+use super::{Position, Template};
 use crate::{
+    constraint::is_boolean_word,
     diagnostic::Diagnostic,
     text::{Lines, did_you_mean, listed, shown},
     version::Version,
-    yaml::{Entry, Node, Tree},
+    yaml::{Entry, Node, Tree, scalar},
 };
 
 pub(crate) mod conditions;
@@ -22,6 +23,9 @@ mod outputs;
 mod parameters;
 mod resources;
 mod values;
+
+/// Longest name that there may be.
+const NAME_BYTES_MAX: usize = 255;
 
 /// Keys of a map in the template, and the version that brought the later ones.
 type Keys<'k> = &'k [(&'k str, Version)];
@@ -144,6 +148,32 @@ impl<'a> Reader<'a> {
         );
     }
 
+    /// Entries of a section; what Python takes for no is an empty one, as in Heat.
+    fn section(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
+        let empty = match node.scalar() {
+            Some(Value::Bool(truth)) => !truth,
+            Some(Value::Number(number)) => number.as_f64() == Some(0.0),
+            Some(Value::String(text)) => text.is_empty(),
+            _ => node.items().is_some_and(<[_]>::is_empty),
+        };
+        if empty {
+            &[]
+        } else {
+            self.entries(node, wanted)
+        }
+    }
+
+    /// A section or key that stands there with nothing behind it, where Heat wants it filled or left out.
+    fn filled(&mut self, node: &Node, wanted: &str) -> bool {
+        if node.is_null() {
+            let message = format!(
+                "{wanted} belongs here, not nothing; leave the key out where there is none"
+            );
+            self.error("wrong-shape", node.span.start, message);
+        }
+        !node.is_null()
+    }
+
     /// Entries of a map; none, with a problem, where it is no map. Nothing at all is an empty map.
     fn entries(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
         match node.entries() {
@@ -177,18 +207,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Heat takes nearly any text for a name. A resource is part of ids and paths of ours too, so it has none of the
+    /// signs that separate those.
     fn name(&mut self, entry: &Entry, of: &str) {
-        // Outputs may be written as paths: Heat takes them, and nothing is addressed by them.
-        let path = of == "an output" && entry.key.split('/').all(is_name);
-        // A template that is used by another one is known there by what this output says.
-        let own_id = of == "an output" && entry.key == "OS::stack_id";
-        if !path && !own_id && !is_name(&entry.key) {
-            let message = format!(
-                "`{}` cannot name {of}: use letters, digits, `_`, `-` and `.`",
-                shown(&entry.key)
-            );
-            self.error("bad-name", entry.key_span.start, message);
+        let name = entry.key.as_str();
+        let written = self.text.get(entry.key_span.clone()).unwrap_or_default();
+        let not_text = written == name && !matches!(scalar::resolve(name), Value::String(_));
+        let reserved = |c: char| of == "a resource" && matches!(c, '/' | ':' | '@');
+        let message = if not_text {
+            format!(
+                "`{name}` without quotes is no text in YAML, so it cannot name {of}; write it in quotes"
+            )
+        } else if name.chars().any(reserved) {
+            format!(
+                "`{}` cannot name {of}: a name has no `/`, `:` or `@`",
+                shown(name)
+            )
+        } else if name.len() > NAME_BYTES_MAX || (of == "a resource" && name.is_empty()) {
+            format!(
+                "`{}` cannot name {of}: a name has from 1 to {NAME_BYTES_MAX} letters",
+                shown(name)
+            )
+        } else {
+            return;
+        };
+        self.error("bad-name", entry.key_span.start, message);
+    }
+
+    /// What is for people may be anything in Heat; what is no text is not kept.
+    fn words_of(&mut self, node: &Node) -> Option<String> {
+        if node.entries().is_some() || node.items().is_some() {
+            let message = format!("text belongs here, not {}", node.describe());
+            self.warning("wrong-shape", node.span.start, message);
+            return None;
         }
+        self.text_of(node)
     }
 
     fn text_of(&mut self, node: &Node) -> Option<String> {
@@ -207,8 +260,9 @@ impl<'a> Reader<'a> {
     fn boolean(&mut self, node: &Node) -> bool {
         match node.scalar() {
             Some(Value::Bool(value)) => value,
-            Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
-            Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
+            Some(Value::String(text)) if is_boolean_word(&text).is_some() => {
+                is_boolean_word(&text) == Some(true)
+            }
             _ => {
                 self.wrong_shape(node, "`true` or `false`");
                 false
@@ -248,7 +302,7 @@ impl<'a> Reader<'a> {
         }
         for Entry { key, value, .. } in sections {
             self.below(key, |reader| match key.as_str() {
-                "description" => template.description = reader.text_of(value).unwrap_or_default(),
+                "description" => template.description = reader.words_of(value).unwrap_or_default(),
                 "parameters" => template.parameters = reader.parameters(value),
                 "conditions" => template.conditions = reader.conditions(value),
                 "resources" => template.resources = reader.resources(value),

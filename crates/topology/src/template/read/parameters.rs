@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Keys, Reader};
 use crate::{
+    constraint,
     template::{PSEUDO_PARAMETERS, Parameter, ParameterGroup},
     text::{did_you_mean, listed, shown},
     version::Version,
@@ -20,13 +21,10 @@ const KEYS: Keys<'static> = &[
     ("hidden", Version::V2013_05_23),
     ("immutable", Version::V2013_05_23),
     ("constraints", Version::V2013_05_23),
+    ("schema", Version::V2013_05_23),
     ("tags", Version::V2018_03_02),
 ];
-const GROUP_KEYS: Keys<'static> = &[
-    ("label", Version::V2013_05_23),
-    ("description", Version::V2013_05_23),
-    ("parameters", Version::V2013_05_23),
-];
+const GROUP_KEYS: [&str; 3] = ["label", "description", "parameters"];
 const TYPES: [&str; 5] = [
     "string",
     "number",
@@ -38,7 +36,7 @@ const TYPES: [&str; 5] = [
 impl<'a> Reader<'a> {
     pub(super) fn parameters(&mut self, node: &'a Node) -> Vec<Parameter> {
         let mut parameters = Vec::new();
-        for entry in self.entries(node, "a map from names to parameters") {
+        for entry in self.section(node, "a map from names to parameters") {
             let parameter = self.below(&entry.key, |reader| {
                 if PSEUDO_PARAMETERS.contains(&entry.key.as_str()) {
                     let message = format!("`{}` is always there and cannot be declared", entry.key);
@@ -76,14 +74,16 @@ impl<'a> Reader<'a> {
         let kind = parameter.kind.clone();
         for Entry { key, value, .. } in keys {
             self.below(key, |reader| match key.as_str() {
-                "label" => parameter.label = reader.text_of(value),
-                "description" => parameter.description = reader.text_of(value),
+                "label" => parameter.label = reader.words_of(value),
+                "description" => parameter.description = reader.words_of(value),
                 "default" => {
                     parameter.default = Some(value.to_json()).filter(|value| !value.is_null())
                 }
-                "hidden" => parameter.hidden = reader.boolean(value),
-                "immutable" => parameter.immutable = reader.boolean(value),
-                "tags" => parameter.tags = reader.words(value, "a list of tags"),
+                "hidden" => parameter.hidden = reader.truth(value),
+                "immutable" => parameter.immutable = reader.truth(value),
+                "tags" if reader.filled(value, "a list of tags") => {
+                    parameter.tags = reader.words(value, "a list of tags")
+                }
                 "constraints" => parameter.constraints = reader.constraints(value, &kind),
                 _ => {}
             });
@@ -114,6 +114,26 @@ impl<'a> Reader<'a> {
         "string".to_owned()
     }
 
+    /// Heat takes any value, and Python decides: so does a text in quotes that says no mean yes there. Words for no
+    /// mean no here, with a warning beside them.
+    fn truth(&mut self, node: &'a Node) -> bool {
+        match node.scalar() {
+            Some(Value::Bool(truth)) => truth,
+            Some(Value::Null) => false,
+            other => {
+                let text = other.map(|value| constraint::as_text(&value));
+                let truth = text.and_then(|text| constraint::is_boolean_word(&text));
+                let message = format!(
+                    "`true` or `false` belongs here, not {}; it counts as `{}`",
+                    node.describe(),
+                    truth.unwrap_or(true)
+                );
+                self.warning("wrong-shape", node.span.start, message);
+                truth.unwrap_or(true)
+            }
+        }
+    }
+
     fn words(&mut self, node: &'a Node, wanted: &str) -> Vec<String> {
         let Some(items) = node.items() else {
             if !node.is_null() {
@@ -132,8 +152,11 @@ impl<'a> Reader<'a> {
         node: &'a Node,
         parameters: &[Parameter],
     ) -> Vec<ParameterGroup> {
+        let empty = node.is_null()
+            || node.scalar().is_some_and(|value| value == "")
+            || node.entries().is_some_and(<[_]>::is_empty);
         let Some(items) = node.items() else {
-            if !node.is_null() {
+            if !empty {
                 self.wrong_shape(node, "a list of groups");
             }
             return Vec::new();
@@ -158,7 +181,19 @@ impl<'a> Reader<'a> {
         taken: &mut HashMap<String, usize>,
     ) -> ParameterGroup {
         let entries = self.entries(node, "a map with `parameters`");
-        self.known_keys(entries, GROUP_KEYS, "a group of parameters");
+        for entry in entries
+            .iter()
+            .filter(|entry| !GROUP_KEYS.contains(&entry.key.as_str()))
+        {
+            let message = format!(
+                "`{}` is no key of a group of parameters, and nothing comes of it{}",
+                shown(&entry.key),
+                did_you_mean(&entry.key, GROUP_KEYS)
+            );
+            self.below(&entry.key, |reader| {
+                reader.warning("unknown-key", entry.key_span.start, message)
+            });
+        }
         let mut group = ParameterGroup::default();
         if node.entry("parameters").is_none() {
             self.error(
@@ -169,8 +204,8 @@ impl<'a> Reader<'a> {
         }
         for Entry { key, value, .. } in entries {
             self.below(key, |reader| match key.as_str() {
-                "label" => group.label = reader.text_of(value),
-                "description" => group.description = reader.text_of(value),
+                "label" => group.label = reader.words_of(value),
+                "description" => group.description = reader.words_of(value),
                 "parameters" => {
                     for (place, item) in value.items().unwrap_or_default().iter().enumerate() {
                         reader.at_index(place, |reader| {

@@ -31,7 +31,7 @@ const MARKS: Keys<'static> = &[
 impl<'a> Reader<'a> {
     pub(super) fn resources(&mut self, node: &'a Node) -> Vec<Resource> {
         let mut resources = Vec::new();
-        for entry in self.entries(node, "a map from names to resources") {
+        for entry in self.section(node, "a map from names to resources") {
             let resource = self.below(&entry.key, |reader| {
                 reader.name(entry, "a resource");
                 reader.resource(entry)
@@ -57,14 +57,23 @@ impl<'a> Reader<'a> {
         for Entry { key, value, .. } in keys {
             self.below(key, |reader| match key.as_str() {
                 "type" => resource.resource_type = reader.text_of(value).unwrap_or_default(),
-                "description" => resource.description = reader.text_of(value),
-                "properties" => resource.properties = reader.properties(value),
-                "depends_on" => resource.depends_on = reader.depends_on(value),
-                "metadata" => {
-                    resource.marks = reader.marks(value);
-                    resource.metadata = Some(reader.expr(value, Place::Value));
+                "description" if value.scalar().is_none_or(|value| value.is_string()) => {
+                    resource.description = reader.text_of(value)
                 }
-                "condition" if !value.is_null() => {
+                "description" => reader.wrong_shape(value, "text"),
+                "properties" if reader.filled(value, "a map from names to values") => {
+                    resource.properties = reader.properties(value)
+                }
+                "depends_on"
+                    if reader.filled(value, "the name of a resource, or a list of names,") =>
+                {
+                    resource.depends_on = reader.depends_on(value)
+                }
+                "metadata" if reader.filled(value, "a map") => {
+                    resource.marks = reader.marks(value);
+                    resource.metadata = reader.map_or_function(value);
+                }
+                "condition" if reader.filled(value, "a condition") => {
                     resource.condition = Some(reader.condition(value))
                 }
                 "external_id" => resource.external_id = reader.text_or_function(value),
@@ -117,6 +126,9 @@ impl<'a> Reader<'a> {
     }
 
     fn text_or_function(&mut self, node: &'a Node) -> Option<Expr> {
+        if !self.filled(node, "text") {
+            return None;
+        }
         let value = self.expr(node, Place::Value);
         match &value {
             Expr::Literal(Value::Null) => None,
@@ -130,6 +142,9 @@ impl<'a> Reader<'a> {
     }
 
     fn map_or_function(&mut self, node: &'a Node) -> Option<Expr> {
+        if !self.filled(node, "a map") {
+            return None;
+        }
         let value = self.expr(node, Place::Value);
         match &value {
             Expr::Literal(Value::Null) => None,

@@ -54,9 +54,8 @@ impl<'a> Reader<'a> {
         if outside && self.version < crate::version::Version::V2016_10_14 {
             return None;
         }
-        let arguments = self.below(key, |reader| {
-            reader.arguments(function.filter(|_| !outside), &entry.value, place)
-        });
+        let called = function.filter(|function| !outside && function.since() <= self.version);
+        let arguments = self.below(key, |reader| reader.arguments(called, &entry.value, place));
         let at = entry.key_span.start;
         if outside {
             if function.is_some_and(|function| {
@@ -73,6 +72,10 @@ impl<'a> Reader<'a> {
         let function = match expr::reading(key, &arguments, self.version, place) {
             Reading::Call(function) => function,
             Reading::Plain => return Some(Expr::Map(vec![(key.to_owned(), arguments)])),
+            Reading::Data(message) => {
+                self.warning("function-unsupported", at, message);
+                return Some(Expr::Map(vec![(key.to_owned(), arguments)]));
+            }
             Reading::Refused(message) => {
                 self.error("function-unsupported", at, message);
                 return Some(Expr::Literal(Value::Null));
