@@ -11,7 +11,7 @@ use crate::{
     template::{Parameter, Resource, Template},
     types::{
         self, Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType,
-        Shape,
+        SCALING_GROUP, Shape,
     },
 };
 
@@ -55,6 +55,12 @@ pub(crate) fn types_in(resource: &Resource) -> Vec<&str> {
             resource
                 .property("resource_def")
                 .and_then(|definition| definition.get("type")?.as_str()),
+        ),
+        SCALING_GROUP => types.extend(
+            resource
+                .property("resource")
+                .and_then(|definition| definition.get("type"))
+                .and_then(Expr::as_str),
         ),
         CHAIN => {
             if let Some(Expr::List(members)) = resource.property("resources") {

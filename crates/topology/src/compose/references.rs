@@ -60,7 +60,7 @@ struct Asking<'p> {
 impl Asking<'_> {
     fn told(&mut self, path: &str, diagnostics: &mut Vec<Diagnostic>) {
         for message in self.problems.drain(..) {
-            diagnostics.push(Diagnostic::error("unknown-attribute", path, message));
+            diagnostics.push(Diagnostic::warning("unknown-attribute", path, message));
         }
     }
 
@@ -149,9 +149,10 @@ impl Asking<'_> {
                 0 => "it has none".to_owned(),
                 count => format!("it has {count}, named by numbers from `{}` on", members[0]),
             };
+            // Heat gives nothing for it: a group may have fewer members than a template speaks of.
             self.problems
                 .push(format!("`{name}` has no member `{member}`: {has}"));
-            return None;
+            return Some(Expr::Literal(serde_json::Value::Null));
         }
         let full = format!("{name}/{member}");
         let mut path: Vec<Expr> = attribute.map(Expr::text).into_iter().collect();

@@ -144,6 +144,47 @@ pub(crate) fn type_problem(kind: &PropertyKind, value: &Value) -> Option<String>
     (!fits).then(|| format!("it takes {}, not {given}", kind_name(kind)))
 }
 
+/// The same for a property of one of Heat's own types, which is not converted as values of parameters are: `yes` in quotes is no
+/// boolean, `a,b` no list, and 1.5 no text. Source: `heat/engine/properties.py`.
+pub(crate) fn property_type_problem(kind: &PropertyKind, value: &Value) -> Option<String> {
+    let fits = match (kind, value) {
+        (_, Value::Null) | (PropertyKind::Any, _) => true,
+        (PropertyKind::String, Value::Number(number)) => !number.is_f64(),
+        (PropertyKind::String, Value::String(_) | Value::Bool(_)) => true,
+        // Heat cuts fractions off and counts truths; a cloud would be given what nobody meant.
+        (PropertyKind::Integer, Value::Number(number)) => {
+            number.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+        (PropertyKind::Number, Value::Number(_)) => true,
+        (PropertyKind::Integer, Value::String(text)) => {
+            text.trim().replace('_', "").parse::<i64>().is_ok()
+        }
+        (PropertyKind::Number, Value::String(_)) => return type_problem(kind, value),
+        (PropertyKind::Boolean, Value::Bool(_)) => true,
+        (PropertyKind::Boolean, Value::String(text)) => {
+            text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
+        }
+        (PropertyKind::List { .. }, Value::Array(_)) => true,
+        (PropertyKind::Map { .. }, Value::Object(_)) => true,
+        _ => false,
+    };
+    if fits {
+        return None;
+    }
+    type_problem(kind, value).or_else(|| {
+        let hint = match (kind, value) {
+            (PropertyKind::String, _) => "; write it in quotes",
+            (PropertyKind::Boolean, Value::String(_)) => " in quotes",
+            _ => "",
+        };
+        Some(format!(
+            "it takes {}, not `{}`{hint}",
+            kind_name(kind),
+            shown(&as_text(value))
+        ))
+    })
+}
+
 /// Words that Heat takes for booleans.
 pub(crate) fn is_boolean_word(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {

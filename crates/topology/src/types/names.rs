@@ -20,3 +20,4 @@ pub(crate) const SECURITY_GROUP: &str = "OS::Neutron::SecurityGroup";
 pub(crate) const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
 pub(crate) const AWS_ROUTE_TABLE: &str = "AWS::EC2::RouteTable";
 pub(crate) const AWS_GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
+pub(crate) const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";

@@ -4,12 +4,14 @@ use super::*;
 use crate::{
     compose::{CHAIN, GROUP, index_variable, put_index},
     template::{Position, ResourceProperty},
+    types::SCALING_GROUP,
 };
 
 impl Checker<'_> {
     /// Whether a property is a definition of members, which is checked as they are.
     pub(super) fn defines_members(resource_type: &str, property: &str) -> bool {
-        resource_type == GROUP && property == "resource_def"
+        (resource_type == GROUP && property == "resource_def")
+            || (resource_type == SCALING_GROUP && property == "resource")
     }
 
     /// The members of a group or chain.
@@ -17,6 +19,7 @@ impl Checker<'_> {
         match resource.resource_type.as_str() {
             GROUP => self.group(resource, path),
             CHAIN => self.chain(resource, path),
+            SCALING_GROUP => self.scaling_group(resource, path),
             _ => {}
         }
     }
@@ -25,6 +28,9 @@ impl Checker<'_> {
     fn group(&mut self, resource: &Resource, path: &Path<'_>) {
         let properties = path.key("properties");
         let path = properties.key("resource_def");
+        if let Some(Expr::Map(entries)) = resource.property("resource_def") {
+            self.definition_keys(entries, &path);
+        }
         let count = resource
             .property("count")
             .and_then(|count| count.simplify(&self.scope).ok());
@@ -48,6 +54,112 @@ impl Checker<'_> {
         if let Some(described) = self.types.get(written) {
             let simple = self.simple(&member, &path);
             self.properties(&member, &simple, described, &path);
+        }
+    }
+
+    fn definition_keys(&mut self, entries: &[(String, Expr)], path: &Path<'_>) {
+        const KEYS: [&str; 3] = ["type", "properties", "metadata"];
+        for (key, _) in entries {
+            if !KEYS.contains(&key.as_str()) {
+                let message = format!(
+                    "a member's definition has no `{}`; it has {}{}",
+                    shown(key),
+                    listed(&KEYS),
+                    did_you_mean(key, KEYS)
+                );
+                self.error("unknown-property", &path.key(key), message);
+            }
+        }
+    }
+
+    /// As its first member would be, if there is one to begin with; and whether the numbers fit each other.
+    fn scaling_group(&mut self, resource: &Resource, path: &Path<'_>) {
+        let properties = path.key("properties");
+        let number = |name: &str| {
+            let value = resource.property(name)?.simplify(&self.scope).ok()?;
+            match value {
+                Expr::Literal(Value::Number(number)) => number.as_i64(),
+                Expr::Literal(Value::String(text)) => text.trim().parse().ok(),
+                _ => None,
+            }
+        };
+        let (min, max, wanted) = (
+            number("min_size"),
+            number("max_size"),
+            number("desired_capacity"),
+        );
+        if let (Some(min), Some(max)) = (min, max) {
+            if min > max {
+                let message = format!(
+                    "`min_size` is {min} and `max_size` {max}: that leaves no number between"
+                );
+                self.error("property-constraint", &properties.key("min_size"), message);
+            } else if let Some(wanted) = wanted.filter(|wanted| !(min..=max).contains(wanted)) {
+                let message =
+                    format!("`desired_capacity` is {wanted}: it must be from {min} to {max}");
+                self.error(
+                    "property-constraint",
+                    &properties.key("desired_capacity"),
+                    message,
+                );
+            }
+        }
+        let path = properties.key("resource");
+        let entries = match resource.property("resource") {
+            Some(Expr::Map(entries)) => entries,
+            Some(Expr::Literal(value)) if !value.is_null() => {
+                let message = "`resource` takes a map".to_owned();
+                return self.error("property-type", &path, message);
+            }
+            _ => return,
+        };
+        let definition = |key: &str| {
+            let entry = entries.iter().find(|(name, _)| name == key);
+            entry.map(|(_, value)| value)
+        };
+        let Some(written) = definition("type") else {
+            let message = format!("the members of `{}` need a `type`", resource.name);
+            return self.error("resource-type-missing", &path, message);
+        };
+        let written = written.simplify(&self.scope).ok();
+        let Some(written) = written.as_ref().and_then(Expr::as_str) else {
+            return;
+        };
+        if let Some(policy) = definition("deletion_policy").and_then(Expr::as_str)
+            && DeletionPolicy::of_text(policy).is_none()
+        {
+            let message = format!("`{}` is no deletion policy", shown(policy));
+            self.error(
+                "deletion-policy-unknown",
+                &path.key("deletion_policy"),
+                message,
+            );
+        }
+        if wanted.or(min) == Some(0) {
+            return;
+        }
+        let given = match definition("properties") {
+            Some(Expr::Map(entries)) => entries.as_slice(),
+            _ => &[],
+        };
+        let mut member = member(resource, written, given.iter().cloned());
+        member.update_policy = definition("update_policy").cloned();
+        self.resource_type(&member, &path);
+        if let Some(described) = self.types.get(written) {
+            let inner = path.key("properties");
+            let simple = self.simple(&member, &inner);
+            let before = self.diagnostics.len();
+            self.properties(&member, &simple, described, &path);
+            // Heat looks at the members' values when it makes them.
+            for one in &mut self.diagnostics[before..] {
+                if matches!(
+                    one.code.as_str(),
+                    "property-constraint" | "property-missing" | "property-conflict"
+                ) {
+                    one.severity = Severity::Warning;
+                }
+            }
+            self.update_policy(&member, described, &path);
         }
     }
 

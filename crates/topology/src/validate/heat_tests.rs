@@ -312,3 +312,136 @@ fn outputs_are_looked_at_when_they_are_read() {
         );
     }
 }
+
+#[test]
+fn properties_are_not_converted() {
+    let value = "type: OS::Heat::TestResource, properties: {value: {}}";
+    let fail = "type: OS::Heat::TestResource, properties: {fail: {}}";
+    let wait = "type: OS::Heat::TestResource, properties: {wait_secs: {}}";
+    let length = "type: OS::Heat::RandomString, properties: {length: {}}";
+    let groups = "type: OS::Nova::Server, properties: {flavor: f, image: i, security_groups: {}}";
+    let metadata = "type: OS::Nova::Server, properties: {flavor: f, image: i, metadata: {}}";
+    let number = "type: OS::Heat::Value, properties: {type: number, value: {}}";
+    let list = "type: OS::Heat::Value, properties: {type: comma_delimited_list, value: {}}";
+    for (resource, right, wrong) in [
+        (
+            value,
+            ["a", "5", "true"].as_slice(),
+            ["5.5", "[a]", "{a: b}"].as_slice(),
+        ),
+        (
+            fail,
+            &["true", "'False'", "yes"],
+            &["'yes'", "1", "'1'", "''"],
+        ),
+        (
+            wait,
+            &["5", "5.5", "'5.5'", "'1e3'"],
+            &["x", "''", "'0x10'"],
+        ),
+        (length, &["5", "' 5'", "5.0"], &["'5.0'", "x", "''"]),
+        (
+            groups,
+            &["[a]", "[]", "null"],
+            &["a", "'a,b'", "{a: b}", "5"],
+        ),
+        (metadata, &["{a: b}", "{}"], &["'{}'", "[a]", "a"]),
+        (number, &["5", "'5'"], &["a", "[]"]),
+        (list, &["[a]"], &["a", "{}"]),
+    ] {
+        for (values, expected) in [(right, "+"), (wrong, "property-type")] {
+            for value in values {
+                let resource = resource.replacen("{}}", &format!("{value}}}"), 1);
+                check(NEW, &format!("resources:\n  r: {{{resource}}}"), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn members_of_groups_are_checked_where_they_are_written() {
+    for (properties, expected) in [
+        (
+            "resource_def: {type: OS::Heat::RandomString, properties: {length: 5}}",
+            "+",
+        ),
+        (
+            "resource_def: {type: OS::Heat::RandomString, properties: {lenght: 5}}",
+            "unknown-property",
+        ),
+        (
+            "resource_def: {type: OS::Heat::RandomString, depends_on: x}",
+            "unknown-property",
+        ),
+        (
+            "count: 0, resource_def: {type: OS::Heat::RandomString, depends_on: x}",
+            "unknown-property",
+        ),
+        (
+            "count: 0, resource_def: {type: OS::Heat::RandomString, properties: {lenght: 5}}",
+            "+",
+        ),
+        (
+            "count: -1, resource_def: {type: OS::Heat::RandomString}",
+            "property-constraint",
+        ),
+    ] {
+        check(
+            NEW,
+            &format!(
+                "resources:\n  g: {{type: OS::Heat::ResourceGroup, properties: {{{properties}}}}}"
+            ),
+            expected,
+        );
+    }
+    for (properties, expected) in [
+        (
+            "min_size: 1, max_size: 2, resource: {type: OS::Heat::RandomString}",
+            "+",
+        ),
+        (
+            "min_size: 1, max_size: 2, resource: {type: OS::Heat::RandomString, properties: {lenght: 5}}",
+            "unknown-property",
+        ),
+        (
+            "min_size: 0, max_size: 2, resource: {type: OS::Heat::RandomString, properties: {lenght: 5}}",
+            "+",
+        ),
+        (
+            "min_size: 1, max_size: 2, resource: {properties: {}}",
+            "resource-type-missing",
+        ),
+        ("min_size: 1, max_size: 2, resource: x", "property-type"),
+        (
+            "min_size: 2, max_size: 1, resource: {type: OS::Heat::RandomString}",
+            "property-constraint",
+        ),
+        (
+            "min_size: 1, max_size: 2, desired_capacity: 3, resource: {type: OS::Heat::RandomString}",
+            "property-constraint",
+        ),
+    ] {
+        check(
+            NEW,
+            &format!(
+                "resources:\n  g: {{type: OS::Heat::AutoScalingGroup, properties: {{{properties}}}}}"
+            ),
+            expected,
+        );
+    }
+    for (path, expected) in [
+        ("g, value", "+"),
+        ("g, refs", "+"),
+        ("g, resource.0.value", "+"),
+        ("g, nothing", "unknown-attribute"),
+        ("g, resource.0.nothing", "unknown-attribute"),
+    ] {
+        check(
+            NEW,
+            &format!(
+                "resources:\n  g: {{type: OS::Heat::ResourceGroup, properties: {{resource_def: {{type: OS::Heat::RandomString}}}}}}\noutputs:\n  o: {{value: {{get_attr: [{path}]}}}}"
+            ),
+            expected,
+        );
+    }
+}

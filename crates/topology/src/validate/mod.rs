@@ -59,6 +59,7 @@ pub fn validate_with(
             .map(|resource| (resource.name.as_str(), resource))
             .collect(),
         there: Vec::new(),
+        strict: true,
         diagnostics: parameters::defaults(template),
     };
     checker.conditions();
@@ -164,6 +165,8 @@ struct Checker<'a> {
     index: HashMap<&'a str, &'a Resource>,
     /// Resources that are there, with their properties as far as they are known.
     there: Vec<(&'a Resource, Simple<'a>)>,
+    /// Whether what is looked at is one of Heat's own types, whose properties are not converted.
+    strict: bool,
     diagnostics: Vec<Diagnostic>,
 }
 

@@ -184,6 +184,44 @@ impl Checker<'_> {
         else {
             return;
         };
+        // A group asks its members for what it does not have itself.
+        let of_members = self.index.get(resource).and_then(|resource| {
+            let definition = match resource.resource_type.as_str() {
+                crate::compose::GROUP => resource.property("resource_def"),
+                _ => None,
+            };
+            self.types.get(definition?.get("type")?.as_str()?)
+        });
+        let own = |word: &str| described.attributes.iter().any(|known| known.name == word);
+        if let Some(of_members) = of_members
+            && !of_members.any_attribute
+            && is_of_heat(&of_members.name)
+        {
+            let asked = match attribute.strip_prefix("resource.") {
+                Some(rest) => rest.split_once('.').map(|(_, asked)| asked),
+                None => Some(attribute).filter(|word| !own(word)),
+            };
+            let strange = asked.filter(|asked| {
+                !asked.is_empty()
+                    && !of_members
+                        .attributes
+                        .iter()
+                        .any(|known| known.name == **asked)
+            });
+            if let Some(strange) = strange {
+                let words = of_members
+                    .attributes
+                    .iter()
+                    .map(|known| known.name.as_str());
+                let message = format!(
+                    "the members of `{resource}` are of type `{}`, which has no attribute `{}`{}",
+                    of_members.name,
+                    shown(strange),
+                    did_you_mean(strange, words)
+                );
+                return self.error("unknown-attribute", path, message);
+            }
+        }
         // A parent gives what its members give, by their names.
         if described.any_attribute || attribute.starts_with("resource.") {
             return;
@@ -215,7 +253,12 @@ impl Checker<'_> {
         }
         for (name, truth) in scope::conditions(template, &self.scope) {
             if let Err(Unresolved::Invalid(message)) = truth {
-                self.error("function-arguments", &top.key(name), message);
+                let path = top.key(name);
+                if used.contains(name) {
+                    self.error("function-arguments", &path, message);
+                } else {
+                    self.warning("function-arguments", &path, message);
+                }
             }
         }
     }

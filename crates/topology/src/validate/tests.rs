@@ -223,7 +223,7 @@ outputs:
   a: {value: {get_attr: [net, name]}}
   b: {value: {get_attr: [net, name]}, condition: prod}
 "), @"
-    6:3 Error function-arguments conditions.wrong: a condition is `true`, `false`, the name of a condition, or a function that gives one of the two; `dev` is not
+    6:3 Warning function-arguments conditions.wrong: a condition is `true`, `false`, the name of a condition, or a function that gives one of the two; `dev` is not
     7:3 Warning unknown-condition conditions.typo: there is no condition `prd` in the template; did you mean `prod`?
     8:3 Error unknown-parameter conditions.other: there is no parameter `evn` in the template; did you mean `env`?
     8:39 Error function-unsupported conditions.other.equals.1: the function `get_resource` cannot stand in a condition: conditions know parameters only, by `get_param`, `equals`, `not`, `and`, `or`, `contains` and `yaql`

@@ -22,6 +22,7 @@ impl<'a> Checker<'a> {
             })
         };
         let before = self.diagnostics.len();
+        self.strict = is_of_heat(&described.name);
         for (name, value) in simple {
             let path = properties.key(name);
             let Some(known) = described.property(name) else {
@@ -52,10 +53,18 @@ impl<'a> Checker<'a> {
             if Self::defines_members(&resource.resource_type, name) {
                 continue;
             }
-            if let Some(value) = value {
-                self.value(known, value, &path);
+            // A former name may have stood for one of what is a list now.
+            let one = known.name != *name
+                && matches!(known.kind, PropertyKind::List { .. })
+                && value.as_ref().is_some_and(|value| value.as_str().is_some());
+            if let Some(value) = value.as_ref().filter(|_| !one) {
+                match of_value(resource, known) {
+                    Some(typed) => self.value(&typed, value, &path),
+                    None => self.value(known, value, &path),
+                }
             }
         }
+        self.strict = true;
         // Heat leaves it to the cloud what a reference leads to; what an item of the catalogue needs, only we know.
         if is_of_heat(&described.name) {
             for one in &mut self.diagnostics[before..] {
@@ -173,7 +182,12 @@ impl<'a> Checker<'a> {
     }
 
     fn literal(&mut self, property: &Property, literal: &Value, path: &Path<'_>) {
-        if let Some(problem) = constraint::type_problem(&property.kind, literal) {
+        let problem = if self.strict {
+            constraint::property_type_problem(&property.kind, literal)
+        } else {
+            constraint::type_problem(&property.kind, literal)
+        };
+        if let Some(problem) = problem {
             return self.error(
                 "property-type",
                 path,
@@ -395,6 +409,25 @@ impl<'a> Checker<'a> {
             _ => false,
         }
     }
+}
+
+/// `value` of a value, as its `type` has it.
+fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
+    if resource.resource_type != "OS::Heat::Value" || property.name != "value" {
+        return None;
+    }
+    let kind = match resource.property("type")?.as_str()? {
+        "string" => PropertyKind::String,
+        "number" => PropertyKind::Number,
+        "boolean" => PropertyKind::Boolean,
+        "json" => PropertyKind::Map { of: Vec::new() },
+        "comma_delimited_list" => PropertyKind::List { of: None },
+        _ => return None,
+    };
+    Some(Property {
+        kind,
+        ..property.clone()
+    })
 }
 
 fn lower_first(text: &str) -> String {

@@ -10,7 +10,7 @@ use topology::bundle::{Bundle, is_environment};
 use topology::document::Document;
 use topology::environment::Environment;
 
-const ENDINGS: [&str; 4] = ["yaml", "yml", "template", "json"];
+const ENDINGS: [&str; 7] = ["yaml", "yml", "template", "json", "hot", "heat", "env"];
 
 /// All HOT templates below a folder, sorted. What carries no `heat_template_version` at its top is an environment, a
 /// payload or something else.
@@ -48,20 +48,43 @@ fn matching(dir: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>>
     Ok(found)
 }
 
-/// Whether the text names a version of HOT at its top: in YAML at the start of a line, in JSON anywhere.
+/// Whether the text names a version of HOT at its top: in YAML on a line that is as far to the right as the first one, in JSON
+/// anywhere.
 pub fn is_template(text: &str) -> bool {
     const KEY: &str = "heat_template_version";
-    if text.trim_start().starts_with('{') {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with('{') && !text.trim_start().starts_with("{%") {
         return text.contains(KEY);
     }
-    text.trim_start_matches('\u{feff}').lines().any(|line| {
-        let line = line.trim_start_matches(['"', '\'']);
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let content = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty()
+            && !["#", "---", "%", "{%", "{{", "{#"]
+                .iter()
+                .any(|no| line.starts_with(no))
+    };
+    let top = text.lines().find(content).map_or(0, indent);
+    text.lines().filter(|line| indent(line) == top).any(|line| {
+        let line = line.trim_start().trim_start_matches(['"', '\'']);
         line.strip_prefix(KEY)
             .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
     })
 }
 
-/// The environment that was written for a template: of the same name with `_env` behind it, else the first one nearby that says what
+/// Whether it becomes a template when Jinja has filled it in: by its name, or because it has Jinja's statements and is no YAML as it
+/// is. (`{{ }}` within texts is common in templates that write configuration.)
+pub fn is_unfilled(path: &str, text: &str) -> bool {
+    let named = path.contains(".j2.") || path.ends_with(".j2");
+    let statements = text.lines().any(|line| {
+        let line = line.trim_start();
+        line.starts_with("{%") || line.starts_with("{{") || line.starts_with("{#")
+    });
+    let broken = || !Document::parse(text).is_readable();
+    (named || statements) && broken()
+}
+
+/// The environment that was written for a template: of the same name with `env` behind it, else the first one nearby that says what
 /// an otherwise unknown type stands for.
 pub fn environment_for<'e>(
     template: &Path,
@@ -72,10 +95,15 @@ pub fn environment_for<'e>(
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
     };
-    let wanted = format!("{}_env", stem(template)?);
-    let by_name = environments
-        .iter()
-        .find(|path| path.parent() == template.parent() && stem(path).as_deref() == Some(&wanted));
+    let own = stem(template)?;
+    let wanted =
+        ["_env", "-env", ".env", "_environment", "-environment"].map(|end| format!("{own}{end}"));
+    let by_name = environments.iter().find(|path| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let stem = stem(path).unwrap_or_default();
+        path.parent() == template.parent()
+            && (wanted.contains(&stem) || (ending == Some("env") && stem == own))
+    });
     if by_name.is_some() {
         return by_name;
     }
@@ -227,8 +255,18 @@ mod tests {
         assert!(is_template("# note\nheat_template_version: 2013-05-23\n"));
         assert!(is_template("\"heat_template_version\" : rocky\n"));
         assert!(is_template("{\"heat_template_version\": \"rocky\"}"));
+        assert!(is_template("---\n# note\n  heat_template_version: rocky\n"));
         assert!(!is_template("resource_registry: {}\n"));
         assert!(!is_template("config: |\n  heat_template_version: rocky\n"));
+    }
+
+    #[test]
+    fn what_jinja_fills_in_is_no_template_yet() {
+        let text = "heat_template_version: rocky\nresources:\n{% for role in roles %}\n  {{role}}: {}\n{% endfor %}\n";
+        assert!(is_template(text) && is_unfilled("a.yaml", text));
+        assert!(is_unfilled("a.j2.yaml", text));
+        let filled = "heat_template_version: rocky\ndescription: '{{ x }}'\n";
+        assert!(!is_unfilled("a.yaml", filled) && !is_unfilled("a.j2.yaml", filled));
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //!   anything, compared with the golden table's.
 //!
 //! Files that a template includes are looked for beside it. An environment is given where the golden table says that Heat needed one, and
-//! where there is no table: the one with the template's name and `_env`, else the nearest one that names a type which the template uses.
+//! where there is no table: the one with the template's name, else the nearest one that names a type which the template uses. What only
+//! looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
 //!
 //! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
 
@@ -45,8 +46,24 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
 
-/// What Heat finds only when it creates.
-const AT_CREATION: [&str; 3] = ["property-conflict", "property-constraint", "property-type"];
+/// What Heat finds only when it creates: its `validate` call has no values, so it looks at names alone.
+const AT_CREATION: [&str; 6] = [
+    "property-conflict",
+    "property-constraint",
+    "property-missing",
+    "property-type",
+    "server-without-network",
+    "unknown-parameter",
+];
+
+/// Whether Heat's `validate` call would not see it: values, keys within a property's value, and members of groups.
+fn at_creation(one: &Diagnostic) -> bool {
+    let within = || one.path.starts_with("resources.") && one.path.split('.').count() > 4;
+    AT_CREATION.contains(&one.code.as_str())
+        || (one.code == "unknown-property" && within())
+        || one.path.contains(".properties.resource_def")
+        || one.path.contains(".properties.resource.")
+}
 
 /// What became of a folder. Shows as a table whose last line has the sums.
 #[derive(Debug)]
@@ -56,6 +73,8 @@ pub struct Report {
     compared: bool,
     /// Paths in the golden table that lead to no template.
     missing: Vec<String>,
+    /// Files that become templates when a program has filled them in.
+    unfilled: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -106,8 +125,14 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
     let beside = golden.and_then(Path::parent).map(Path::to_owned);
     let environments = Arc::new(files::environments(dir)?);
     let mut lines = Vec::new();
+    let mut unfilled = Vec::new();
     for file in files::templates(dir)? {
         let path = shown(file.strip_prefix(dir).unwrap_or(&file));
+        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        if !rows.contains_key(&path) && files::is_unfilled(&path, &text) {
+            unfilled.push(path);
+            continue;
+        }
         let from_table = beside
             .as_deref()
             .and_then(|beside| file.strip_prefix(beside).ok())
@@ -115,7 +140,6 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
         let row = rows
             .remove(&path)
             .or_else(|| rows.remove(from_table.as_deref()?));
-        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
         let tried = patiently(Given {
             text,
             environment: row.as_ref().is_none_or(|row| row.needs_environment),
@@ -136,6 +160,7 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
         lines,
         compared: golden.is_some(),
         missing: rows.into_keys().collect(),
+        unfilled,
     })
 }
 
@@ -189,7 +214,7 @@ pub fn template(document: &Document, bundle: &Bundle) -> Tried {
     let parameters = stand_in::values(document.template(), bundle, &types);
     let read = first_error(document.diagnostics());
     let mut checks = validate_in(document, bundle, &types, &cloud, &BTreeMap::new());
-    checks.retain(|one| !AT_CREATION.contains(&one.code.as_str()));
+    checks.retain(|one| !at_creation(one));
     let checked = first_error(&checks);
     let planned = plan(&PlanInput {
         document,
@@ -332,6 +357,9 @@ impl fmt::Display for Report {
         }
         for path in &self.missing {
             writeln!(f, "{path}: in the golden table, and no template here")?;
+        }
+        for path in &self.unfilled {
+            writeln!(f, "{path}: to be filled in by Jinja first, so not tried")?;
         }
         if self.compared {
             let unknown = self
