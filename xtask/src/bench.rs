@@ -20,6 +20,9 @@ pub struct Options {
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
     clouds: Option<std::path::PathBuf>,
+    /// For `heat`: the folder of the services' logs, where calls are counted; else `log` beside the `clouds.yaml`.
+    #[arg(long, value_name = "DIR")]
+    logs: Option<std::path::PathBuf>,
     /// For `heat`: how many servers, one size after the other.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 50, 100])]
     servers: Vec<u32>,
@@ -70,6 +73,9 @@ fn heat(options: &Options) -> Result<()> {
         clouds.context("`bench heat` needs --clouds FILE, a login to a cloud that has Heat")?;
     let mut example = shell::cargo(["run", "--quiet", "--release", "--package", "engine"]);
     example.args(["--example", "heat", "--"]).arg(clouds);
+    if let Some(logs) = &options.logs {
+        example.arg("--logs").arg(logs);
+    }
     example.args(options.servers.iter().map(u32::to_string));
     shell::run(&mut example)
 }

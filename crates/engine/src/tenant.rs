@@ -39,7 +39,8 @@ impl VaultKey {
             Credentials::ApplicationCredential { secret, .. } => {
                 ("application-credential", secret.expose())
             }
-            Credentials::Token { .. } => return None,
+            // A one-time code alone comes after a password that is not at hand any more.
+            Credentials::Token { .. } | Credentials::Passcode { .. } => return None,
         };
         let salt = Sha256::new()
             .chain_update("stackloom vault ")

@@ -30,21 +30,25 @@ impl Clouds {
         if let Some(path) = std::env::var_os("STACKLOOM_CLOUDS").filter(|path| !path.is_empty()) {
             return Clouds::from_file(Path::new(&path));
         }
-        let environment: BTreeMap<String, String> = std::env::vars()
-            .filter(|(name, _)| name.starts_with("OS_"))
-            .collect();
-        let folders = search_folders();
+        Clouds::from_surroundings(&std::env::vars().collect(), Path::new("."))
+    }
+
+    /// From the usual files and these variables; `here` is the working folder.
+    fn from_surroundings(
+        variables: &BTreeMap<String, String>,
+        here: &Path,
+    ) -> Result<Clouds, ConfigError> {
+        let folders = search_folders(variables, here);
         let find = |variable: &str, stem: &str| {
-            environment
-                .get(variable)
-                .map(PathBuf::from)
+            let named = variables.get(variable).map(|path| here.join(path));
+            named
                 .filter(|path| path.is_file())
                 .or_else(|| find_file(&folders, stem))
         };
         let clouds = read(find("OS_CLIENT_CONFIG_FILE", "clouds"))?;
         let secure = read(find("OS_CLIENT_SECURE_FILE", "secure"))?;
         let public = read(find("OS_CLIENT_VENDOR_FILE", "clouds-public"))?;
-        Clouds::assemble(clouds, secure, public, &environment)
+        Clouds::assemble(clouds, secure, public, variables)
     }
 
     /// From one file, with `secure.yaml` and `clouds-public.yaml` beside it.
@@ -92,7 +96,9 @@ impl Clouds {
         public: Value,
         environment: &BTreeMap<String, String>,
     ) -> Result<Clouds, ConfigError> {
-        merge(&mut clouds, secure);
+        if !secure.is_null() {
+            merge(&mut clouds, secure);
+        }
         let mut entries = match clouds.get_mut("clouds").map(Value::take) {
             Some(Value::Object(entries)) => entries,
             Some(Value::Null) | None => Map::new(),
@@ -129,13 +135,13 @@ impl Clouds {
     }
 }
 
-fn search_folders() -> Vec<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let mut folders = vec![PathBuf::from(".")];
-    folders.extend(set("XDG_CONFIG_HOME").map(|folder| Path::new(&folder).join("openstack")));
-    folders.extend(set("HOME").map(|home| Path::new(&home).join(".config/openstack")));
-    let shared = set("XDG_CONFIG_DIRS").unwrap_or_else(|| "/etc/xdg".into());
-    folders.extend(std::env::split_paths(&shared).map(|folder| folder.join("openstack")));
+fn search_folders(variables: &BTreeMap<String, String>, here: &Path) -> Vec<PathBuf> {
+    let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
+    let mut folders = vec![here.to_path_buf()];
+    folders.extend(set("XDG_CONFIG_HOME").map(|folder| Path::new(folder).join("openstack")));
+    folders.extend(set("HOME").map(|home| Path::new(home).join(".config/openstack")));
+    let shared = set("XDG_CONFIG_DIRS").map_or("/etc/xdg", String::as_str);
+    folders.extend(std::env::split_paths(shared).map(|folder| folder.join("openstack")));
     folders.push("/etc/openstack".into());
     folders
 }
@@ -170,7 +176,8 @@ fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
         why,
     };
     // The first line only: the rest quotes the file, and secrets stand in it.
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         invalid(
             error
                 .to_string()
@@ -187,16 +194,29 @@ fn parse(text: &str, path: &str) -> Result<Value, ConfigError> {
     }
 }
 
-/// Lays `upper` over `lower`, maps key by key.
-pub(crate) fn merge(lower: &mut Value, upper: Value) {
+/// Lays `upper` over `lower`, maps key by key. An explicit null takes away what lies below.
+fn merge(lower: &mut Value, upper: Value) {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => {
             for (key, value) in upper {
                 merge(lower.entry(key).or_insert(Value::Null), value);
             }
         }
-        (_, Value::Null) => {}
         (lower, upper) => *lower = upper,
+    }
+}
+
+/// Lays `upper` over `lower`, setting by setting; only the login's fields are merged one by one.
+pub(crate) fn lay_over(lower: &mut Value, upper: Value) {
+    let (Value::Object(lower), Value::Object(upper)) = (lower, upper) else {
+        return;
+    };
+    for (key, value) in upper {
+        let below = lower.entry(key.as_str()).or_insert(Value::Null);
+        match (key.as_str(), below, value) {
+            ("auth", Value::Object(below), Value::Object(auth)) => below.extend(auth),
+            (_, below, value) => *below = value,
+        }
     }
 }
 
@@ -210,7 +230,7 @@ fn with_profile(entry: Value, public: &Value) -> Value {
         .cloned();
     match base {
         Some(mut base) => {
-            merge(&mut base, entry);
+            lay_over(&mut base, entry);
             base
         }
         None => entry,
@@ -225,15 +245,16 @@ fn cloud_of_variables(environment: &BTreeMap<String, String>) -> Option<Value> {
     let entry: Map<String, Value> = environment
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| {
-            (
-                name.trim_start_matches("OS_").to_lowercase(),
-                Value::String(value.clone()),
-            )
+        .filter_map(|(name, value)| {
+            let name = name.strip_prefix("OS_")?.to_lowercase();
+            Some((name, Value::String(value.clone())))
         })
         .collect();
     Some(Value::Object(entry))
 }
+
+#[cfg(test)]
+mod oracle;
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::discovery::Microversion;
 use crate::network::only;
 use crate::session::Call;
+use crate::watch::Way;
 use crate::{Error, Service, Session, pages};
 
 const SPOKEN: Microversion = Microversion(2, 52);
@@ -182,6 +183,22 @@ impl Compute<'_> {
         .await
     }
 
+    /// Ids alone, which costs Nova a tenth of the details.
+    pub(crate) async fn server_ids(
+        &self,
+        query: &[(&str, &str)],
+        version: Microversion,
+    ) -> Result<Vec<String>, Error> {
+        #[derive(Deserialize)]
+        struct Listed {
+            id: String,
+        }
+        let (service, path) = (Service::Compute, ["servers"]);
+        let found: Vec<Listed> =
+            pages::list(self.0, service, &path, "servers", query, Some(version)).await?;
+        Ok(found.into_iter().map(|one| one.id).collect())
+    }
+
     /// One server.
     pub async fn server_get(&self, id: &str) -> Result<Server, Error> {
         self.call(Method::GET, &["servers", id])
@@ -205,15 +222,15 @@ impl Compute<'_> {
         }
         let call = self.call(Method::POST, &["servers"]).json(&body);
         let created: Created = call.fetch("server").await?;
+        self.0.watcher().ordered(&created.id, Way::In);
         Ok(created.id)
     }
 
     /// Remove a server. Not there is an error of status 404.
     pub async fn server_delete(&self, id: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, &["servers", id])
-            .send()
-            .await
-            .map(drop)
+        self.call(Method::DELETE, &["servers", id]).send().await?;
+        self.0.watcher().ordered(id, Way::Out);
+        Ok(())
     }
 
     /// Give a server another name.

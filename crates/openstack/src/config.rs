@@ -87,8 +87,8 @@ pub struct CloudConfig {
     pub timeout: Duration,
     /// How many calls may be under way at once, over all sessions.
     pub parallel_calls: usize,
-    /// How many calls that change something may be under way at once at one service. Services keep all
-    /// in one database; calls that meet there on the same rows begin again, and cost several times as much.
+    /// How many calls that change something may be under way at once at one service, at most. It begins with two;
+    /// services that serve more in the same time get more.
     pub parallel_changes: usize,
     login_first: LoginMethod,
     /// Regions that have settings of their own.
@@ -133,7 +133,7 @@ impl CloudConfig {
             },
             timeout: Duration::from_secs(60),
             parallel_calls: 32,
-            parallel_changes: 8,
+            parallel_changes: 16,
             login_first: LoginMethod::Password,
             own_settings: BTreeMap::new(),
             transport: Arc::default(),
@@ -191,15 +191,18 @@ impl CloudConfig {
 
     /// From its entry of a `clouds.yaml`. A region may have `values` that are laid over the rest.
     pub(crate) fn read(name: &str, entry: &Value) -> Result<CloudConfig, ConfigError> {
+        let entry = &with_underscores(entry.clone());
         let mut config = CloudConfig::read_plain(name, entry)?;
         let listed = entry.get("regions").and_then(Value::as_array);
         for region in listed.into_iter().flatten() {
             let region_name = region.as_object().and_then(|map| text(map, "name"));
             if let (Some(region_name), Some(values)) = (region_name, region.get("values")) {
                 let mut merged = entry.clone();
-                crate::clouds::merge(&mut merged, values.clone());
+                crate::clouds::lay_over(&mut merged, values.clone());
+                merged["regions"] = Value::Null;
                 merged["region_name"] = region_name.as_str().into();
-                let own = CloudConfig::read_plain(name, &merged)?;
+                let mut own = CloudConfig::read_plain(name, &merged)?;
+                own.regions.clone_from(&config.regions);
                 config.own_settings.insert(region_name, Arc::new(own));
             }
         }
@@ -227,21 +230,22 @@ impl CloudConfig {
         // openstacksdk takes the fields of `auth` at the top too.
         let field = |key: &str| text(auth, key).or_else(|| text(entry, key));
 
-        let auth_url = field("auth_url")
-            .ok_or_else(|| wrong("`auth: {auth_url: ...}` is missing: the address of Keystone"))?;
+        let Some(auth_url) = field("auth_url") else {
+            let missing = "`auth: {auth_url: ...}` is missing: the address of Keystone";
+            return Err(match field("profile") {
+                Some(profile) => wrong(&format!(
+                    "{missing}. There is none in `public-clouds: {{{profile}: ...}}` of clouds-public.yaml either"
+                )),
+                None => wrong(missing),
+            });
+        };
+        // Addresses may name other settings, the region mostly.
+        let region = regions(entry).into_iter().next().unwrap_or_default();
+        let auth_url = auth_url.replace("{region_name}", &region);
         let mut config = CloudConfig::new(name, &auth_url);
 
-        config.regions = entry
-            .get("regions")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(|region| match region {
-                Value::Object(region) => text(region, "name"),
-                other => other.as_str().map(str::to_string),
-            })
-            .collect();
-        config.region = text(entry, "region_name").or_else(|| config.regions.first().cloned());
+        config.regions = regions(entry);
+        config.region = config.regions.first().cloned();
         let named = interfaces(entry, "interface").or_else(|| interfaces(entry, "endpoint_type"));
         if let Some(interfaces) = named {
             config.interfaces = interfaces;
@@ -276,10 +280,16 @@ impl CloudConfig {
             }
         }
 
+        // Beside a project, a domain that is nobody's is that of both user and project.
+        let project = ["project_id", "project_name", "tenant_id", "tenant_name"];
+        let has_project = project.iter().any(|key| field(key).is_some());
+        let common = |key: &str| field(key).filter(|_| has_project);
         let domain = |id: &str, name: &str| {
             let own = field(id)
                 .map(Domain::Id)
-                .or_else(|| field(name).map(Domain::Name));
+                .or_else(|| field(name).map(Domain::Name))
+                .or_else(|| common("domain_id").map(Domain::Id))
+                .or_else(|| common("domain_name").map(Domain::Name));
             own.or_else(|| {
                 field("default_domain_id")
                     .or_else(|| field("default_domain"))
@@ -375,6 +385,37 @@ fn scope(field: &dyn Fn(&str) -> Option<String>, project_domain: &Domain) -> Opt
     domain
         .or_else(|| field("domain_name").map(Domain::Name))
         .map(Scope::Domain)
+}
+
+/// Hyphens in names of settings count as underscores.
+fn with_underscores(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let plain =
+                |(key, value): (String, Value)| (key.replace('-', "_"), with_underscores(value));
+            Value::Object(map.into_iter().map(plain).collect())
+        }
+        other => other,
+    }
+}
+
+/// All regions, the one that is meant without asking first: `regions`, else `region_name`, of which older files
+/// write several with commas.
+fn regions(entry: &Map<String, Value>) -> Vec<String> {
+    let named = |region: &Value| match region {
+        Value::Object(region) => text(region, "name"),
+        other => other.as_str().map(str::to_string),
+    };
+    let listed = entry.get("regions").and_then(Value::as_array);
+    match (listed, entry.get("region_name")) {
+        (Some(all), _) if !all.is_empty() => all.iter().filter_map(named).collect(),
+        (_, Some(Value::Array(all))) => all.iter().filter_map(named).collect(),
+        _ => {
+            let names = text(entry, "region_name").unwrap_or_default();
+            let names = names.split(',').filter(|name| !name.is_empty());
+            names.map(str::to_string).collect()
+        }
+    }
 }
 
 /// One interface or several, best first. Older files write `publicURL`.

@@ -16,6 +16,16 @@ pub enum Credentials {
         /// The six digits of an authenticator, if the cloud asks for them.
         passcode: Option<Secret>,
     },
+    /// The one-time code alone, after a password that was right
+    /// ([`Error::SecondFactor`](crate::Error::SecondFactor)).
+    Passcode {
+        /// Who.
+        user: Identifier,
+        /// The six digits of an authenticator.
+        passcode: Secret,
+        /// What the cloud gave for the password.
+        receipt: Secret,
+    },
     /// An application credential: it carries its project, so it takes no [`Scope`].
     ApplicationCredential {
         /// Which.
@@ -79,6 +89,11 @@ impl Credentials {
                     identity["totp"] = json!({"user": with_passcode});
                 }
                 identity
+            }
+            Credentials::Passcode { user, passcode, .. } => {
+                let mut with_passcode = user.to_json();
+                with_passcode["passcode"] = json!(passcode.expose());
+                json!({"methods": ["totp"], "totp": {"user": with_passcode}})
             }
             Credentials::ApplicationCredential { credential, secret } => {
                 let mut body = match credential {

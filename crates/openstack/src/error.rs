@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{ConfigError, Service};
+use crate::{ConfigError, Secret, Service};
 
 /// Why a call, a login or a look-up failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,7 +32,11 @@ pub enum Error {
     SecondFactor {
         /// The cloud's name in the configuration.
         cloud: String,
-        /// Its request id.
+        /// What would do, each way with all that it still takes: `[["totp"]]`.
+        missing: Vec<Vec<String>>,
+        /// What was given is kept for some minutes under this: see [`Credentials::Passcode`](crate::Credentials::Passcode).
+        receipt: Secret,
+        /// Keystone's request id.
         request_id: Option<String>,
     },
     /// Login: the credentials are right, but there is no such project or no role in it.

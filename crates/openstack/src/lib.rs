@@ -27,6 +27,7 @@ pub mod config;
 pub mod credentials;
 mod discovery;
 pub mod error;
+mod gate;
 pub mod identity;
 pub mod image;
 pub mod key_manager;

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use reqwest::{Method, Url};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::discovery::discover;
@@ -20,7 +21,7 @@ impl Session {
     /// that an application credential or token carries already.
     ///
     /// # Errors
-    /// [`Error::WrongCredentials`], [`Error::UnknownProject`], [`Error::Unreachable`] and
+    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::Unreachable`] and
     /// [`Error::NotOpenStack`] say what a person can do about it.
     pub async fn login(
         cloud: &CloudConfig,
@@ -68,6 +69,9 @@ impl Session {
         Door::find(cloud).await?.validate(token).await
     }
 }
+
+/// Where a receipt stands, both ways.
+const RECEIPT: &str = "openstack-auth-receipt";
 
 /// Keystone, before anybody is logged in.
 struct Door {
@@ -120,7 +124,13 @@ impl Door {
         if let Some(scope) = scope {
             body["auth"]["scope"] = scope.to_json();
         }
-        let answer = self.ask(Method::POST, None, Vec::new(), Some(body)).await?;
+        let headers = match credentials {
+            Credentials::Passcode { receipt, .. } => {
+                vec![(RECEIPT, receipt.expose().to_string())]
+            }
+            _ => Vec::new(),
+        };
+        let answer = self.ask(Method::POST, None, headers, Some(body)).await?;
         let token = answer.header("x-subject-token").map(Secret::from);
         match token {
             Some(token) if !token.is_empty() => self.session(token, &answer),
@@ -159,12 +169,39 @@ impl Door {
             .exchange(out)
             .await
             .map_err(|error| at_the_door(&self.cloud, &url, error))?;
-        // Keystone's "auth receipt": what was given is right, and its rules for this user ask for more.
-        let wants_more = answer.header("openstack-auth-receipt").is_some();
+        if let Some(error) = self.half_accepted(&answer) {
+            return Err(error);
+        }
         match answer.check() {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(self.refused(error, wants_more)),
+            Err(error) => Err(self.refused(error)),
         }
+    }
+
+    /// Some clouds want several proofs of some people. What was right so far is kept under a receipt.
+    fn half_accepted(&self, answer: &Answer) -> Option<Error> {
+        #[derive(Default, Deserialize)]
+        struct Half {
+            receipt: Given,
+            required_auth_methods: Vec<Vec<String>>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Given {
+            methods: Vec<String>,
+        }
+        let receipt = answer.header(RECEIPT).filter(|_| answer.status == 401)?;
+        let half: Half = answer.json().unwrap_or_default();
+        let given = half.receipt.methods;
+        let mut missing = half.required_auth_methods;
+        for way in &mut missing {
+            way.retain(|method| !given.contains(method));
+        }
+        Some(Error::SecondFactor {
+            cloud: self.cloud.name.clone(),
+            missing,
+            receipt: receipt.into(),
+            request_id: Some(answer.request_id()),
+        })
     }
 
     fn session(&self, token: Secret, answer: &Answer) -> Result<Session, Error> {
@@ -182,17 +219,11 @@ impl Door {
     }
 
     /// A refusal at login: whose fault is it?
-    fn refused(&self, error: Error, wants_more: bool) -> Error {
+    fn refused(&self, error: Error) -> Error {
         let Some(api) = error.api() else {
             return error;
         };
         match api.status {
-            401 if wants_more => {
-                return Error::SecondFactor {
-                    cloud: self.cloud.name.clone(),
-                    request_id: api.request_id.clone(),
-                };
-            }
             // A token that Keystone does not know is 404 when asked about and 401 when used; an application
             // credential that is gone is 404, too.
             401 => {}

@@ -9,7 +9,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 /// A password, token or key.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {

@@ -1,7 +1,7 @@
 //! One HTTP exchange with a cloud: bounded, traced, and never redirected.
 //!
 //! One transport a cloud: its connections are reused by all sessions, and at most
-//! `parallel_calls` exchanges are under way at once, and fewer that change something at one service; the
+//! `parallel_calls` exchanges are under way at once, and fewer that change something at one service ([`crate::gate`]); the
 //! others wait in line. A wait costs nothing,
 //! an overrun API server costs everybody.
 //!
@@ -29,6 +29,7 @@ use tracing::Instrument as _;
 
 use crate::discovery::Endpoint;
 use crate::error::{ApiError, Error, Wire, words};
+use crate::gate::Gate;
 use crate::{CloudConfig, ConfigError, Secret, Service};
 
 /// An answer may not be larger than this.
@@ -46,7 +47,7 @@ pub(crate) struct Transport {
     client: reqwest::Client,
     permits: Semaphore,
     /// For what changes something, by service.
-    changes: Mutex<HashMap<Service, Arc<Semaphore>>>,
+    changes: Mutex<HashMap<Service, Arc<Gate>>>,
     changes_max: usize,
     /// Sent so far.
     sent: AtomicU64,
@@ -199,14 +200,14 @@ impl Transport {
             ms = tracing::field::Empty,
         );
         async {
-            let closed = "the semaphore is never closed";
             // First the narrow gate: who waits there shall not stand in others' way.
             let narrow = self.gate(out.service, &out.method);
-            let _change = match &narrow {
-                Some(gate) => Some(gate.acquire().await.expect(closed)),
+            let change = match &narrow {
+                Some(gate) => Some(gate.enter(&out.method, &out.url).await),
                 None => None,
             };
-            let _permit = self.permits.acquire().await.expect(closed);
+            let permit = self.permits.acquire().await;
+            let _permit = permit.expect("the semaphore is never closed");
             let started = Instant::now();
             let result = self.send(out).await;
             let span = tracing::Span::current();
@@ -216,6 +217,9 @@ impl Transport {
             );
             match &result {
                 Ok(answer) => {
+                    if let (Some(change), 200..300) = (&change, answer.status) {
+                        change.well_answered();
+                    }
                     span.record("status", answer.status);
                     tracing::debug!("answered");
                 }
@@ -228,7 +232,7 @@ impl Transport {
     }
 
     /// What a call that changes something must pass before.
-    fn gate(&self, service: Service, method: &Method) -> Option<Arc<Semaphore>> {
+    fn gate(&self, service: Service, method: &Method) -> Option<Arc<Gate>> {
         // Logins change nothing that others meet.
         if matches!(*method, Method::GET | Method::HEAD) || service == Service::Identity {
             return None;
@@ -236,7 +240,7 @@ impl Transport {
         let mut gates = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let gate = gates
             .entry(service)
-            .or_insert_with(|| Arc::new(Semaphore::new(self.changes_max)));
+            .or_insert_with(|| Arc::new(Gate::new(self.changes_max)));
         Some(gate.clone())
     }
 

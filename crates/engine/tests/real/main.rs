@@ -8,6 +8,7 @@
 
 mod pieces;
 mod place;
+mod software;
 
 use std::collections::BTreeMap;
 

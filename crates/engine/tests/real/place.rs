@@ -132,6 +132,15 @@ impl Place {
 
     /// Logs in with what stands in the file, and starts an engine with the settings that people get.
     pub async fn open(clouds: &Clouds, name: &str) -> Place {
+        Place::open_with(clouds, name, |_| {}).await
+    }
+
+    /// The same, with other settings.
+    pub async fn open_with(
+        clouds: &Clouds,
+        name: &str,
+        settings: impl FnOnce(&mut Config),
+    ) -> Place {
         let cloud = clouds.get(name).expect("the cloud is in the file");
         let credentials = cloud.credentials.clone().expect("it has credentials");
         Place::with(clouds, name, &credentials, cloud.scope.as_ref()).await
@@ -155,7 +164,8 @@ impl Place {
             .run(&pool)
             .await
             .expect("its tables");
-        let config = Config::new(folder.path().join("data"), "no-catalog", clouds.clone());
+        let mut config = Config::new(folder.path().join("data"), "no-catalog", clouds.clone());
+        settings(&mut config);
         let engine = Engine::start(config, pool).await.expect("an engine");
         let tenant = Tenant {
             cloud: name.into(),

@@ -7,7 +7,11 @@
 //! * **Gathering.** A question opens a short window; all that come within it, or while a call is under
 //!   way, are answered by the next call. One that is alone, or has little company, gets a call of its own.
 //! * **Pace.** The next call waits twice as long as the last one took. A cloud that is slow, because it
-//!   works for us, is asked less often; at most a third of the time goes into asking.
+//!   works for us, is asked less often; at most a third of the time goes into asking. While calls tell nothing new,
+//!   the pauses grow.
+//! * **Servers on their way.** A list with details costs Nova as much as what it tells, and calls to Neutron
+//!   besides. So while servers are being made or deleted, Nova is asked for the bare ids of those that still
+//!   are ([`servers`]); only who is no longer among them is looked at.
 //! * **Changes alone.** Nova is asked for what has changed since the last call (`changes-since`, which
 //!   also tells of deleted servers), so a list costs what happened, and not what exists. A server that
 //!   has not changed is answered for from memory, and looked at by itself now and then, for clouds that
@@ -17,15 +21,19 @@
 //!
 //! An answer is never older than its question, but for unchanged servers as said above.
 
+mod servers;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::oneshot;
+
+pub(crate) use servers::Way;
 
 use crate::block_storage::Volume;
 use crate::compute::Server;
@@ -39,12 +47,10 @@ const GATHERING: Duration = Duration::from_millis(40);
 const FEW: usize = 3;
 /// Between two calls, however slow the cloud is.
 const PACE_MAX: Duration = Duration::from_secs(4);
-/// Clocks of the cloud's machines differ, and what is written takes a moment to be seen.
-const OVERLAP: SignedDuration = SignedDuration::from_secs(15);
-/// A server that has not changed for so long is looked at by itself.
-const TRUSTED: Duration = Duration::from_secs(20);
-/// So many of these at once.
-const DOUBTED_AT_ONCE: usize = 5;
+/// The first pause after a call that told nothing new; it doubles with each further one.
+const QUIET_FIRST: Duration = Duration::from_millis(80);
+/// The longest of these.
+const QUIET_MAX: Duration = Duration::from_millis(640);
 /// Neutron takes the ids in the address, which may be some 8,000 characters long.
 const IDS_PER_CALL: usize = 100;
 
@@ -79,10 +85,10 @@ struct State {
     told: HashMap<String, Value>,
     /// When the last call ended, and how long it took.
     last: Option<(Instant, Duration)>,
-    /// Since when changes are known, by the cloud's clock.
-    since: Option<Timestamp>,
-    /// Servers on their way, and when they were seen so.
-    moving: HashMap<String, (Value, Instant)>,
+    /// How many calls in a row told nothing new.
+    quiet: u32,
+    /// What is known of servers.
+    servers: servers::Known,
 }
 
 /// What looks at a session's things.
@@ -117,6 +123,11 @@ impl Watcher<'_> {
     /// It is gone: the first question about it is answered so.
     pub fn told_gone<E: Entity>(&self, id: &str) {
         self.tell(Source::of::<E>(), id, &Value::Null);
+    }
+
+    /// Nova has taken the order for a server, or that for its end.
+    pub(crate) fn ordered(&self, id: &str, order: Way) {
+        self.desk(Source::Servers).lock().servers.ordered(id, order);
     }
 
     fn tell(&self, source: Source, id: &str, thing: &impl Serialize) {
@@ -279,7 +290,7 @@ impl Desk {
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             let started = Instant::now();
             let answers = self.fetch(session, source, &ids).await;
-            self.lock().last = Some((Instant::now(), started.elapsed()));
+            self.lock().ended(started);
             for (id, sender) in open {
                 let answer = match &answers {
                     Ok(found) => found.get(&id).cloned().unwrap_or(Ok(None)),
@@ -297,67 +308,15 @@ impl Desk {
         source: Source,
         ids: &[String],
     ) -> Result<HashMap<String, Answered>, Error> {
+        if source == Source::Servers {
+            return self.servers(session, ids).await;
+        }
+        self.lock().quiet = 0;
         if ids.len() <= FEW {
             return Ok(one_by_one(session, source, ids).await);
         }
-        if source == Source::Servers {
-            return self.changes(session, ids).await;
-        }
         let found = source.all(session, ids, None).await?;
         Ok(by_id(found))
-    }
-
-    /// Servers that have changed; the others are as they were, or are asked for by themselves.
-    async fn changes(
-        &self,
-        session: &Session,
-        ids: &[String],
-    ) -> Result<HashMap<String, Answered>, Error> {
-        let started = session.cloud_time();
-        let since = self.lock().since.unwrap_or(session.begun()) - OVERLAP;
-        let found = Source::Servers.all(session, ids, Some(since)).await?;
-        let mut answers = by_id(found);
-        let mut doubted = Vec::new();
-        {
-            let mut state = self.lock();
-            state.since = Some(started);
-            let now = Instant::now();
-            let wanted: HashSet<&String> = ids.iter().collect();
-            for (id, answer) in &answers {
-                match answer {
-                    Ok(Some(server)) if is_moving(server) && wanted.contains(id) => {
-                        state.moving.insert(id.clone(), (server.clone(), now));
-                    }
-                    _ => drop(state.moving.remove(id)),
-                }
-            }
-            for id in ids {
-                if answers.contains_key(id) {
-                    continue;
-                }
-                match state.moving.get(id) {
-                    Some((server, seen))
-                        if seen.elapsed() < TRUSTED || doubted.len() >= DOUBTED_AT_ONCE =>
-                    {
-                        answers.insert(id.clone(), Ok(Some(server.clone())));
-                    }
-                    _ => doubted.push(id.clone()),
-                }
-            }
-        }
-        let looked_at = one_by_one(session, Source::Servers, &doubted).await;
-        let mut state = self.lock();
-        for (id, answer) in &looked_at {
-            match answer {
-                Ok(Some(server)) if is_moving(server) => {
-                    let seen = (server.clone(), Instant::now());
-                    state.moving.insert(id.clone(), seen);
-                }
-                _ => drop(state.moving.remove(id)),
-            }
-        }
-        answers.extend(looked_at);
-        Ok(answers)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -371,16 +330,17 @@ impl State {
         let Some((ended, took)) = self.last else {
             return GATHERING;
         };
-        let next = ended + (took * 2).min(PACE_MAX);
+        let quiet = match self.quiet {
+            0 => Duration::ZERO,
+            calls => (QUIET_FIRST * (1 << (calls - 1).min(8))).min(QUIET_MAX),
+        };
+        let next = ended + (took * 2).min(PACE_MAX).max(quiet);
         next.saturating_duration_since(now).max(GATHERING)
     }
-}
 
-/// Whether Nova still works on it.
-fn is_moving(server: &Value) -> bool {
-    let status = server["status"].as_str().unwrap_or_default();
-    let task = server["OS-EXT-STS:task_state"].as_str();
-    status == "BUILD" || (task.is_some() && status != "DELETED")
+    fn ended(&mut self, started: Instant) {
+        self.last = Some((Instant::now(), started.elapsed()));
+    }
 }
 
 async fn one_by_one(
@@ -412,8 +372,6 @@ fn by_id(found: Vec<Value>) -> HashMap<String, Answered> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -429,14 +387,20 @@ mod tests {
     }
 
     #[test]
-    fn what_nova_works_on() {
-        assert!(is_moving(&json!({"status": "BUILD"})));
-        assert!(is_moving(
-            &json!({"status": "ACTIVE", "OS-EXT-STS:task_state": "deleting"})
-        ));
-        assert!(!is_moving(
-            &json!({"status": "ACTIVE", "OS-EXT-STS:task_state": null})
-        ));
-        assert!(!is_moving(&json!({"status": "ERROR"})));
+    fn calls_that_tell_nothing_become_rare() {
+        let now = Instant::now();
+        let after = |quiet: u32| {
+            let last = Some((now, Duration::from_millis(10)));
+            State {
+                quiet,
+                last,
+                ..State::default()
+            }
+            .pause(now)
+        };
+        assert_eq!(after(0), GATHERING);
+        assert_eq!(after(1), QUIET_FIRST);
+        assert_eq!(after(2), QUIET_FIRST * 2);
+        assert_eq!(after(90), QUIET_MAX);
     }
 }

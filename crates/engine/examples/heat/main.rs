@@ -1,0 +1,257 @@
+//! The same template, made and removed by our engine and by the cloud's own Heat: a table.
+//!
+//! `heat <clouds.yaml> <servers>...`, optionally `--ours` or `--heat` alone, and `--logs DIR`, the folder of
+//! the services' logs where they are on this machine (else the folder `log` beside the clouds file, if there
+//! is one). Both run on this machine, one after the other, against the same services; so does Heat's engine. The
+//! command line is the `openstack` of the machine, as people use it.
+//!
+//! What it does is told on standard error, the table goes to standard output. Whatever happens, the project
+//! is swept in the end: what an earlier measurement left that was cut off goes before the first.
+
+#[path = "../../tests/real/place.rs"]
+#[expect(dead_code, reason = "the tests look at more")]
+mod place;
+
+mod broom;
+mod design;
+mod meter;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use api::RunState;
+use arguments::Arguments;
+use meter::{Meter, Taken, Who};
+use place::Place;
+
+/// What is measured of one size by one side.
+#[derive(Clone, Copy, Default)]
+struct Both {
+    create: Taken,
+    delete: Taken,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::read();
+    let clouds = openstack::Clouds::from_file(&arguments.file).expect("the clouds file is good");
+    let named = std::env::var("STACKLOOM_CONTRACT_CLOUD").ok();
+    let name = named.unwrap_or_else(|| {
+        let mut names = clouds.iter().map(|cloud| cloud.name.clone());
+        names
+            .find(|name| !name.contains("admin"))
+            .expect("the clouds file has a cloud")
+    });
+    let place = Place::open(&clouds, &name).await;
+    tidy(&place, &arguments, &name).await;
+    let before = place.belongings().await;
+    let measured = tokio::select! {
+        measured = measure(&place, &arguments, &name) => Some(measured),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    if measured.is_none() {
+        eprintln!("interrupted: sweeping up");
+    }
+    tidy(&place, &arguments, &name).await;
+    place.engine.shutdown().await;
+    let left: Vec<String> = place.belongings().await;
+    let left: Vec<&String> = left.iter().filter(|one| !before.contains(one)).collect();
+    if !left.is_empty() {
+        eprintln!("left in the project: {left:?}");
+    }
+    let well = left.is_empty() && measured.is_some_and(|well| well);
+    if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// All sizes; the table's lines come as they are known. Whether all ended well.
+async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
+    println!(
+        "| servers (resources) | ours: create, delete | Heat: create, delete | ratio | calls at the services: ours; Heat | client's processor time: ours; Heat | the machine's: ours; Heat |"
+    );
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut all_well = true;
+    for &size in &arguments.sizes {
+        let mut ours = Both::default();
+        let mut heats = Both::default();
+        if arguments.us {
+            ours = by_us(place, arguments, size).await;
+            all_well &= ours.create.well && ours.delete.well;
+        }
+        if arguments.heat {
+            heats = by_heat(arguments, name, size).await;
+            all_well &= heats.create.well && heats.delete.well;
+        }
+        println!("{}", line(size, &ours, &heats));
+    }
+    all_well
+}
+
+fn line(size: usize, ours: &Both, heats: &Both) -> String {
+    let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
+    let pair = |both: &Both, of: &dyn Fn(&Taken) -> String| {
+        let (create, delete) = (of(&both.create), of(&both.delete));
+        format!("{create}, {delete}")
+    };
+    let each = |of: &dyn Fn(&Taken) -> String| format!("{}; {}", pair(ours, of), pair(heats, of));
+    let wall = |taken: &Taken| {
+        let mark = if taken.well { "" } else { " (failed)" };
+        format!("{} s{mark}", seconds(taken.wall))
+    };
+    let ratio = |ours: &Taken, heats: &Taken| {
+        if ours.wall.is_zero() || heats.wall.is_zero() {
+            return "-".to_owned();
+        }
+        format!("{:.1}", heats.wall.as_secs_f64() / ours.wall.as_secs_f64())
+    };
+    format!(
+        "| {size} ({}) | {} | {} | {}, {} | {} | {} | {} |",
+        design::resources(size),
+        pair(ours, &wall),
+        pair(heats, &wall),
+        ratio(&ours.create, &heats.create),
+        ratio(&ours.delete, &heats.delete),
+        each(&|taken| taken
+            .calls
+            .map_or_else(|| "-".into(), |calls| calls.to_string())),
+        each(&|taken| format!("{} s", seconds(taken.client))),
+        each(&|taken| format!("{} s", seconds(taken.machine))),
+    )
+}
+
+fn say(what: &str, size: usize, who: &str, taken: &Taken) {
+    let ending = if taken.well { "done" } else { "FAILED" };
+    eprintln!(
+        "{size} servers, {what}, {who}: {ending} after {:.1} s",
+        taken.wall.as_secs_f64()
+    );
+}
+
+async fn by_us(place: &Place, arguments: &Arguments, size: usize) -> Both {
+    let logs = arguments.logs.as_deref();
+    let mut both = Both::default();
+    let mut deployment: Option<String> = None;
+    for what in ["create", "delete"] {
+        let meter = Meter::start(Who::Us, logs);
+        let started = match &deployment {
+            None => {
+                let name = format!("{}-{size}", broom::OURS);
+                let nothing = BTreeMap::new();
+                place.deploy(&name, &design::template(size), nothing).await
+            }
+            Some(id) => place.undeploy(id).await,
+        };
+        deployment = Some(started.deployment.clone());
+        let run = place.end_of(&started.run, |_| {}).await;
+        let taken = meter.stop(Who::Us, run.state == RunState::Succeeded);
+        for step in run.steps.iter().filter(|step| step.error.is_some()) {
+            eprintln!("{}: {:?}", step.id, step.error);
+        }
+        say(what, size, "ours", &taken);
+        match what {
+            "create" => both.create = taken,
+            _ => both.delete = taken,
+        }
+    }
+    both
+}
+
+async fn by_heat(arguments: &Arguments, name: &str, size: usize) -> Both {
+    let logs = arguments.logs.as_deref();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("template.yaml");
+    std::fs::write(&path, design::template(size)).expect("a file");
+    let path = path.to_string_lossy().into_owned();
+    let stack = format!("{}-{size}", broom::HEATS);
+    let mut both = Both::default();
+    let create = ["create", "-t", &path, "--wait", "--poll", "1", &stack];
+    let delete = ["delete", "--yes", "--wait", &stack];
+    for (what, words, taken) in [
+        ("create", &create[..], &mut both.create),
+        ("delete", &delete[..], &mut both.delete),
+    ] {
+        let meter = Meter::start(Who::Heat, logs);
+        let well = stacks(&arguments.file, name, words, Stdio::inherit()).await;
+        *taken = meter.stop(Who::Heat, well);
+        say(what, size, "Heat", taken);
+    }
+    both
+}
+
+/// `openstack stack ...`, and whether it went well.
+async fn stacks(file: &Path, cloud: &str, words: &[&str], errors: Stdio) -> bool {
+    let done = tokio::process::Command::new("openstack")
+        .args(["--os-cloud", cloud, "stack"])
+        .args(words)
+        .env("OS_CLIENT_CONFIG_FILE", file)
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .status()
+        .await;
+    done.expect("the openstack command is there").success()
+}
+
+/// Nothing of ours, nothing of Heat's.
+async fn tidy(place: &Place, arguments: &Arguments, name: &str) {
+    if arguments.heat {
+        for size in &arguments.sizes {
+            let stack = format!("{}-{size}", broom::HEATS);
+            // Mostly there is none.
+            let there = stacks(&arguments.file, name, &["show", &stack], Stdio::null()).await;
+            if there {
+                let words = ["delete", "--yes", "--wait", &stack];
+                stacks(&arguments.file, name, &words, Stdio::inherit()).await;
+            }
+        }
+    }
+    if let Err(error) = broom::sweep(&place.actor.session).await {
+        eprintln!("sweeping up: {error}");
+    }
+}
+
+/// The command line, read by hand: an example has no parser.
+mod arguments {
+    use super::{Path, PathBuf};
+
+    pub struct Arguments {
+        pub file: PathBuf,
+        pub logs: Option<PathBuf>,
+        pub sizes: Vec<usize>,
+        pub us: bool,
+        pub heat: bool,
+    }
+
+    impl Arguments {
+        pub fn read() -> Arguments {
+            let mut words = std::env::args().skip(1);
+            let mut plain = Vec::new();
+            let mut logs = None;
+            let (mut us, mut heat) = (true, true);
+            while let Some(word) = words.next() {
+                match word.as_str() {
+                    "--ours" => heat = false,
+                    "--heat" => us = false,
+                    "--logs" => logs = words.next().map(PathBuf::from),
+                    _ => plain.push(word),
+                }
+            }
+            let mut plain = plain.into_iter();
+            let file = plain.next().expect("the first argument is a clouds.yaml");
+            let file = PathBuf::from(file);
+            let beside = file.parent().unwrap_or(Path::new(".")).join("log");
+            let sizes = plain.map(|size| size.parse().expect("sizes are numbers"));
+            Arguments {
+                logs: logs.or(Some(beside).filter(|folder| folder.is_dir())),
+                sizes: sizes.collect(),
+                us,
+                heat,
+                file,
+            }
+        }
+    }
+}
