@@ -13,7 +13,7 @@ use std::{
 
 use api::{CloudFacts, Quota};
 use engine::Actor;
-use openstack::{Session, network::Network};
+use openstack::{Service, Session, network::Network};
 use topology::cloud::{Flavor, Named};
 
 const KEPT_FOR: Duration = Duration::from_secs(30);
@@ -48,13 +48,20 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
     let (compute, network, image) = (session.compute(), session.network(), session.image());
     let active = [("status", "active")];
     let external = [("router:external", "true")];
-    let (images, flavors, networks, external_networks, key_pairs, zones) = futures::join!(
+    let types = async {
+        match session.has_service(Service::BlockStorage) {
+            true => session.block_storage().type_list().await.map(Some),
+            false => Ok(None),
+        }
+    };
+    let (images, flavors, networks, external_networks, key_pairs, zones, types) = futures::join!(
         image.image_list(&active),
         compute.flavor_list(),
         network.list::<Network>(&[]),
         network.list::<Network>(&external),
         compute.key_pair_list(),
         compute.zone_list(),
+        types,
     );
     let networks_named = |networks: Vec<Network>| {
         networks
@@ -92,6 +99,12 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .into_iter()
                 .filter(|zone| zone.available)
                 .map(|zone| named(zone.name.clone(), Some(zone.name)))
+                .collect()
+        }),
+        volume_types: told("volume types", types).flatten().map(|types| {
+            types
+                .into_iter()
+                .map(|one| named(one.id, Some(one.name)))
                 .collect()
         }),
     }

@@ -476,6 +476,7 @@ impl Maker<'_> {
                 Choices::ExternalNetwork => names(&self.cloud.external_networks),
                 Choices::KeyPair => names(&self.cloud.key_pairs),
                 Choices::AvailabilityZone => names(&self.cloud.availability_zones),
+                Choices::VolumeType => names(&self.cloud.volume_types),
                 Choices::Flavor => self
                     .cloud
                     .flavors

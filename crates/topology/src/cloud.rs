@@ -21,6 +21,8 @@ pub struct CloudFacts {
     pub key_pairs: Option<Vec<Named>>,
     /// Availability zones for servers.
     pub availability_zones: Option<Vec<Named>>,
+    /// What volumes can be stored on.
+    pub volume_types: Option<Vec<Named>>,
 }
 
 /// Something with a name and an id.

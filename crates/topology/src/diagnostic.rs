@@ -74,6 +74,7 @@ pub const CODES: &[&str] = &[
     "unknown-parameter",
     "unknown-property",
     "unknown-resource",
+    "unknown-volume-type",
     "update-policy-partly",
     "version-missing",
     "version-unknown",

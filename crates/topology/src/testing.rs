@@ -48,6 +48,7 @@ pub(crate) fn cloud() -> CloudFacts {
         external_networks: Some(vec![named("public")]),
         key_pairs: Some(vec![]),
         availability_zones: None,
+        volume_types: Some(vec![named("fast")]),
     }
 }
 

@@ -291,6 +291,8 @@ pub enum Choices {
     KeyPair,
     /// `CloudFacts::availability_zones`.
     AvailabilityZone,
+    /// `CloudFacts::volume_types`.
+    VolumeType,
 }
 
 /// What `get_attr` gives.

@@ -35,6 +35,11 @@ impl Checker<'_> {
                 "availability zone",
                 of(&cloud.availability_zones),
             ),
+            Choices::VolumeType => (
+                "unknown-volume-type",
+                "volume type",
+                of(&cloud.volume_types),
+            ),
         };
         let Some(known) = known else { return };
         if name.is_empty()

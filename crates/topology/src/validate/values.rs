@@ -406,6 +406,7 @@ impl<'a> Checker<'a> {
             Choices::Network | Choices::ExternalNetwork => {
                 self.drawn_name(NET, name) || self.drawn_name(PORT, name)
             }
+            Choices::VolumeType => self.drawn_name("OS::Cinder::VolumeType", name),
             _ => false,
         }
     }
