@@ -117,7 +117,7 @@ impl Place {
         };
         let credentials = Credentials::password(&project, "Default", project.as_str());
         let scope = Scope::project(&project, "Default");
-        let mut place = Place::with(clouds, name, &credentials, Some(&scope)).await;
+        let mut place = Place::with(clouds, name, &credentials, Some(&scope), |_| {}).await;
         place.apart = Some(apart);
         place
     }
@@ -143,7 +143,8 @@ impl Place {
     ) -> Place {
         let cloud = clouds.get(name).expect("the cloud is in the file");
         let credentials = cloud.credentials.clone().expect("it has credentials");
-        Place::with(clouds, name, &credentials, cloud.scope.as_ref()).await
+        let scope = cloud.scope.as_ref();
+        Place::with(clouds, name, &credentials, scope, settings).await
     }
 
     async fn with(
@@ -151,6 +152,7 @@ impl Place {
         name: &str,
         credentials: &Credentials,
         scope: Option<&Scope>,
+        settings: impl FnOnce(&mut Config),
     ) -> Place {
         let cloud = clouds.get(name).expect("the cloud is in the file");
         let session = Session::login(cloud, credentials, scope)

@@ -156,6 +156,8 @@ fn fits(model: &Model, row: &Server, asked: &[(String, String)], version: Microv
         "name" => named(&row.name, wanted),
         "status" => row.shown_status().eq_ignore_ascii_case(wanted),
         "vm_state" => row.status.vm_state() == wanted,
+        // Before, only administrators may ask this.
+        "task_state" if version >= Microversion(2, 83) => row.task_state.as_deref() == Some(wanted),
         "ip" => {
             let bare = wanted.trim_matches(['^', '$']).replace('\\', "");
             let addresses = model.server_addresses(row);

@@ -320,3 +320,48 @@ async fn server_groups() {
     })
     .await;
 }
+
+/// Our client asks for the bare ids of servers on their way; see `openstack::watch`.
+#[tokio::test]
+async fn servers_on_their_way_are_told_by_their_ids() {
+    case("onway", &[], async |w| {
+        let (image, flavor) = cheapest(w).await;
+        let (network, _) = network(w, "10.72.0.0/24").await;
+        let body = json!({"name": w.name, "imageRef": image, "flavorRef": flavor, "networks": [{"uuid": network}]});
+        let told = ours(w, Method::POST, "servers", Some(json!({"server": body}))).await;
+        let id = told.text("/server/id");
+        w.remember(NOVA, &format!("servers/{id}"));
+        // It is in the list as long as it is in this state, from the first moment on.
+        let listed = async |query: &str| {
+            let newer = Some(Microversion(2, 83));
+            let told = w.ask(NOVA, Method::GET, &format!("servers?{query}"), None, newer).await;
+            w.status(query, &told, 200);
+            told.list("servers").iter().any(|one| one["id"] == id.as_str())
+        };
+        loop {
+            let before = ours(w, Method::GET, &format!("servers/{id}"), None).await;
+            let there = listed("status=BUILD").await;
+            let after = ours(w, Method::GET, &format!("servers/{id}"), None).await;
+            let building = |told: &Told| told.text("/server/status") == "BUILD";
+            if building(&before) == building(&after) {
+                w.is("in the list of those that are built", there, building(&after));
+            }
+            if !building(&after) {
+                break;
+            }
+        }
+        w.is("nothing deletes it", listed("task_state=deleting").await, false);
+        let told = w.delete(NOVA, &format!("servers/{id}")).await;
+        w.status("DELETE of a server", &told, 204);
+        // Until it is gone; whoever is in neither list is looked at by itself.
+        loop {
+            let there = listed("task_state=deleting").await;
+            let after = ours(w, Method::GET, &format!("servers/{id}"), None).await;
+            if after.status == 404 {
+                break;
+            }
+            w.is("in the list of those that go", there, true);
+        }
+    })
+    .await;
+}

@@ -19,6 +19,7 @@ mod image;
 mod key_manager;
 mod load_balancer;
 mod network;
+mod network_more;
 mod quota;
 mod volume;
 mod world;
