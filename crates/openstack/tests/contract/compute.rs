@@ -357,7 +357,8 @@ async fn servers_on_their_way_are_told_by_their_ids() {
         loop {
             let there = listed("task_state=deleting").await;
             let after = ours(w, Method::GET, &format!("servers/{id}"), None).await;
-            if after.status == 404 {
+            // For a moment it is neither: deleted, and still there to be looked at.
+            if after.status == 404 || after.text("/server/status") == "DELETED" {
                 break;
             }
             w.is("in the list of those that go", there, true);

@@ -51,7 +51,7 @@ async fn trunks() {
         let told = w.put(NET, &format!("trunks/{id}/add_subports"), sub).await;
         w.status("the same port twice", &told, 409);
         let told = w.delete(NET, &format!("ports/{child}")).await;
-        w.refused("a port in a trunk goes not", &told, 409, "SubPortInUse");
+        w.refused("a port in a trunk goes not", &told, 409, "PortInUseAsSubPort");
         let told = w.delete(NET, &format!("ports/{parent}")).await;
         w.refused("a trunk's own port goes not", &told, 409, "PortInUseAsTrunkParent");
         let told = w.get(NET, &format!("trunks?description={}", w.name)).await;
@@ -122,7 +122,7 @@ async fn subnet_pools() {
         w.is("and says so", subnet["subnetpool_id"].clone(), id.clone());
         let body = json!({"subnet": {"network_id": net["id"], "subnetpool_id": id, "ip_version": 4, "prefixlen": 19}});
         let told = w.post(NET, "subnets", body).await;
-        w.status("more than it has", &told, 400);
+        w.refused("more than it has", &told, 500, "SubnetAllocationError");
         let told = w.delete(NET, &format!("subnetpools/{id}")).await;
         w.status("a pool in use goes not", &told, 400);
         let told = w.get(NET, &format!("subnetpools?description={}", w.name)).await;

@@ -88,6 +88,13 @@ fn not_found(id: &str) -> Refusal {
     Refusal::not_found("TrunkNotFound", format!("Trunk {id} could not be found."))
 }
 
+fn in_use(port_id: &str) -> Refusal {
+    Refusal::conflict(
+        "ParentPortInUse",
+        format!("Port {port_id} is currently in use and is not eligible for use as a parent port."),
+    )
+}
+
 fn create(
     model: &mut Model,
     project_id: &str,
@@ -96,18 +103,13 @@ fn create(
     let port_id = attributes.text("port_id")?.unwrap_or_default();
     let sub_ports = sub_ports(attributes.take("sub_ports"))?;
     model.own_port_for(project_id, &port_id)?;
-    model.port_is_free(&port_id)?;
+    model.no_trunk_has(&port_id)?;
     if model
         .ports
         .get(&port_id)
         .is_some_and(|port| !port.device_id.is_empty())
     {
-        return Err(Refusal::conflict(
-            "ParentPortInUse",
-            format!(
-                "Port {port_id} is currently in use and is not eligible for use as a parent port."
-            ),
-        ));
+        return Err(in_use(&port_id));
     }
     let trunk = Trunk {
         id: new_id(),
@@ -162,6 +164,21 @@ impl Model {
         })
     }
 
+    /// Whether a port can become part of a trunk.
+    fn no_trunk_has(&self, port_id: &str) -> Result<(), Refusal> {
+        let is_sub_port = |trunk: &Trunk| trunk.sub_ports.iter().any(|sub| sub.port_id == port_id);
+        if self.trunks.iter().any(is_sub_port) {
+            return Err(Refusal::conflict(
+                "TrunkPortInUse",
+                format!("Port {port_id} is in use by another trunk."),
+            ));
+        }
+        if self.trunks.iter().any(|trunk| trunk.port_id == port_id) {
+            return Err(in_use(port_id));
+        }
+        Ok(())
+    }
+
     /// Whether a port is in no trunk.
     pub fn port_is_free(&self, port_id: &str) -> Result<(), Refusal> {
         for trunk in self.trunks.iter() {
@@ -189,7 +206,7 @@ impl Model {
         let (project_id, mut all) = (trunk.common.project_id.clone(), trunk.sub_ports.clone());
         for sub in more {
             self.own_port_for(&project_id, &sub.port_id)?;
-            self.port_is_free(&sub.port_id)?;
+            self.no_trunk_has(&sub.port_id)?;
             if all
                 .iter()
                 .any(|one| one.segmentation_id == sub.segmentation_id)
