@@ -10,10 +10,41 @@ pub(super) fn text(value: &Value) -> String {
         Value::Null => String::new(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
-        Value::Number(number) => number.to_string(),
+        Value::Number(number) => self::number(number),
         Value::String(text) => text.clone(),
         list_or_map => json(list_or_map),
     }
+}
+
+/// An exponent has two digits at least.
+fn number(number: &serde_json::Number) -> String {
+    let text = number.to_string();
+    match text.split_once("e-") {
+        Some((digits, exponent)) if exponent.len() == 1 => format!("{digits}e-0{exponent}"),
+        _ => text,
+    }
+}
+
+/// The same text for values that are equal in Python: `1`, `1.0` and `True`.
+pub(super) fn key(value: &Value) -> String {
+    fn plain(value: &Value) -> Value {
+        match value {
+            Value::Bool(truth) => Value::from(i64::from(*truth)),
+            Value::Number(number) => match number.as_f64() {
+                Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+                    Value::from(float as i64)
+                }
+                _ => value.clone(),
+            },
+            Value::Array(items) => items.iter().map(plain).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (key.clone(), plain(value)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+    json(&plain(value))
 }
 
 /// `json.dumps(value, sort_keys=True)`.
@@ -124,6 +155,7 @@ mod tests {
         assert_eq!(text(&json!(true)), "True");
         assert_eq!(text(&json!(null)), "");
         assert_eq!(text(&json!(1.0)), "1.0");
+        assert_eq!(text(&json!(1.0e-7)), "1e-07");
         assert_eq!(
             text(&json!({"b": [1, null, "ä\n\u{1F600}"], "a": {}})),
             "{\"a\": {}, \"b\": [1, null, \"\\u00e4\\n\\ud83d\\ude00\"]}"

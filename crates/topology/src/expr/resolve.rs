@@ -313,6 +313,7 @@ pub(crate) fn select(mut value: Value, path: &[Value]) -> Option<Value> {
                 let index = match key {
                     Value::Number(index) => index.as_i64()?,
                     Value::String(index) => index.trim().parse().ok()?,
+                    Value::Bool(second) => i64::from(*second),
                     _ => return None,
                 };
                 let index = if index < 0 {
@@ -321,6 +322,11 @@ pub(crate) fn select(mut value: Value, path: &[Value]) -> Option<Value> {
                     index as usize
                 };
                 (index < items.len()).then(|| items.swap_remove(index))?
+            }
+            // A text is a list of letters in Python.
+            (Value::String(text), Value::Number(index)) => {
+                let index = usize::try_from(index.as_u64()?).ok()?;
+                Value::from(text.chars().nth(index)?.to_string())
             }
             _ => return None,
         };

@@ -1,6 +1,6 @@
 //! Functions on lists and maps.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
@@ -62,11 +62,11 @@ pub(super) fn replace(arguments: Value) -> Result<Value, String> {
         };
         let replaced = match value {
             Value::String(text) => values.get(text),
-            Value::Array(_) | Value::Object(_) | Value::Null => None,
+            Value::Array(_) | Value::Object(_) => None,
             // In YAML the key `80` is a number too.
             scalar => values
                 .iter()
-                .find(|(key, _)| crate::yaml::scalar::resolve(key) == *scalar)
+                .find(|(key, _)| python::equal(&crate::yaml::scalar::resolve(key), scalar))
                 .map(|(_, value)| value),
         };
         output.insert(new, replaced.unwrap_or(value).clone());
@@ -81,7 +81,7 @@ fn map_or_nothing(value: Value) -> Map<String, Value> {
     }
 }
 
-/// `list_concat` and `list_concat_unique`; of equal values the last one is kept.
+/// `list_concat` and `list_concat_unique`; of equal values the first one is kept.
 pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String> {
     let mut list = Vec::new();
     for item in items(arguments) {
@@ -97,16 +97,8 @@ pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String
         }
     }
     if doubles == Doubles::Drop {
-        let last: HashMap<String, usize> = list
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (python::json(item), index))
-            .collect();
-        let mut index = 0;
-        list.retain(|item| {
-            index += 1;
-            last.get(&python::json(item)) == Some(&(index - 1))
-        });
+        let mut seen: HashSet<String> = HashSet::with_capacity(list.len());
+        list.retain(|item| seen.insert(python::key(item)));
     }
     Ok(Value::Array(list))
 }

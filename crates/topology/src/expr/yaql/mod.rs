@@ -28,7 +28,12 @@ pub(super) fn yaql(mut arguments: Value) -> Result<Value, String> {
         return Err("`expression` of `yaql` is a text".to_owned());
     };
     let tree = parse::parse(&expression)?;
-    evaluate::evaluate(&tree, &json!({"data": arguments["data"].take()}))
+    // Without `data` there is an empty map.
+    let data = match arguments.get_mut("data") {
+        Some(data) => data.take(),
+        None => json!({}),
+    };
+    evaluate::evaluate(&tree, &json!({"data": data}))
 }
 
 #[cfg(test)]
