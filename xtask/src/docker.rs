@@ -1,4 +1,4 @@
-//! Docker: a daemon that answers, a base image, and our three images.
+//! Docker: a daemon that answers, a base image, and our images.
 //!
 //! The daemon: the one that runs is used. Where none does, one is started; on a machine with systemd as its service
 //! (and left running, it is the machine's), elsewhere as our child (and stopped when we end).
@@ -32,7 +32,7 @@ pub struct Image {
 }
 
 /// All of them.
-pub const IMAGES: [Image; 3] = [
+pub const IMAGES: [Image; 4] = [
     Image {
         tag: "stackloom-lab-server",
         context: "crates/lab/images/server",
@@ -40,6 +40,10 @@ pub const IMAGES: [Image; 3] = [
     Image {
         tag: "stackloom-lab-router",
         context: "crates/lab/images/router",
+    },
+    Image {
+        tag: "stackloom-lab-balancer",
+        context: "crates/lab/images/balancer",
     },
     Image {
         tag: "stackloom-sandbox",

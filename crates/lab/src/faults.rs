@@ -22,7 +22,7 @@ pub enum Fault {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallFault {
-    /// `identity`, `compute`, `network`, `image`, `block-storage`, `key-manager`; all when not told.
+    /// `identity`, `compute`, `network`, `image`, `block-storage`, `key-manager`, `load-balancer`; all when not told.
     pub service: Option<String>,
     /// `GET`, ...; all when not told.
     pub method: Option<String>,

@@ -147,6 +147,7 @@ impl Lab {
         };
         substrate.open().await?;
         let cloud = Cloud::new(model, Arc::clone(&substrate), store);
+        cloud.answer_metadata_with(http::metadata::app);
         cloud.take_up().await;
 
         let (shutdown, stopped) = watch::channel(false);
@@ -214,6 +215,7 @@ impl Lab {
             let _ = tokio::time::timeout(GRACE, serve).await;
         }
         self.cloud.save();
+        self.cloud.leave_all();
         if let Err(error) = self.substrate.close(self.close).await {
             tracing::error!(%error, "not everything could be taken down");
         }

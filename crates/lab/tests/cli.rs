@@ -20,6 +20,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use lab::model::block_storage::volume::VolumeStatus;
+use lab::model::load_balancing::Provisioning;
 use lab::model::{Model, server::Status};
 use lab::{Lab, LabConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -40,6 +41,8 @@ sessions! {
     server as "demo";
     volume as "demo";
     #[ignore = "not in the sample"]
+    balancing as "demo";
+    #[ignore = "not in the sample"]
     states as "demo";
     #[ignore = "not in the sample"]
     pools as "demo";
@@ -55,6 +58,39 @@ sessions! {
     admin as "admin";
     #[ignore = "not in the sample"]
     reader as "reader";
+}
+
+/// The same, by a program: `cli/sdk.py`.
+#[tokio::test]
+async fn sdk() {
+    let place = tempfile::tempdir().unwrap();
+    let lab = Lab::memory().await.unwrap();
+    prepare(place.path(), &lab, "demo");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let python = program().with_file_name("python3");
+    let output = Command::new(python)
+        .arg("-W")
+        .arg("ignore")
+        .arg(tests.join("sdk.py"))
+        .current_dir(place.path())
+        .env("OS_CLIENT_CONFIG_FILE", place.path().join("clouds.yaml"))
+        .env("HOME", place.path())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let trouble = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{trouble}");
+    let file = tests.join("sdk.txt");
+    if std::env::var_os("STACKLOOM_WRITE_TRANSCRIPTS").is_some() {
+        std::fs::write(&file, said).unwrap();
+        return;
+    }
+    let stored = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(stored, said, "{}", file.display());
+    let left = lab.leftovers();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 async fn session(name: &str, user: &str) {
@@ -106,15 +142,19 @@ fn prepare(place: &Path, lab: &Lab, user: &str) {
     }
 }
 
+fn program() -> PathBuf {
+    std::env::var_os("STACKLOOM_OPENSTACK")
+        .map(PathBuf::from)
+        .expect("STACKLOOM_OPENSTACK says where `openstack` is; `cargo xtask test cli` sees to it")
+}
+
 /// What stands between the answers to two commands.
 const MARK: &str = "@@ next @@";
 
 /// Type commands; answers what came back for each. The next one is typed when the cloud has come to rest, so that what
 /// it shows does not depend on the machine's speed.
 async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<String> {
-    let program = std::env::var_os("STACKLOOM_OPENSTACK").map(PathBuf::from);
-    let program = program
-        .expect("STACKLOOM_OPENSTACK says where `openstack` is; `cargo xtask test cli` sees to it");
+    let program = program();
     // One stream for both outputs, so that their order stays.
     let mut child = Command::new("sh")
         .args(["-c", "exec \"$0\" 2>&1"])
@@ -174,6 +214,10 @@ fn is_at_rest(model: &Model) -> bool {
         .servers
         .iter()
         .all(|server| server.task_state.is_none() && server.status != Status::Build)
+        && !model
+            .balancing
+            .iter()
+            .any(|piece| !matches!(piece.status, Provisioning::Active | Provisioning::Error))
         && !storage.volumes.iter().any(|volume| is_busy(volume.status))
         && !storage
             .snapshots

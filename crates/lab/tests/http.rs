@@ -134,6 +134,7 @@ async fn only_the_right_password_and_an_own_project_let_in() {
             "image",
             "block-storage",
             "key-manager",
+            "load-balancer",
             "volumev3"
         ]
     );

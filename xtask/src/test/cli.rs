@@ -13,6 +13,7 @@ use crate::{paths, shell};
 const PACKAGES: &[&str] = &[
     "python-openstackclient==10.5.0",
     "python-barbicanclient==7.6.0",
+    "python-octaviaclient==3.15.0",
 ];
 
 /// Runs a sample of the sessions, or all of them with `--full`.

@@ -211,11 +211,12 @@ where
     }
 }
 
-/// `Load Balancer x is immutable and cannot be updated.`
+/// `Load Balancer x is immutable and cannot be updated.`; of the load balancer itself: `Invalid state PENDING_UPDATE of loadbalancer
+/// resource x`.
 fn is_locked(error: &openstack::Error) -> bool {
-    error
-        .message()
-        .is_some_and(|message| message.contains("immutable"))
+    error.message().is_some_and(|message| {
+        message.contains("immutable") || message.contains("Invalid state PENDING_")
+    })
 }
 
 fn tags(context: &Context<'_>) -> Result<Vec<String>, DriverError> {

@@ -4,16 +4,21 @@
 //! made it returns. Servers take longer: a task each carries a server from BUILD to ACTIVE, or away; tasks of one
 //! server run one after the other.
 
+mod balancers;
+mod metadata;
 mod volumes;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use self::metadata::MetadataApp;
 
 use crate::blobs::Blobs;
 use crate::faults::{Faults, ServerTrouble};
@@ -46,6 +51,8 @@ pub struct Cloud {
     wake: Notify,
     wiring_turn: tokio::sync::Mutex<()>,
     server_turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    metadata_app: OnceLock<MetadataApp>,
+    attended: Mutex<HashMap<String, JoinHandle<()>>>,
 }
 
 impl Cloud {
@@ -64,6 +71,8 @@ impl Cloud {
             wake: Notify::new(),
             wiring_turn: tokio::sync::Mutex::default(),
             server_turns: Mutex::default(),
+            metadata_app: OnceLock::new(),
+            attended: Mutex::default(),
         })
     }
 
@@ -126,6 +135,7 @@ impl Cloud {
             }
         }
         self.take_up_volumes();
+        self.take_up_balancers();
     }
 
     /// Carry a server from BUILD to ACTIVE.
@@ -157,6 +167,7 @@ impl Cloud {
             match cloud.substrate.server_start(&spec).await {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
+                    cloud.attend(&id).await;
                     cloud.plug_built_volumes(&id).await;
                     // Rules may have changed while it started.
                     cloud.wire().await;
@@ -191,6 +202,7 @@ impl Cloud {
         tokio::spawn(async move {
             {
                 let _turn = cloud.server_turn(&id).await;
+                cloud.leave(&id);
                 cloud.unplug_all(&id).await;
                 match cloud.substrate.server_remove(&id).await {
                     Ok(()) => {
@@ -220,13 +232,15 @@ impl Cloud {
         tokio::spawn(async move { cloud.power(&id, power).await });
     }
 
-    async fn power(&self, id: &str, power: Power) {
+    async fn power(self: &Arc<Self>, id: &str, power: Power) {
         let _turn = self.server_turn(id).await;
         let Some(spec) = self.spec(id) else { return };
+        self.leave(id);
         match self.substrate.server_power(&spec, power).await {
             Ok(()) => match power.leads_to() {
                 Status::Active => {
                     self.change(|model| model.server_is_active(id));
+                    self.attend(id).await;
                     self.wire().await;
                 }
                 rest => self.change(|model| model.server_rests(id, rest)),
@@ -291,6 +305,7 @@ impl Cloud {
             let dead = self.substrate.servers_dead(&ids).await;
             for id in dead.unwrap_or_default() {
                 let _turn = self.server_turn(&id).await;
+                self.leave(&id);
                 self.change(|model| {
                     if model.servers.get(&id).is_some_and(up) {
                         tracing::warn!(server = %id, "a server has died");
@@ -330,6 +345,7 @@ impl Cloud {
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
             let Some(spec) = cloud.spec(&id) else { return };
+            cloud.leave(&id);
             let mut done = cloud.substrate.server_remove(&id).await;
             if done.is_ok() {
                 done = cloud.substrate.server_start(&spec).await;
@@ -337,6 +353,7 @@ impl Cloud {
             match done {
                 Ok(()) => {
                     cloud.change(|model| model.server_is_active(&id));
+                    cloud.attend(&id).await;
                     cloud.wire().await;
                 }
                 Err(error) => {

@@ -112,6 +112,11 @@ service_errors! {
         );
         (StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), Html(page)).into_response()
     };
+    /// Octavia: as its web framework words it.
+    OctaviaError => |refusal: Refusal| {
+        let code = if refusal.status < 500 { "Client" } else { "Server" };
+        json_answer(refusal.status, json!({"faultcode": code, "faultstring": refusal.message, "debuginfo": null}))
+    };
     /// Barbican: `{code, title, description}`.
     BarbicanError => |refusal: Refusal| {
         json_answer(refusal.status, json!({"code": refusal.status, "title": title(refusal.status), "description": refusal.message}))

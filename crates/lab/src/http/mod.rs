@@ -1,4 +1,4 @@
-//! The cloud's HTTP side: six services behind one port, each below its own prefix.
+//! The cloud's HTTP side: seven services behind one port, each below its own prefix.
 //!
 //! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
 
@@ -12,6 +12,8 @@ mod identity;
 mod image;
 mod key_manager;
 mod limits;
+mod load_balancer;
+pub(crate) mod metadata;
 mod microversion;
 mod network;
 mod on_server;
@@ -55,6 +57,7 @@ pub const SERVICES: &[(&str, &str)] = &[
     ("image", "/image"),
     ("block-storage", "/volume"),
     ("key-manager", "/key-manager"),
+    ("load-balancer", "/load-balancer"),
 ];
 
 /// All of it.
@@ -75,6 +78,7 @@ pub fn app(cloud: App) -> Router {
         .merge(network::routes())
         .merge(image::routes())
         .merge(key_manager::routes())
+        .merge(load_balancer::routes())
         .merge(control::routes())
         .fallback(nowhere)
         .layer(from_fn_with_state(Arc::clone(&cloud), watch))
@@ -110,6 +114,7 @@ fn refused(service: &str, refusal: Refusal) -> Response {
         "network" => answer::NeutronError(refusal).into_response(),
         "image" => answer::GlanceError(refusal).into_response(),
         "block-storage" => answer::CinderError(refusal).into_response(),
+        "load-balancer" => answer::OctaviaError(refusal).into_response(),
         _ => answer::BarbicanError(refusal).into_response(),
     }
 }
@@ -142,6 +147,7 @@ fn only_a_look(cloud: &App, service: &str, rest: &str, request: &Request) -> Opt
                 let kind = collection.trim_end_matches('s').replace('-', "_");
                 format!("(rule:{verb}_{kind}) is disallowed by policy")
             }
+            "load-balancer" => "Policy does not allow this request to be performed.".to_owned(),
             "image" => format!("You are not authorized to complete {verb}_image action."),
             "block-storage" => format!("Policy doesn't allow volume:{verb} to be performed."),
             "compute" => {

@@ -64,6 +64,10 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
         let name = image.name.as_deref().unwrap_or_default();
         add(&image.owner, "image", name, &image.id);
     }
+    for piece in model.balancing.iter() {
+        let kind = piece.part.words().0;
+        add(&piece.project_id, kind, piece.text("name"), &piece.id);
+    }
     for group in model.server_groups.iter() {
         add(&group.project_id, "server_group", &group.name, &group.id);
     }

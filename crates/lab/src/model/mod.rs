@@ -11,6 +11,7 @@ pub mod image;
 pub mod indexed;
 pub mod keypair;
 pub mod leftovers;
+pub mod load_balancing;
 pub mod network;
 pub mod refusal;
 pub mod secret;
@@ -97,6 +98,9 @@ pub struct Model {
     /// Cinder.
     #[serde(default)]
     pub block_storage: BlockStorage,
+    /// Octavia.
+    #[serde(default)]
+    pub balancing: Table<load_balancing::Piece>,
     /// Barbican.
     pub secrets: Table<Secret>,
     /// Limits.

@@ -329,3 +329,41 @@ impl Model {
         }
     }
 }
+
+/// A host's name from a server's: letters, digits and dashes, as Nova makes it.
+pub fn host_name(name: &str) -> String {
+    let mapped: String = name
+        .to_lowercase()
+        .chars()
+        .filter_map(|c| match c {
+            'a'..='z' | '0'..='9' | '-' => Some(c),
+            ' ' | '_' | '.' => Some('-'),
+            _ => None,
+        })
+        .take(63)
+        .collect();
+    let trimmed = mapped.trim_matches('-');
+    if trimmed.is_empty() {
+        "server".into()
+    } else {
+        trimmed.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_name;
+
+    #[test]
+    fn a_host_has_a_name_that_hosts_may_have() {
+        for (server, host) in [
+            ("web", "web"),
+            ("My Shop_web.1", "my-shop-web-1"),
+            ("<b>", "b"),
+            ("数据", "server"),
+            ("-x-", "x"),
+        ] {
+            assert_eq!(host_name(server), host);
+        }
+    }
+}

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use super::Model;
+use super::load_balancing::haproxy::{configuration, standing};
+use super::load_balancing::{Part, Piece, Provisioning};
 use super::network::ip::Cidr;
 use super::network::port::{Port, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use super::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
@@ -19,6 +21,8 @@ pub struct Wiring {
     pub networks: BTreeSet<String>,
     /// By server id.
     pub servers: BTreeMap<String, ServerWiring>,
+    /// By load balancer id.
+    pub balancers: BTreeMap<String, BalancerWiring>,
     /// By router id; only routers with at least one leg.
     pub routers: BTreeMap<String, RouterWiring>,
 }
@@ -85,6 +89,15 @@ pub enum Remote {
     Members(BTreeSet<Ipv4Addr>),
 }
 
+/// A load balancer's side.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BalancerWiring {
+    /// Its leg in the network of its address. What it listens on is let in, and nothing else.
+    pub host: ServerWiring,
+    /// HAProxy's.
+    pub configuration: String,
+}
+
 /// A router's side.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouterWiring {
@@ -129,6 +142,11 @@ pub fn wiring(model: &Model) -> Wiring {
         wiring
             .servers
             .insert(server.id.clone(), server_wiring(model, &members, &ports));
+    }
+    for balancer in model.hanging_on("", Part::LoadBalancer) {
+        if let Some(wired) = balancer_wiring(model, &members, balancer) {
+            wiring.balancers.insert(balancer.id.clone(), wired);
+        }
     }
     for router in model.routers.iter() {
         let legs = |owner: &'static str| {
@@ -209,6 +227,59 @@ fn server_wiring(
             .map(|port| filter(model, members, port))
             .collect(),
     }
+}
+
+fn balancer_wiring(
+    model: &Model,
+    members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>,
+    balancer: &Piece,
+) -> Option<BalancerWiring> {
+    if balancer.status == Provisioning::PendingDelete {
+        return None;
+    }
+    let port = model.ports.get(balancer.text("vip_port_id"))?;
+    let mut host = server_wiring(model, members, &[port]);
+    let mut ingress = Vec::new();
+    for listener in standing(model, &balancer.id, Part::Listener) {
+        let port = listener
+            .number("protocol_port")
+            .and_then(|port| u16::try_from(port).ok());
+        let allowed = listener
+            .fields
+            .get("allowed_cidrs")
+            .and_then(|all| all.as_array());
+        let ranges = allowed
+            .into_iter()
+            .flatten()
+            .filter_map(|range| range.as_str());
+        let mut remotes: Vec<Remote> = ranges
+            .filter_map(|range| range.parse::<Cidr>().ok())
+            .map(|range| Remote::Range(range.to_string()))
+            .collect();
+        if allowed.is_none() {
+            remotes.push(Remote::Anyone);
+        }
+        ingress.extend(remotes.into_iter().map(|remote| FilterRule {
+            protocol: Some("tcp".into()),
+            min: port,
+            max: port,
+            remote,
+        }));
+    }
+    let anything = FilterRule {
+        protocol: None,
+        min: None,
+        max: None,
+        remote: Remote::Anyone,
+    };
+    host.filters = vec![Some(FilterRules {
+        ingress,
+        egress: vec![anything],
+    })];
+    Some(BalancerWiring {
+        host,
+        configuration: configuration(model, balancer),
+    })
 }
 
 fn nic(model: &Model, port: &Port) -> Nic {

@@ -1,5 +1,6 @@
 //! Servers that are only remembered: ACTIVE after a set time. For tests of everything that is not inside a server, and for scale.
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -88,6 +89,14 @@ impl Substrate for MemorySubstrate {
     async fn volume_unplug(&self, _: &str, _: &str, _: &str) -> Result<(), SubstrateError> {
         tokio::time::sleep(self.gone_after).await;
         Ok(())
+    }
+
+    async fn metadata_listener(&self, _: &str) -> Result<Option<TcpListener>, SubstrateError> {
+        Ok(None)
+    }
+
+    fn beat(&self) -> Duration {
+        self.gone_after
     }
 
     fn has_wires(&self) -> bool {

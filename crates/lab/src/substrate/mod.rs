@@ -6,6 +6,9 @@
 pub mod docker;
 pub mod memory;
 
+use std::net::TcpListener;
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::model::server::Status;
@@ -219,6 +222,12 @@ pub trait Substrate: Send + Sync {
         volume: &str,
         device: &str,
     ) -> Result<(), SubstrateError>;
+
+    /// A socket on which a running server's questions to 169.254.169.254 arrive; none where servers ask nothing.
+    async fn metadata_listener(&self, id: &str) -> Result<Option<TcpListener>, SubstrateError>;
+
+    /// How long a change takes of which nothing is made here.
+    fn beat(&self) -> Duration;
 
     /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
     fn has_wires(&self) -> bool;

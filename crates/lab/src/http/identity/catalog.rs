@@ -37,6 +37,7 @@ pub fn catalog(base: &str, project_id: &str) -> Value {
                 "image" => ("glance", ""),
                 "block-storage" => ("cinder", cinder.as_str()),
                 "volumev3" => ("cinderv3", cinder.as_str()),
+                "load-balancer" => ("octavia", ""),
                 _ => ("barbican", ""),
             };
             let endpoint = |interface: &str| {

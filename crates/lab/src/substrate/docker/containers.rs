@@ -11,10 +11,10 @@ use bollard::models::{
     NetworkDisconnectRequest,
 };
 use bollard::query_parameters::{
-    CommitContainerOptionsBuilder, CreateContainerOptionsBuilder, ListContainersOptionsBuilder,
-    ListImagesOptionsBuilder, ListNetworksOptionsBuilder, LogsOptionsBuilder,
-    RemoveContainerOptionsBuilder, RemoveImageOptionsBuilder, StopContainerOptionsBuilder,
-    UploadToContainerOptionsBuilder,
+    CommitContainerOptionsBuilder, CreateContainerOptionsBuilder, KillContainerOptionsBuilder,
+    ListContainersOptionsBuilder, ListImagesOptionsBuilder, ListNetworksOptionsBuilder,
+    LogsOptionsBuilder, RemoveContainerOptionsBuilder, RemoveImageOptionsBuilder,
+    StopContainerOptionsBuilder, UploadToContainerOptionsBuilder,
 };
 use futures::StreamExt as _;
 
@@ -240,6 +240,17 @@ impl Containers {
             }
             other => other.map_err(wrap(format!("unpausing {name}"))),
         }
+    }
+
+    /// Send a signal to a container's first process.
+    pub async fn signal(&self, name: &str, signal: &str) -> Result<(), SubstrateError> {
+        let options = KillContainerOptionsBuilder::default()
+            .signal(signal)
+            .build();
+        self.docker
+            .kill_container(name, Some(options))
+            .await
+            .map_err(wrap(format!("sending {signal} to {name}")))
     }
 
     /// Make an image of a container's files as they are now.

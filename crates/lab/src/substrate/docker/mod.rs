@@ -5,18 +5,22 @@
 //! | network | an internal bridge network, made when something is first plugged in; Docker's own addresses on it are throw-away |
 //! | external network | a bridge network with the public range; this machine is its gateway |
 //! | router | a small container with a leg in each network; forwards and translates |
+//! | load balancer | a small container with HAProxy on the port of its address |
 //! | server | a container with sshd and cloud-init; memory as its flavor says |
 //! | server's image | a Docker image of its container; what people upload to Glance boots as Debian |
 //! | paused, suspended | the container's processes are held in memory; shelved is stopped |
+//! | metadata service | the lab itself, listening on 169.254.169.254 inside each server's namespace |
 //! | volume | a sparse file behind a loop device, whose node the server gets; see `disks` for what that can and cannot do |
 //! | port, security groups | addresses, routes and an nftables rule set inside the server's network namespace |
 //!
 //! Servers have no right over their own network: the lab reaches into their namespace from outside. A boot waits until that is done.
 //! Everything carries the label `stackloom.lab=<name>`.
 
+mod balancers;
 mod containers;
 mod disks;
 mod host;
+mod link_local;
 mod namespace;
 mod nft;
 mod routers;
@@ -24,13 +28,15 @@ mod script;
 mod seed;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
+use self::balancers::BalancerState;
 use self::containers::{BridgeNetwork, Containers, endpoint};
 use self::disks::Disks;
 use self::host::{HostRules, PUBLIC_BRIDGE, TENANT_BRIDGE};
@@ -39,13 +45,16 @@ use self::script::DockerMacs;
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::model::ids::{stable_hex_id, stable_id};
 use crate::model::network::ip::Cidr;
-use crate::model::server::Status;
+use crate::model::server::{Status, host_name};
 use crate::model::wiring::{ServerWiring, Wiring};
 
 /// The image of servers.
 pub const SERVER_IMAGE: &str = "stackloom-lab-server";
 /// The image of routers.
 pub const ROUTER_IMAGE: &str = "stackloom-lab-router";
+
+/// The image of load balancers.
+pub const BALANCER_IMAGE: &str = "stackloom-lab-balancer";
 
 /// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
 /// devices (RFC 2544), so no real network has it.
@@ -72,6 +81,7 @@ pub struct DockerSubstrate {
     /// What running servers were told last.
     servers: std::sync::Mutex<HashMap<String, ServerState>>,
     routers: Mutex<BTreeMap<String, RouterState>>,
+    balancers: Mutex<BTreeMap<String, BalancerState>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -96,6 +106,7 @@ impl DockerSubstrate {
             networks: Mutex::default(),
             servers: std::sync::Mutex::default(),
             routers: Mutex::default(),
+            balancers: Mutex::default(),
         })
     }
 
@@ -123,6 +134,7 @@ impl DockerSubstrate {
         self.host.close().await?;
         self.networks.lock().await.clear();
         self.routers.lock().await.clear();
+        self.balancers.lock().await.clear();
         self.known_servers().clear();
         Ok(())
     }
@@ -338,13 +350,13 @@ impl Substrate for DockerSubstrate {
                 .allow_within(&self.bridge(TENANT_BRIDGE, &id))
                 .await?;
         }
-        // Routers are made anew: that takes a moment, and what they were told before need not be known.
+        // Routers and load balancers are made anew: that takes a moment, and what they were told before need not be known.
         for found in self
             .containers
             .list()
             .await?
             .into_iter()
-            .filter(|found| found.kind == "router")
+            .filter(|found| matches!(found.kind.as_str(), "router" | "balancer"))
         {
             self.containers.remove(&found.docker_id).await?;
         }
@@ -372,7 +384,7 @@ impl Substrate for DockerSubstrate {
         };
         let body = ContainerCreateBody {
             image: Some(image),
-            hostname: Some(seed::hostname(&spec.name)),
+            hostname: Some(host_name(&spec.name)),
             labels: Some(self.containers.labels("server", &spec.id)),
             host_config: Some(HostConfig {
                 network_mode: Some(first.clone().unwrap_or_else(|| "none".into())),
@@ -546,12 +558,30 @@ impl Substrate for DockerSubstrate {
         self.disks.release(volume).await
     }
 
+    async fn metadata_listener(&self, id: &str) -> Result<Option<TcpListener>, SubstrateError> {
+        let Some(pid) = self.known_servers().get(id).map(|state| state.pid) else {
+            return Ok(None);
+        };
+        let listener = link_local::listen(pid).map_err(|error| SubstrateError::Command {
+            doing: format!("listening for server {id} at {}", link_local::ADDRESS),
+            output: error.to_string(),
+        })?;
+        Ok(Some(listener))
+    }
+
+    fn beat(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn has_wires(&self) -> bool {
         true
     }
 
     async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError> {
         let mut trouble = self.wire_routers(&wiring.routers).await.err();
+        if let Err(error) = self.wire_balancers(&wiring.balancers).await {
+            trouble = Some(error);
+        }
         let changes: Vec<_> = wiring
             .servers
             .iter()

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::link_local::{ADDRESS, PORT};
 use super::nft;
 use crate::model::wiring::{Nic, RouterWiring, ServerWiring};
 
@@ -63,6 +64,13 @@ pub fn server_network(wiring: &ServerWiring, macs: &DockerMacs) -> String {
         find(&mut text, &variable, nic, macs);
         dress(&mut text, &variable, nic, &[]);
     }
+    // Where the lab answers the server's questions about itself; nothing leaves the server for it.
+    let _ = write!(
+        text,
+        "ip addr replace {ADDRESS}/32 dev lo\nnft -f - <<'RULES'\ntable ip lab_metadata\ndelete table ip lab_metadata\ntable ip \
+         lab_metadata {{\n  chain output {{\n    type nat hook output priority -150;\n    ip daddr {ADDRESS} tcp dport 80 dnat to \
+         {ADDRESS}:{PORT}\n  }}\n}}\nRULES\n"
+    );
     match wiring.gateway {
         // Not reachable yet is no error: a subnet may have a gateway address and no router.
         Some(gateway) => {

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::json;
 
+use crate::model::server::host_name as hostname;
 use crate::substrate::{ServerSpec, Ssh};
 
 const SEED: &str = "var/lib/cloud/seed/nocloud";
@@ -57,48 +58,17 @@ pub fn archive(spec: &ServerSpec, name_servers: &[Ipv4Addr]) -> std::io::Result<
     tar.into_inner()
 }
 
+/// A load balancer's configuration.
+pub fn haproxy(configuration: &str) -> std::io::Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(Vec::new());
+    put(&mut tar, "run/lab/haproxy.cfg", configuration.as_bytes())?;
+    tar.into_inner()
+}
+
 fn put(tar: &mut tar::Builder<Vec<u8>>, path: &str, content: &[u8]) -> std::io::Result<()> {
     let mut header = tar::Header::new_gnu();
     header.set_size(content.len() as u64);
     header.set_mode(0o600);
     header.set_cksum();
     tar.append_data(&mut header, path, content)
-}
-
-/// A host's name from a server's: letters, digits and dashes, as Nova makes it.
-pub fn hostname(name: &str) -> String {
-    let mapped: String = name
-        .to_lowercase()
-        .chars()
-        .filter_map(|c| match c {
-            'a'..='z' | '0'..='9' | '-' => Some(c),
-            ' ' | '_' | '.' => Some('-'),
-            _ => None,
-        })
-        .take(63)
-        .collect();
-    let trimmed = mapped.trim_matches('-');
-    if trimmed.is_empty() {
-        "server".into()
-    } else {
-        trimmed.into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::hostname;
-
-    #[test]
-    fn a_host_has_a_name_that_hosts_may_have() {
-        for (server, host) in [
-            ("web", "web"),
-            ("My Shop_web.1", "my-shop-web-1"),
-            ("<b>", "b"),
-            ("数据", "server"),
-            ("-x-", "x"),
-        ] {
-            assert_eq!(hostname(server), host);
-        }
-    }
 }

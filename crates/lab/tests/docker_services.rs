@@ -1,0 +1,396 @@
+//! The lab on Docker: what stands beside servers: their metadata service, images made of them, load balancers in front of them.
+//!
+//! Needs what `docker.rs` needs, and the image `stackloom-lab-balancer`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use common::{Client, http};
+use lab::substrate::docker::DockerSubstrate;
+use lab::{Lab, LabConfig};
+use serde_json::json;
+use tokio::process::Command;
+
+const NAME: &str = "lab-test-services";
+const PUBLIC: &str = "172.31.10.0/24";
+const LIMIT: Duration = Duration::from_secs(60);
+const LB: &str = "/load-balancer/v2.0/lbaas";
+
+/// Run a command in a server's container, past the network; answers what it printed if it went well.
+async fn inside(server: &str, command: &str) -> Option<String> {
+    let name = format!("stackloom-{NAME}-server-{server}");
+    let output = Command::new("docker")
+        .args(["exec", &name, "sh", "-c", command])
+        .output()
+        .await
+        .expect("docker");
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(said)
+}
+
+/// Let a server answer with its name at port 80.
+async fn serve(server: &str, name: &str) {
+    let container = format!("stackloom-{NAME}-server-{server}");
+    let script = format!(
+        "mkdir -p /srv/web && cd /srv/web && echo {name} > index.html && python3 -m http.server 80 >/tmp/log 2>&1; echo $? >> /tmp/log"
+    );
+    let status = Command::new("docker")
+        .args(["exec", "-d", &container, "sh", "-c", &script])
+        .status()
+        .await
+        .unwrap();
+    assert!(status.success());
+    let started = Instant::now();
+    while inside(server, "curl -s http://127.0.0.1/").await.as_deref() != Some(name) {
+        assert!(
+            started.elapsed() < LIMIT,
+            "nothing answers in {name}: {:?}",
+            inside(server, "cat /tmp/log").await
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a server is told at this path of its metadata service.
+async fn told(server: &str, path: &str) -> String {
+    let command = format!("curl -sf --max-time 5 http://169.254.169.254/{path}");
+    let said = inside(server, &command).await;
+    said.unwrap_or_else(|| panic!("no answer at {path}"))
+}
+
+/// Make a piece of a load balancer, and wait until it is there.
+async fn piece(
+    client: &Client,
+    balancer: &str,
+    path: &str,
+    word: &str,
+    fields: serde_json::Value,
+) -> String {
+    let made = client
+        .post(&format!("{LB}/{path}"), json!({word: fields}))
+        .await;
+    assert_eq!(made.status, 201, "{path}: {}", made.text);
+    let id = made.at(&format!("/{word}/id")).as_str().unwrap().to_owned();
+    let balancer = if balancer.is_empty() { &id } else { balancer };
+    settled(client, balancer).await;
+    id
+}
+
+async fn settled(client: &Client, balancer: &str) {
+    let started = Instant::now();
+    loop {
+        let shown = client.get(&format!("{LB}/loadbalancers/{balancer}")).await;
+        let status = shown.at("/loadbalancer/provisioning_status").clone();
+        if shown.status == 404 || status == "ACTIVE" {
+            return;
+        }
+        assert!(started.elapsed() < LIMIT, "the load balancer is {status}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// What an address answers; nothing if it does not.
+async fn fetch(url: &str) -> Option<(u16, String)> {
+    let answer = http()
+        .get(url)
+        .timeout(Duration::from_secs(2))
+        .send()
+        .await
+        .ok()?;
+    let status = answer.status().as_u16();
+    Some((status, answer.text().await.ok()?.trim().to_owned()))
+}
+
+/// Wait until ten answers in a row come from just these servers.
+async fn wait_for_answers(url: &str, wanted: &[&str]) {
+    let started = Instant::now();
+    let wanted: BTreeSet<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    loop {
+        let mut seen = BTreeSet::new();
+        for _ in 0..10 {
+            seen.insert(match fetch(url).await {
+                Some((200, body)) => body,
+                other => format!("{other:?}"),
+            });
+        }
+        if seen == wanted {
+            return;
+        }
+        assert!(started.elapsed() < LIMIT, "{seen:?} and not {wanted:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_are_told_copied_and_balanced() {
+    let public = PUBLIC.parse().unwrap();
+    let substrate = DockerSubstrate::new(NAME, public)
+        .await
+        .expect("this test needs Docker");
+    substrate.reset().await.expect("this test needs root");
+    let lab = Lab::start(LabConfig::docker(NAME, public))
+        .await
+        .expect("this test needs Docker and the lab's images");
+    let client = Client::login(&lab, "demo").await;
+    let outside = client.public_network().await;
+    let net = client.network("networks", json!({"name": "net"})).await;
+    let subnet = json!({"network_id": net, "cidr": "10.0.0.0/24", "ip_version": 4});
+    let subnet = client.network("subnets", subnet).await;
+    let gateway = json!({"name": "way", "external_gateway_info": {"network_id": outside}});
+    let router = client.network("routers", gateway).await;
+    let leg = format!("/network/v2.0/routers/{router}/add_router_interface");
+    assert_eq!(
+        client.put(&leg, json!({"subnet_id": subnet})).await.status,
+        200
+    );
+    // Only the load balancer may ask the servers.
+    let group = client
+        .network("security-groups", json!({"name": "web"}))
+        .await;
+    let rule = json!({"security_group_id": group, "direction": "ingress", "protocol": "tcp", "port_range_min": 80, "port_range_max": 80, "remote_ip_prefix": "10.0.0.100/32"});
+    client.network("security-group-rules", rule).await;
+
+    let mut servers = Vec::new();
+    for (name, address) in [("one", "10.0.0.11"), ("two", "10.0.0.12")] {
+        let port = json!({"network_id": net, "fixed_ips": [{"ip_address": address}], "security_groups": [group]});
+        let port = client.network("ports", port).await;
+        let fields = json!({"name": name, "networks": [{"port": port}], "metadata": {"role": name}, "user_data": STANDARD.encode("#cloud-config\n{}\n")});
+        let server = client.server(fields).await;
+        client.wait_for_server(&server, "ACTIVE", LIMIT).await;
+        serve(&server, name).await;
+        servers.push(server);
+    }
+    let (one, two) = (&servers[0], &servers[1]);
+
+    // Each is told about itself and nobody else, by both families, and of changes at once.
+    let of_one: serde_json::Value =
+        serde_json::from_str(&told(one, "openstack/latest/meta_data.json").await).unwrap();
+    assert_eq!(
+        (of_one["uuid"].as_str(), of_one["meta"]["role"].as_str()),
+        (Some(one.as_str()), Some("one"))
+    );
+    assert!(
+        told(two, "openstack/2018-08-27/meta_data.json")
+            .await
+            .contains(two.as_str())
+    );
+    assert_eq!(
+        told(one, "openstack/latest/user_data").await,
+        "#cloud-config\n{}"
+    );
+    assert_eq!(told(one, "latest/user-data").await, "#cloud-config\n{}");
+    assert_eq!(told(one, "latest/meta-data/local-ipv4").await, "10.0.0.11");
+    assert_eq!(
+        told(one, "2009-04-04/meta-data/instance-id").await,
+        format!("i-{}", &one[..8])
+    );
+    assert!(
+        told(one, "openstack/latest/network_data.json")
+            .await
+            .contains("10.0.0.11")
+    );
+    assert!(
+        told(one, "latest/meta-data/")
+            .await
+            .lines()
+            .any(|line| line == "placement/")
+    );
+    assert!(
+        inside(
+            one,
+            "curl -sf http://169.254.169.254/openstack/latest/secrets"
+        )
+        .await
+        .is_none()
+    );
+    let path = format!("/compute/v2.1/servers/{one}/metadata");
+    client
+        .post(&path, json!({"metadata": {"role": "first"}}))
+        .await;
+    assert!(
+        told(one, "openstack/latest/meta_data.json")
+            .await
+            .contains("first")
+    );
+
+    // A load balancer with a public address shares the work.
+    let fields = json!({"name": "lb", "vip_subnet_id": subnet, "vip_address": "10.0.0.100"});
+    let balancer = piece(&client, "", "loadbalancers", "loadbalancer", fields).await;
+    let shown = client.get(&format!("{LB}/loadbalancers/{balancer}")).await;
+    let vip = shown.at("/loadbalancer/vip_port_id").clone();
+    let floating = json!({"floatingip": {"floating_network_id": outside, "port_id": vip}});
+    let floating = client.post("/network/v2.0/floatingips", floating).await;
+    let address = floating
+        .at("/floatingip/floating_ip_address")
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let floating = floating.at("/floatingip/id").as_str().unwrap().to_owned();
+    let url = format!("http://{address}/");
+    assert!(fetch(&url).await.is_none(), "nothing listens yet");
+    let fields = json!({"loadbalancer_id": balancer, "protocol": "HTTP", "protocol_port": 80});
+    let listener = piece(&client, &balancer, "listeners", "listener", fields).await;
+    let fields =
+        json!({"listener_id": listener, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"});
+    let pool = piece(&client, &balancer, "pools", "pool", fields).await;
+    for address in ["10.0.0.11", "10.0.0.12"] {
+        let fields = json!({"address": address, "protocol_port": 80, "subnet_id": subnet});
+        piece(
+            &client,
+            &balancer,
+            &format!("pools/{pool}/members"),
+            "member",
+            fields,
+        )
+        .await;
+    }
+    wait_for_answers(&url, &["one", "two"]).await;
+    let straight = "curl -sf --max-time 2 http://10.0.0.11/";
+    assert!(
+        inside(two, straight).await.is_none(),
+        "a member is open to others than the load balancer"
+    );
+
+    // A rule about paths.
+    let fields = json!({"listener_id": listener, "action": "REJECT"});
+    let policy = piece(&client, &balancer, "l7policies", "l7policy", fields).await;
+    let fields = json!({"type": "PATH", "compare_type": "STARTS_WITH", "value": "/it's private"});
+    let path = format!("l7policies/{policy}/rules");
+    piece(&client, &balancer, &path, "rule", fields).await;
+    let fields = json!({"type": "PATH", "compare_type": "STARTS_WITH", "value": "/private"});
+    let other = json!({"listener_id": listener, "action": "REJECT"});
+    let policy = piece(&client, &balancer, "l7policies", "l7policy", other).await;
+    piece(
+        &client,
+        &balancer,
+        &format!("l7policies/{policy}/rules"),
+        "rule",
+        fields,
+    )
+    .await;
+    let started = Instant::now();
+    while fetch(&format!("{url}private"))
+        .await
+        .map(|(status, _)| status)
+        != Some(403)
+    {
+        assert!(started.elapsed() < LIMIT, "the rule does not work");
+    }
+
+    // A member that is gone gets no more work, and is back when it is.
+    let fields = json!({"pool_id": pool, "type": "HTTP", "delay": 1, "timeout": 1, "max_retries": 1, "max_retries_down": 1});
+    piece(
+        &client,
+        &balancer,
+        "healthmonitors",
+        "healthmonitor",
+        fields,
+    )
+    .await;
+    let act = async |server: &str, action: serde_json::Value, leads_to: &str| {
+        let path = format!("/compute/v2.1/servers/{server}/action");
+        let answer = client.post(&path, action).await;
+        assert_eq!(answer.status, 202, "{}", answer.text);
+        client.wait_for_server(server, leads_to, LIMIT).await;
+    };
+    act(one, json!({"pause": null}), "PAUSED").await;
+    wait_for_answers(&url, &["two"]).await;
+    act(one, json!({"unpause": null}), "ACTIVE").await;
+    wait_for_answers(&url, &["one", "two"]).await;
+
+    // An image of a server holds its files.
+    let path = format!("/compute/v2.1/servers/{one}/action");
+    let made = client
+        .post(&path, json!({"createImage": {"name": "copy"}}))
+        .await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let image = made.at("/image_id").as_str().unwrap().to_owned();
+    let started = Instant::now();
+    while client
+        .get(&format!("/image/v2/images/{image}"))
+        .await
+        .at("/status")
+        != "active"
+    {
+        assert!(started.elapsed() < LIMIT, "the image is not made");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let fields = json!({"server": {"name": "three", "imageRef": image, "flavorRef": "1", "networks": [{"uuid": net}]}});
+    let three = client.post("/compute/v2.1/servers", fields).await;
+    let three = three.at("/server/id").as_str().unwrap().to_owned();
+    client.wait_for_server(&three, "ACTIVE", LIMIT).await;
+    assert_eq!(
+        inside(&three, "cat /srv/web/index.html").await.as_deref(),
+        Some("one")
+    );
+    assert!(
+        told(&three, "openstack/latest/meta_data.json")
+            .await
+            .contains(&three)
+    );
+
+    // One that dies by itself is seen to be off, and starts again.
+    let container = format!("stackloom-{NAME}-server-{three}");
+    Command::new("docker")
+        .args(["kill", &container])
+        .output()
+        .await
+        .unwrap();
+    client.wait_for_server(&three, "SHUTOFF", LIMIT).await;
+    act(&three, json!({"os-start": null}), "ACTIVE").await;
+    assert!(
+        told(&three, "openstack/latest/meta_data.json")
+            .await
+            .contains(&three)
+    );
+
+    // Nothing stays.
+    assert_eq!(
+        client
+            .delete(&format!("/network/v2.0/floatingips/{floating}"))
+            .await
+            .status,
+        204
+    );
+    let kept = client
+        .delete(&format!("{LB}/loadbalancers/{balancer}"))
+        .await;
+    assert_eq!(kept.status, 400, "{}", kept.text);
+    let gone = client
+        .delete(&format!("{LB}/loadbalancers/{balancer}?cascade=true"))
+        .await;
+    assert_eq!(gone.status, 204, "{}", gone.text);
+    settled(&client, &balancer).await;
+    for server in [one, two, &three] {
+        client
+            .delete(&format!("/compute/v2.1/servers/{server}"))
+            .await;
+        client.wait_for_server(server, "GONE", LIMIT).await;
+    }
+    assert_eq!(
+        client
+            .delete(&format!("/image/v2/images/{image}"))
+            .await
+            .status,
+        204
+    );
+    lab.stop().await;
+    for words in [["ps", "-aq"], ["images", "-q"], ["network", "ls"]] {
+        let label = format!("label=stackloom.lab={NAME}");
+        let mut listed = Command::new("docker");
+        listed.args(words).args(["--filter", &label]);
+        let output = listed.output().await.unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let left: Vec<&str> = said
+            .lines()
+            .filter(|line| !line.starts_with("NETWORK"))
+            .collect();
+        assert!(left.is_empty(), "{words:?}: {left:?}");
+    }
+}
