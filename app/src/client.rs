@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
     CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary,
-    DesignVersion, Event, ExportFormat, Exported, LoginRequest, Me, Plan, PlanRequest, Problem,
+    DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, Me, Plan, PlanRequest, Problem,
     Run, Started, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -107,6 +107,11 @@ pub fn design_archive(id: &str, format: ExportFormat) -> String {
         browser::encode(id),
         format.word()
     )
+}
+
+/// `POST /import`.
+pub async fn import(request: &ImportRequest) -> Answer<Imported> {
+    send("POST", "/import", Some(request)).await
 }
 
 /// `POST /validate`.

@@ -16,6 +16,7 @@ pub mod designer;
 pub mod export;
 pub mod frame;
 pub mod graph;
+pub mod import;
 pub mod lazy;
 pub mod load;
 pub mod markdown;

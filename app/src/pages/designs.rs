@@ -14,7 +14,7 @@ use crate::{
     starters::{EMPTY, STARTERS, Starter},
     time::Ago,
     ui::{
-        Command, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton, toast::ToastList,
+        Command, Confirm, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton, toast::ToastList,
         use_confirm, use_palette, use_toasts,
     },
 };
@@ -27,6 +27,7 @@ struct Page {
     renaming: RwSignal<Option<DesignSummary>>,
     rename_open: RwSignal<bool>,
     toasts: ToastList,
+    confirm: Confirm,
     create: Callback<DesignRequest>,
     import: NodeRef<html::Input>,
 }
@@ -58,6 +59,7 @@ pub fn DesignsPage() -> impl IntoView {
         renaming: RwSignal::new(None),
         rename_open: RwSignal::new(false),
         toasts,
+        confirm: use_confirm(),
         create,
         import: NodeRef::new(),
     };
@@ -129,7 +131,7 @@ impl Page {
         }
     }
 
-    /// A design for each template that no other one uses, with the files beside it.
+    /// What a person picked or dropped; templates of others are imported first.
     fn open_files(self, files: web_sys::FileList) {
         let toasts = self.toasts;
         leptos::task::spawn_local(async move {
@@ -137,6 +139,31 @@ impl Page {
                 Ok(files) => files,
                 Err(name) => return toasts.warn(format!("`{name}` could not be read as text.")),
             };
+            let read = match crate::import::read(files).await {
+                Ok(read) => read,
+                Err(problem) => return toasts.problem(&problem),
+            };
+            if read.notes.is_empty() {
+                return self.keep(read.files);
+            }
+            let question = Question {
+                title: String::from("Import from CloudFormation?"),
+                body: vec![String::from(
+                    "Not all of it has a plain counterpart in OpenStack. The top of the template says the same.",
+                )],
+                items: read.notes,
+                action: String::from("Import"),
+                danger: false,
+            };
+            let files = read.files;
+            self.confirm.ask(question, move || self.keep(files.clone()));
+        });
+    }
+
+    /// A design for each template that no other one uses, with the files beside it.
+    fn keep(self, files: Vec<(String, String)>) {
+        let toasts = self.toasts;
+        leptos::task::spawn_local(async move {
             let mut opened = match crate::lazy::open(files).await {
                 Ok(opened) => opened,
                 Err(problem) => return toasts.problem(&problem),

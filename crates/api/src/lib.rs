@@ -7,6 +7,7 @@ mod beside;
 mod deployment;
 mod design;
 mod event;
+mod import;
 mod problem;
 mod run;
 mod session;
@@ -22,6 +23,7 @@ pub use design::{
     ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogStream};
+pub use import::{ImportNote, ImportRequest, Imported};
 pub use problem::Problem;
 pub use run::{Run, RunKind, RunState, RunStep, StepState};
 pub use session::{CloudInfo, LoginRequest, Me, Quota};

@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod export;
 mod health;
+mod import;
 mod login;
 mod me;
 pub mod openapi;
@@ -46,6 +47,7 @@ pub fn api(services: &Services) -> Router<Services> {
         )
         .route("/designs/{id}/export", get(export::design))
         .route("/export", post(export::template))
+        .route("/import", post(import::template))
         .route("/designs/{id}/versions", get(designs::versions))
         .route("/validate", post(validate::validate))
         .route("/plan", post(plan::plan))

@@ -28,7 +28,7 @@ use crate::auth;
         super::login::login, super::login::logout, super::clouds::list, super::me::get, super::cloud::get,
         super::designs::list, super::designs::create, super::designs::get, super::designs::save,
         super::designs::delete, super::designs::versions,
-        super::export::design, super::export::template,
+        super::export::design, super::export::template, super::import::template,
         super::validate::validate, super::plan::plan,
         super::resource_types::list, super::resource_types::get,
         super::deployments::list, super::deployments::create, super::deployments::get, super::deployments::update,

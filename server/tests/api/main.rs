@@ -8,6 +8,7 @@ mod stack;
 
 mod designs;
 mod exports;
+mod imports;
 mod lab;
 mod login;
 mod pages;

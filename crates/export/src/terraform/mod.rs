@@ -12,6 +12,7 @@
 
 mod found;
 mod locals;
+mod schema;
 mod several;
 mod shape;
 mod types;
@@ -245,6 +246,12 @@ impl Writing<'_> {
                 }
                 self.writer.index = None;
                 self.order(name, spec, &mut body);
+                if let Some(shape) = schema::of("resource", mapping.terraform) {
+                    for argument in schema::lacking(shape, &body) {
+                        let message = format!("a value of `{argument}`, which Terraform requires");
+                        self.report.needed(&path, message);
+                    }
+                }
                 let (kind, word) = address.split_once('.').unwrap_or((address.as_str(), name));
                 self.insert(kind, word, Value::Object(body));
             }

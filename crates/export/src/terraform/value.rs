@@ -270,6 +270,16 @@ impl Writer {
             ("OS::Nova::Server", "networks") if rest.len() == 2 => {
                 Ok(part(&address, many, "access_ip_v4"))
             }
+            // Networks come by name in HOT, and in the order of the server there.
+            ("OS::Nova::Server", "addresses") if rest.len() == 3 => {
+                let index = self.native(&rest[1])?;
+                let of = match rest[2].as_str() {
+                    Some("port") => "port",
+                    Some("addr") => "fixed_ip_v4",
+                    _ => return Err(format!("this part of the addresses of `{name}`")),
+                };
+                Ok(part(&address, many, &format!("network[{index}].{of}")))
+            }
             _ => match mapping.attributes.iter().find(|(hot, _)| *hot == attribute) {
                 Some((_, terraform)) if numbers => {
                     Ok(part(&address, many, terraform) + &self.keys(rest)?)

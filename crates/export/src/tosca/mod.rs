@@ -40,6 +40,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         expanded: &expanded,
         report,
         types: BTreeMap::new(),
+        outside: BTreeMap::new(),
     };
     let mut nodes = Map::new();
     for (name, spec) in expanded.iter() {
@@ -47,6 +48,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
             nodes.insert(name.to_owned(), node);
         }
     }
+    nodes.extend(std::mem::take(&mut writing.outside));
     let template = source.document.template();
     let inputs: Map<String, Value> = template
         .parameters
@@ -111,6 +113,8 @@ struct Writing<'a> {
     expanded: &'a Expanded<'a>,
     report: Report,
     types: BTreeMap<String, Value>,
+    /// Nodes of networks that are there already.
+    outside: BTreeMap<String, Value>,
 }
 
 impl Writing<'_> {
@@ -127,7 +131,7 @@ impl Writing<'_> {
         match spec.resource_type.as_str() {
             SERVER => Some(self.server(name, spec)),
             NET => Some(self.network(name, spec)),
-            PORT => Some(self.port(name, spec)),
+            PORT => self.port(name, spec),
             VOLUME => Some(self.volume(name, spec)),
             // They stand in their network, and in their server.
             SUBNET | ATTACHMENT => None,

@@ -167,7 +167,8 @@ impl Writing<'_> {
         json!({"type": "tosca.nodes.network.Network", "properties": properties})
     }
 
-    pub(super) fn port(&mut self, name: &str, spec: &ResourceSpec) -> Value {
+    /// The profile's ports stand between a server and a network; one without a server is left out.
+    pub(super) fn port(&mut self, name: &str, spec: &ResourceSpec) -> Option<Value> {
         let mut node = json!({"type": "tosca.nodes.network.Port"});
         let holder = self.expanded.iter().find_map(|(server, one)| {
             let Some(Expr::List(networks)) = one.properties.get("networks") else {
@@ -192,21 +193,38 @@ impl Writing<'_> {
         if !properties.is_empty() {
             node["properties"] = Value::Object(properties);
         }
-        let mut requirements = Vec::new();
-        if let Some((server, _)) = holder {
-            requirements.push(json!({"binding": {"node": server}}));
+        let Some((server, _)) = holder else {
+            self.left_out(&format!("resources.{name}"), "port without a server");
+            return None;
+        };
+        let network = match spec.properties.get("network").and_then(reference) {
+            Some(network) => network.to_owned(),
+            None => self.outside(name, spec)?,
+        };
+        node["requirements"] = json!([{"binding": {"node": server}}, {"link": {"node": network}}]);
+        Some(node)
+    }
+
+    /// A node for a network that is there already: the profile finds it by its name.
+    fn outside(&mut self, port: &str, spec: &ResourceSpec) -> Option<String> {
+        let given = spec.properties.get("network").map(Expr::to_json);
+        let name = given.as_ref().and_then(|given| self.value(given).ok());
+        let Some(name) = name else {
+            self.left_out(&format!("resources.{port}"), "port in a computed network");
+            return None;
+        };
+        let word = match (&name, name.get("get_input")) {
+            (Value::String(text), _) | (_, Some(Value::String(text))) => text.clone(),
+            _ => "network".to_owned(),
+        };
+        let mut node = format!("outside_{word}");
+        while self.expanded.get(&node).is_some() {
+            node.push('_');
         }
-        match spec.properties.get("network").and_then(reference) {
-            Some(network) => requirements.push(json!({"link": {"node": network}})),
-            None => self.report.needed(
-                format!("resources.{name}.properties.network"),
-                "the network of the port, which stands outside of the design",
-            ),
-        }
-        if !requirements.is_empty() {
-            node["requirements"] = Value::Array(requirements);
-        }
-        node
+        let properties = json!({"network_name": name});
+        let body = json!({"type": "tosca.nodes.network.Network", "properties": properties});
+        self.outside.insert(node.clone(), body);
+        Some(node)
     }
 
     pub(super) fn volume(&mut self, volume: &str, spec: &ResourceSpec) -> Value {
@@ -240,7 +258,8 @@ impl Writing<'_> {
         if let Some(snapshot) = spec.properties.get("snapshot_id").and_then(Expr::as_str) {
             properties.insert("snapshot_id".to_owned(), json!(snapshot));
         }
-        let mut node = json!({"type": "tosca.nodes.Storage.BlockStorage"});
+        // By its short name, which all versions of the profile share.
+        let mut node = json!({"type": "BlockStorage"});
         if !properties.is_empty() {
             node["properties"] = Value::Object(properties);
         }

@@ -97,7 +97,10 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
 fn looks_special(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '.'))
         && text.chars().all(|c| {
-            c.is_ascii_digit() || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z')
+            c.is_ascii_digit()
+                || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z')
+                // Parts of a second, but not an address.
+                || (c == '.' && text.contains('-') && text.contains(':'))
         })
         || matches!(
             text,

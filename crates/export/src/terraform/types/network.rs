@@ -49,7 +49,6 @@ pub(super) static TYPES: &[Mapping] = &[
             ("ipv6_ra_mode", As("ipv6_ra_mode")),
             ("subnetpool", Id("subnetpool_id", &SUBNET_POOL)),
             ("prefixlen", As("prefix_length")),
-            ("segment", As("segment_id")),
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],

@@ -1,0 +1,144 @@
+//! What all parts of an import share: the template, what was found out of it, and the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::read::Lines;
+use crate::{Kind, Note, Report};
+
+/// A template while it is imported.
+pub(crate) struct Importer<'a> {
+    /// The text's top keys.
+    pub sections: &'a Map<String, Value>,
+    /// By name, as written.
+    pub resources: &'a Map<String, Value>,
+    lines: Lines,
+    pub report: Report,
+    /// Parameters that the result needs and the text does not have: name to definition.
+    pub added: BTreeMap<&'static str, Value>,
+    /// Mappings that a computed key looks into: they become parameters.
+    pub mappings: BTreeSet<String>,
+    /// Exports of other stacks, as parameters: name to what it was called.
+    pub imports: BTreeMap<String, String>,
+    /// Resources that have no counterpart of their own; filled before any value is converted.
+    pub gone: BTreeSet<String>,
+}
+
+/// Parameters that an import may add, with what they say.
+pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
+pub(crate) const NETWORK: &str = "network";
+pub(crate) const SUBNET: &str = "subnet";
+pub(crate) const REGION: &str = "region";
+
+impl<'a> Importer<'a> {
+    pub(crate) fn new(
+        sections: &'a Map<String, Value>,
+        resources: &'a Map<String, Value>,
+        lines: Lines,
+    ) -> Importer<'a> {
+        Importer {
+            sections,
+            resources,
+            lines,
+            report: Report::default(),
+            added: BTreeMap::new(),
+            mappings: BTreeSet::new(),
+            imports: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        }
+    }
+
+    /// A section that is a map; nothing else is one.
+    pub(crate) fn section(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        let section = self.sections.get(name).and_then(Value::as_object);
+        section.into_iter().flatten()
+    }
+
+    /// The type of a resource, as written.
+    pub(crate) fn type_of(&self, resource: &str) -> &'a str {
+        let found = self.resources.get(resource);
+        found
+            .and_then(|one| one.get("Type")?.as_str())
+            .unwrap_or("")
+    }
+
+    /// The resource that a plain `Ref` or `GetAtt` names, if it is one of this type.
+    pub(crate) fn referred(&self, value: &Value, wanted: &str) -> Option<&'a str> {
+        let name = value
+            .get("Ref")
+            .or_else(|| value.get("Fn::GetAtt")?.get(0))
+            .and_then(Value::as_str)?;
+        let (name, _) = self.resources.get_key_value(name)?;
+        (self.type_of(name) == wanted).then_some(name.as_str())
+    }
+
+    pub(crate) fn left_out(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::LeftOut, path, message.into());
+    }
+
+    pub(crate) fn changed(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::Changed, path, message.into());
+    }
+
+    pub(crate) fn needed(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::Needed, path, message.into());
+    }
+
+    fn note(&mut self, kind: Kind, path: &str, message: String) {
+        self.report.add(Note {
+            kind,
+            path: path.to_owned(),
+            line: self.line(path),
+            message,
+        });
+    }
+
+    /// The line of a path, or of the nearest thing that holds it.
+    fn line(&self, path: &str) -> Option<u32> {
+        let mut path = path;
+        loop {
+            if let Some(line) = self.lines.get(path) {
+                return Some(*line);
+            }
+            (path, _) = path.rsplit_once('.')?;
+        }
+    }
+
+    /// What of the text no part has read.
+    pub(crate) fn left_over(&mut self) {
+        const READ: [&str; 8] = [
+            "AWSTemplateFormatVersion",
+            "HeatTemplateFormatVersion",
+            "Description",
+            "Parameters",
+            "Mappings",
+            "Conditions",
+            "Resources",
+            "Outputs",
+        ];
+        let keys = self.sections.keys();
+        let others: Vec<&String> = keys.filter(|key| !READ.contains(&key.as_str())).collect();
+        for key in others {
+            match key.as_str() {
+                "Metadata" => {
+                    let interface = self.sections[key.as_str()].as_object();
+                    let others = interface
+                        .into_iter()
+                        .flatten()
+                        .filter(|(key, _)| *key != "AWS::CloudFormation::Interface");
+                    for (name, _) in others {
+                        let path = format!("Metadata.{name}");
+                        self.left_out(&path, "HOT has no metadata of a whole template");
+                    }
+                }
+                "Transform" => self.left_out(key, "macros run in Amazon's service only"),
+                "Rules" => self.left_out(key, "HOT has no rules between parameters"),
+                other => self.left_out(other, "it is no section of a template"),
+            }
+        }
+    }
+}

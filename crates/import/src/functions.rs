@@ -1,0 +1,364 @@
+//! Values: Amazon's functions as those of HOT.
+
+use serde_json::{Map, Value, json};
+
+use crate::context::{Importer, REGION};
+use crate::resources::attribute;
+
+/// Functions that are called by a map of one key.
+const FUNCTIONS: &str = "Fn::";
+
+impl Importer<'_> {
+    /// A value at a path. Nothing where it says `AWS::NoValue`.
+    pub(crate) fn value(&mut self, value: &Value, path: &str) -> Value {
+        match value {
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                let items = items.filter(|(_, item)| !is_no_value(item));
+                items
+                    .map(|(index, item)| self.value(item, &format!("{path}.{index}")))
+                    .collect()
+            }
+            Value::Object(map) => match called(map) {
+                Some((name, argument)) => self.call(name, argument, path),
+                None => {
+                    let mut converted = Map::new();
+                    for (key, value) in map.iter().filter(|(_, value)| !is_no_value(value)) {
+                        let value = self.value(value, &format!("{path}.{key}"));
+                        converted.insert(key.clone(), value);
+                    }
+                    Value::Object(converted)
+                }
+            },
+            scalar => scalar.clone(),
+        }
+    }
+
+    fn call(&mut self, name: &str, argument: &Value, path: &str) -> Value {
+        let list = argument.as_array().map(Vec::as_slice).unwrap_or_default();
+        match (name, list) {
+            ("Ref", _) => self.reference(argument.as_str().unwrap_or_default(), path),
+            ("Condition", _) => argument.clone(),
+            ("Fn::GetAtt", [Value::String(resource), rest @ ..]) if !rest.is_empty() => {
+                let rest: Vec<Value> = rest.iter().map(|key| self.value(key, path)).collect();
+                // `Outputs.Url` may stand in one text.
+                attribute(self, resource, &rest, path)
+            }
+            ("Fn::GetAtt", _) => match argument.as_str().and_then(|text| text.split_once('.')) {
+                Some((resource, key)) => attribute(self, resource, &[json!(key)], path),
+                None => self.unknown(name, argument, path),
+            },
+            ("Fn::Join", [delimiter, parts]) => {
+                json!({"list_join": [delimiter, self.value(parts, path)]})
+            }
+            ("Fn::Base64", _) => self.value(argument, path),
+            ("Fn::Split", [delimiter, text]) => {
+                json!({"str_split": [delimiter, self.value(text, path)]})
+            }
+            ("Fn::Select", [index, from]) => self.select(index, from, path),
+            ("Fn::Sub", _) => self.substituted(argument, path),
+            ("Fn::Replace", [Value::Object(words), text]) => {
+                let params = self.value(&Value::Object(words.clone()), path);
+                json!({"str_replace": {"template": self.value(text, path), "params": params}})
+            }
+            ("Fn::If", [condition, yes, no]) => {
+                let condition = self.condition(condition, path);
+                match (is_no_value(yes), is_no_value(no)) {
+                    (true, _) => json!({"if": [{"not": condition}, self.value(no, path)]}),
+                    (_, true) => json!({"if": [condition, self.value(yes, path)]}),
+                    _ => json!({"if": [condition, self.value(yes, path), self.value(no, path)]}),
+                }
+            }
+            ("Fn::FindInMap", [Value::String(map), first, second, ..]) => {
+                self.found_in(map, first, second, path)
+            }
+            ("Fn::Equals" | "Fn::And" | "Fn::Or" | "Fn::Not", _) => {
+                self.condition(&json!({name: argument}), path)
+            }
+            ("Fn::GetAZs", _) => {
+                self.changed(path, "the zones are `nova`, the usual one: name yours");
+                json!(["nova"])
+            }
+            ("Fn::ResourceFacade", _) => {
+                let what = argument.as_str().unwrap_or_default();
+                let what = match what {
+                    "DeletionPolicy" => "deletion_policy",
+                    "UpdatePolicy" => "update_policy",
+                    _ => "metadata",
+                };
+                json!({"resource_facade": what})
+            }
+            (
+                "Fn::MemberListToMap",
+                [Value::String(key), Value::String(value), Value::Array(list)],
+            ) => self.member_list(key, value, list, path),
+            ("Fn::ImportValue", _) => {
+                let exported = match argument.as_str() {
+                    Some(name) => name.to_owned(),
+                    None => argument.to_string(),
+                };
+                let name: String = exported
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+                    .collect();
+                let name = format!("import_{}", name.trim_matches('_'));
+                self.imports.insert(name.clone(), exported);
+                json!({"get_param": name})
+            }
+            _ => self.unknown(name, argument, path),
+        }
+    }
+
+    fn unknown(&mut self, name: &str, argument: &Value, path: &str) -> Value {
+        self.left_out(
+            path,
+            format!("HOT has no counterpart of `{name}`; what it was asked stands as text"),
+        );
+        json!(format!("{name} {argument}"))
+    }
+
+    fn reference(&mut self, name: &str, path: &str) -> Value {
+        if let Some(pseudo) = name.strip_prefix("AWS::") {
+            return match pseudo {
+                "StackName" => json!({"get_param": "OS::stack_name"}),
+                "StackId" => json!({"get_param": "OS::stack_id"}),
+                "AccountId" => json!({"get_param": "OS::project_id"}),
+                "Region" => {
+                    let region = self.region();
+                    self.added.insert(REGION, region);
+                    json!({"get_param": REGION})
+                }
+                "Partition" => json!("aws"),
+                "URLSuffix" => json!("amazonaws.com"),
+                "NoValue" => Value::Null,
+                _ => {
+                    self.left_out(path, format!("`{name}` is known to Amazon only"));
+                    json!([])
+                }
+            };
+        }
+        if self.resources.contains_key(name) {
+            return crate::resources::reference(self, name, path);
+        }
+        let is_parameter = self.section("Parameters").any(|(one, _)| one == name);
+        if !is_parameter {
+            let message = format!("`{name}` is neither a parameter nor a resource");
+            self.needed(path, message);
+        }
+        json!({"get_param": name})
+    }
+
+    /// A definition of the parameter that stands for a region: the first that a mapping knows.
+    fn region(&self) -> Value {
+        let looks_like = |key: &&String| {
+            let mut parts = key.split('-');
+            parts.clone().count() == 3
+                && parts.next().is_some_and(|part| part.len() == 2)
+                && key.ends_with(|c: char| c.is_ascii_digit())
+        };
+        let keys = self
+            .section("Mappings")
+            .filter_map(|(_, map)| map.as_object())
+            .flat_map(Map::keys);
+        let first = keys.into_iter().find(looks_like);
+        let default = first.map_or("RegionOne", String::as_str);
+        json!({"type": "string", "description": "The region, where names are chosen by it.", "default": default})
+    }
+
+    /// One of several. What is written out is chosen now.
+    fn select(&mut self, index: &Value, from: &Value, path: &str) -> Value {
+        let number = match index {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        if let Some(number) = number {
+            let at = usize::try_from(number).unwrap_or(usize::MAX);
+            if let Some(items) = from.as_array() {
+                return items
+                    .get(at)
+                    .map_or(Value::Null, |item| self.value(item, path));
+            }
+            if let Some([delimiter, text]) = from
+                .get("Fn::Split")
+                .and_then(Value::as_array)
+                .map(Vec::as_slice)
+            {
+                return json!({"str_split": [delimiter, self.value(text, path), number]});
+            }
+            if from.get("Fn::GetAZs").is_some() {
+                self.changed(path, "the zone is `nova`, the usual one: name yours");
+                return json!("nova");
+            }
+        }
+        let key = match number {
+            Some(number) => json!(number),
+            None => self.value(index, path),
+        };
+        match self.value(from, path) {
+            Value::Object(map) if map.len() == 1 && map.contains_key("get_param") => {
+                extended("get_param", &map["get_param"], key)
+            }
+            Value::Object(map) if map.len() == 1 && map.contains_key("get_attr") => {
+                extended("get_attr", &map["get_attr"], key)
+            }
+            Value::Object(map) if key.as_str().is_some_and(|key| map.contains_key(key)) => {
+                map[key.as_str().unwrap_or_default()].clone()
+            }
+            computed => json!({"yaql": {
+                "expression": format!("$.data.of[{}]", number.map_or("$.data.at".to_owned(), |at| at.to_string())),
+                "data": {"of": computed, "at": key},
+            }}),
+        }
+    }
+
+    /// `${Name}`, `${Name.Attribute}` and `${!Text}` in a text.
+    fn substituted(&mut self, argument: &Value, path: &str) -> Value {
+        let (text, given) = match argument {
+            Value::String(text) => (text.as_str(), None),
+            Value::Array(items) => (
+                items.first().and_then(Value::as_str).unwrap_or_default(),
+                items.get(1).and_then(Value::as_object),
+            ),
+            _ => return self.unknown("Fn::Sub", argument, path),
+        };
+        let mut params = Map::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("${") {
+            let Some(end) = rest[start..].find('}') else {
+                break;
+            };
+            let word = &rest[start..=start + end];
+            let name = word[2..word.len() - 1].trim();
+            let value = match (
+                name.strip_prefix('!'),
+                given.and_then(|given| given.get(name)),
+            ) {
+                (Some(literal), _) => json!(format!("${{{literal}}}")),
+                (_, Some(given)) => self.value(given, path),
+                _ => match name.split_once('.') {
+                    Some((resource, key)) => attribute(self, resource, &[json!(key)], path),
+                    None => self.reference(name, path),
+                },
+            };
+            params.insert(word.to_owned(), value);
+            rest = &rest[start + end + 1..];
+        }
+        if params.is_empty() {
+            return json!(text);
+        }
+        if let [(word, value)] = params.iter().collect::<Vec<_>>()[..]
+            && word == text
+        {
+            return value.clone();
+        }
+        json!({"str_replace": {"template": text, "params": params}})
+    }
+
+    /// What is known is looked up now; else the mapping becomes a parameter that can be looked into.
+    fn found_in(&mut self, map: &str, first: &Value, second: &Value, path: &str) -> Value {
+        let mapping = self.sections.get("Mappings").and_then(|maps| maps.get(map));
+        let Some(mapping) = mapping else {
+            self.needed(path, format!("there is no mapping `{map}`"));
+            return Value::Null;
+        };
+        let known = key_text(first).and_then(|first| mapping.get(first)?.get(key_text(second)?));
+        if let Some(known) = known {
+            return known.clone();
+        }
+        self.mappings.insert(map.to_owned());
+        let keys = [self.value(first, path), self.value(second, path)];
+        let [first, second] = keys;
+        json!({"get_param": [self.mapping_name(map), first, second]})
+    }
+
+    /// A mapping's name as a parameter: its own, unless a parameter has it.
+    pub(crate) fn mapping_name(&self, map: &str) -> String {
+        let taken = self.section("Parameters").any(|(name, _)| name == map);
+        if taken {
+            format!("{map}_map")
+        } else {
+            map.to_owned()
+        }
+    }
+
+    fn member_list(&mut self, key: &str, value: &str, list: &[Value], path: &str) -> Value {
+        let mut by_number: Vec<(String, Value, Value)> = Vec::new();
+        for item in list.iter().filter_map(Value::as_str) {
+            let Some((word, given)) = item.trim_start_matches('.').split_once('=') else {
+                continue;
+            };
+            let mut parts = word.split('.');
+            let number = parts.find(|part| part.chars().all(|c| c.is_ascii_digit()));
+            let number = number.unwrap_or_default().to_owned();
+            let last = parts.next_back().unwrap_or_default();
+            let at = by_number.iter().position(|(one, ..)| *one == number);
+            let at = at.unwrap_or_else(|| {
+                by_number.push((number, Value::Null, Value::Null));
+                by_number.len() - 1
+            });
+            if last == key {
+                by_number[at].1 = json!(given);
+            } else if last == value {
+                by_number[at].2 = json!(given);
+            }
+        }
+        if by_number.is_empty() {
+            return self.unknown("Fn::MemberListToMap", &json!(list), path);
+        }
+        let entries = by_number.into_iter();
+        let entries = entries.filter_map(|(_, key, value)| Some((key.as_str()?.to_owned(), value)));
+        Value::Object(entries.collect())
+    }
+
+    /// A condition: a name, or functions of values.
+    pub(crate) fn condition(&mut self, value: &Value, path: &str) -> Value {
+        let Some((name, argument)) = value.as_object().and_then(called) else {
+            return value.clone();
+        };
+        let list = argument.as_array().map(Vec::as_slice).unwrap_or_default();
+        match (name, list) {
+            ("Condition", _) => argument.clone(),
+            ("Fn::Not", [one]) => json!({"not": self.condition(one, path)}),
+            ("Fn::Not", _) => json!({"not": self.condition(argument, path)}),
+            ("Fn::And" | "Fn::Or", terms) => {
+                let terms: Vec<Value> = terms
+                    .iter()
+                    .map(|term| self.condition(term, path))
+                    .collect();
+                json!({if name == "Fn::And" { "and" } else { "or" }: terms})
+            }
+            ("Fn::Equals", [a, b]) => {
+                json!({"equals": [self.value(a, path), self.value(b, path)]})
+            }
+            _ => self.value(value, path),
+        }
+    }
+}
+
+fn called(map: &Map<String, Value>) -> Option<(&str, &Value)> {
+    let (name, argument) = map.iter().next().filter(|_| map.len() == 1)?;
+    let is_call = name == "Ref"
+        || name.starts_with(FUNCTIONS)
+        || (name == "Condition" && argument.is_string());
+    is_call.then_some((name.as_str(), argument))
+}
+
+pub(crate) fn is_no_value(value: &Value) -> bool {
+    value.get("Ref").is_some_and(|name| name == "AWS::NoValue")
+}
+
+/// A key that is written out.
+fn key_text(key: &Value) -> Option<&str> {
+    key.as_str()
+}
+
+/// A call whose path is one longer.
+fn extended(function: &str, argument: &Value, key: Value) -> Value {
+    let mut path = match argument {
+        Value::Array(path) => path.clone(),
+        name => vec![name.clone()],
+    };
+    path.push(key);
+    json!({function: path})
+}

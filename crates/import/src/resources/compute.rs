@@ -1,0 +1,332 @@
+//! Servers and their disks.
+
+use serde_json::{Map, Value, json};
+
+use super::{INSTANCE, INTERFACE, Made, Resource};
+use crate::context::{Importer, NETWORK};
+
+pub(super) fn convert(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    written: &str,
+) -> bool {
+    match written {
+        INSTANCE => instance(importer, made, resource),
+        "AWS::EC2::Volume" => volume(importer, made, resource),
+        "AWS::EC2::VolumeAttachment" => attachment(importer, made, resource),
+        "AWS::EC2::KeyPair" => {
+            let names = [("KeyName", "name"), ("PublicKeyMaterial", "public_key")];
+            let properties = resource.renamed(importer, &names);
+            made.put(importer, resource, "OS::Nova::KeyPair", properties);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Properties that instances and launch configurations share.
+pub(super) fn server(
+    importer: &mut Importer<'_>,
+    resource: &mut Resource<'_>,
+) -> Map<String, Value> {
+    let names = [
+        ("ImageId", "image"),
+        ("InstanceType", "flavor"),
+        ("KeyName", "key_name"),
+        ("AvailabilityZone", "availability_zone"),
+        ("UserData", "user_data"),
+    ];
+    let mut properties = resource.renamed(importer, &names);
+    for key in ["ImageId", "InstanceType"] {
+        if resource.raw(key).is_some_and(Value::is_string) {
+            importer.needed(&resource.at(key), "a name that your cloud knows");
+        }
+    }
+    let init = resource.body.get("Metadata");
+    let has_init = init.is_some_and(|one| one.get("AWS::CloudFormation::Init").is_some());
+    if properties.contains_key("user_data") && !has_init {
+        properties.insert("user_data_format".to_owned(), json!("RAW"));
+    }
+    let groups: Vec<Value> = ["SecurityGroupIds", "SecurityGroups"]
+        .into_iter()
+        .filter_map(|key| resource.take(importer, key))
+        .collect();
+    match groups.as_slice() {
+        [] => {}
+        [groups] => {
+            properties.insert("security_groups".to_owned(), groups.clone());
+        }
+        several => {
+            properties.insert(
+                "security_groups".to_owned(),
+                json!({"list_concat": several}),
+            );
+        }
+    }
+    if let Some(Value::Object(hints)) = resource.tags(importer, "NovaSchedulerHints") {
+        properties.insert("scheduler_hints".to_owned(), Value::Object(hints));
+    }
+    // Amazon's way of running it; nothing that is lost changes what it is.
+    for silent in [
+        "EbsOptimized",
+        "Monitoring",
+        "InstanceMonitoring",
+        "SourceDestCheck",
+    ] {
+        if resource
+            .raw(silent)
+            .is_some_and(|value| *value != json!(false))
+        {
+            importer.left_out(&resource.at(silent), "it says how Amazon runs the server");
+        }
+    }
+    properties
+}
+
+fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let mut properties = server(importer, resource);
+    if let Some(tags) = resource.tags(importer, "Tags") {
+        properties.insert("metadata".to_owned(), tags);
+    }
+    let mut networks = networks(importer, made, resource, &mut properties);
+    if let Some(address) = made.addresses.get(resource.name) {
+        if networks.is_empty() {
+            networks.push(json!({"network": added_network(importer)}));
+        }
+        networks[0]["floating_ip"] = json!({"get_resource": address});
+    }
+    if !networks.is_empty() {
+        properties.insert("networks".to_owned(), Value::Array(networks));
+    }
+    disks(importer, made, resource, &mut properties);
+    made.put(importer, resource, "OS::Nova::Server", properties);
+}
+
+/// The network of what stands in none: a parameter.
+pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
+    importer.added.insert(
+        NETWORK,
+        json!({
+            "type": "string",
+            "description": "The network that servers stand in.",
+            "constraints": [{"custom_constraint": "neutron.network"}],
+        }),
+    );
+    json!({"get_param": NETWORK})
+}
+
+fn networks(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    properties: &mut Map<String, Value>,
+) -> Vec<Value> {
+    let mut networks = Vec::new();
+    if let Some(subnet) = resource.take(importer, "SubnetId") {
+        networks.push(json!({"subnet": subnet}));
+    }
+    if let Some(fixed) = resource.take(importer, "PrivateIpAddress") {
+        if networks.is_empty() {
+            networks.push(json!({"network": added_network(importer)}));
+        }
+        networks[0]["fixed_ip"] = fixed;
+    }
+    let at = resource.at("NetworkInterfaces");
+    match resource.raw("NetworkInterfaces") {
+        None => {}
+        Some(Value::Array(interfaces)) => {
+            let mut interfaces: Vec<&Value> = interfaces.iter().collect();
+            interfaces.sort_by_key(|one| crate::sections::as_number(&one["DeviceIndex"]).as_u64());
+            for interface in interfaces {
+                let entry = interface_entry(importer, made, resource, properties, interface, &at);
+                networks.push(entry);
+            }
+        }
+        Some(_) => importer.left_out(&at, "computed interfaces cannot become networks"),
+    }
+    networks
+}
+
+/// One of `NetworkInterfaces`: a port that is drawn, or a place in a subnet.
+fn interface_entry(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &Resource<'_>,
+    properties: &mut Map<String, Value>,
+    interface: &Value,
+    at: &str,
+) -> Value {
+    let port = match interface {
+        Value::String(_) => Some(interface),
+        _ if interface.get("Ref").is_some() => Some(interface),
+        map => map.get("NetworkInterfaceId"),
+    };
+    if let Some(port) = port {
+        return json!({"port": importer.value(port, at)});
+    }
+    let mut entry = Map::new();
+    if let Some(subnet) = interface.get("SubnetId") {
+        entry.insert("subnet".to_owned(), importer.value(subnet, at));
+    } else {
+        entry.insert("network".to_owned(), added_network(importer));
+    }
+    if let Some(address) = interface.get("PrivateIpAddress") {
+        entry.insert("fixed_ip".to_owned(), importer.value(address, at));
+    }
+    if let Some(groups) = interface.get("GroupSet") {
+        let groups = importer.value(groups, at);
+        properties.entry("security_groups").or_insert(groups);
+    }
+    let public = interface.get("AssociatePublicIpAddress");
+    if public.is_some_and(|public| *public == json!(true) || *public == json!("true")) {
+        let network = super::network::external(importer);
+        let address = made.add(
+            importer,
+            resource,
+            "address",
+            "OS::Neutron::FloatingIP",
+            json!({"floating_network": network}),
+        );
+        entry.insert("floating_ip".to_owned(), json!({"get_resource": address}));
+    }
+    Value::Object(entry)
+}
+
+/// `BlockDeviceMappings` and `Volumes`.
+fn disks(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    properties: &mut Map<String, Value>,
+) {
+    let at = resource.at("BlockDeviceMappings");
+    let mut devices = Vec::new();
+    let given = resource
+        .raw("BlockDeviceMappings")
+        .and_then(Value::as_array);
+    for (number, device) in given.into_iter().flatten().enumerate() {
+        let Some(disk) = device.get("Ebs") else {
+            importer.left_out(&format!("{at}.{number}"), "only volumes have a counterpart");
+            continue;
+        };
+        let size = disk.get("VolumeSize").map(|size| importer.value(size, &at));
+        if let Some(snapshot) = disk.get("SnapshotId") {
+            // The server boots from its image.
+            let mut entry = json!({"snapshot_id": importer.value(snapshot, &at), "boot_index": -1});
+            if let Some(size) = size {
+                entry["volume_size"] = size;
+            }
+            for (amazon, hot) in [
+                ("DeviceName", "device_name"),
+                ("DeleteOnTermination", "delete_on_termination"),
+            ] {
+                let value = device.get(amazon).or_else(|| disk.get(amazon));
+                if let Some(value) = value {
+                    entry[hot] = importer.value(value, &at);
+                }
+            }
+            devices.push(entry);
+        } else if let Some(size) = size {
+            let kind = "OS::Cinder::Volume";
+            let volume = made.add(
+                importer,
+                resource,
+                &format!("volume_{number}"),
+                kind,
+                json!({"size": size}),
+            );
+            attached(
+                importer,
+                made,
+                resource,
+                number,
+                json!({"get_resource": volume}),
+                device.get("DeviceName"),
+            );
+        }
+    }
+    if !devices.is_empty() {
+        properties.insert("block_device_mapping_v2".to_owned(), Value::Array(devices));
+    }
+    let at = resource.at("Volumes");
+    let volumes = resource.raw("Volumes").and_then(Value::as_array);
+    for (number, volume) in volumes.into_iter().flatten().enumerate() {
+        if let Some(id) = volume.get("VolumeId") {
+            let id = importer.value(id, &at);
+            attached(
+                importer,
+                made,
+                resource,
+                100 + number,
+                id,
+                volume.get("Device"),
+            );
+        }
+    }
+}
+
+fn attached(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &Resource<'_>,
+    number: usize,
+    volume: Value,
+    device: Option<&Value>,
+) {
+    let mut properties =
+        json!({"instance_uuid": {"get_resource": resource.name}, "volume_id": volume});
+    if let Some(device) = device {
+        properties["mountpoint"] = importer.value(device, &resource.path);
+    }
+    let kind = "OS::Cinder::VolumeAttachment";
+    made.add(
+        importer,
+        resource,
+        &format!("attachment_{number}"),
+        kind,
+        properties,
+    );
+}
+
+fn volume(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [
+        ("Size", "size"),
+        ("SnapshotId", "snapshot_id"),
+        ("AvailabilityZone", "availability_zone"),
+    ];
+    let mut properties = resource.renamed(importer, &names);
+    // The zone of a server that it is for is Nova's, and Cinder has zones of its own.
+    let of_server = resource
+        .raw("AvailabilityZone")
+        .and_then(|zone| zone.get("Fn::GetAtt"));
+    if of_server.is_some() {
+        properties.remove("availability_zone");
+        let message = "a server's zone is not a volume's: the volume stands in the default one";
+        importer.changed(&resource.at("AvailabilityZone"), message);
+    }
+    if let Some(tags) = resource.tags(importer, "Tags") {
+        properties.insert("metadata".to_owned(), tags);
+    }
+    made.put(importer, resource, "OS::Cinder::Volume", properties);
+}
+
+fn attachment(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [
+        ("InstanceId", "instance_uuid"),
+        ("VolumeId", "volume_id"),
+        ("Device", "mountpoint"),
+    ];
+    let properties = resource.renamed(importer, &names);
+    made.put(
+        importer,
+        resource,
+        "OS::Cinder::VolumeAttachment",
+        properties,
+    );
+}
+
+/// Whether a value names a port that is drawn.
+pub(super) fn is_interface(importer: &Importer<'_>, value: &Value) -> bool {
+    importer.referred(value, INTERFACE).is_some()
+}

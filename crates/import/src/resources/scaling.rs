@@ -1,0 +1,176 @@
+//! Groups of servers that become more and fewer.
+
+use serde_json::{Map, Value, json};
+
+use super::{INSTANCE, LAUNCH, Made, Resource, compute};
+use crate::context::Importer;
+use crate::sections::as_number;
+
+const GROUP: &str = "AWS::AutoScaling::AutoScalingGroup";
+
+pub(super) fn convert(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    written: &str,
+) -> bool {
+    match written {
+        GROUP => group(importer, made, resource),
+        "AWS::AutoScaling::ScalingPolicy" => policy(importer, made, resource),
+        _ => return false,
+    }
+    true
+}
+
+fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [
+        ("MinSize", "min_size"),
+        ("MaxSize", "max_size"),
+        ("DesiredCapacity", "desired_capacity"),
+        ("Cooldown", "cooldown"),
+    ];
+    let mut properties: Map<String, Value> = resource
+        .renamed(importer, &names)
+        .into_iter()
+        .map(|(name, value)| (name, as_number(&value)))
+        .collect();
+    let launch = resource.raw("LaunchConfigurationName");
+    let launch = launch.and_then(|launch| importer.referred(launch, LAUNCH));
+    let like = resource
+        .raw("InstanceId")
+        .and_then(|one| importer.referred(one, INSTANCE));
+    let mut member = match launch.or(like) {
+        Some(name) => {
+            let mut definition = Resource::of(name, &importer.resources[name]);
+            let server = compute::server(importer, &mut definition);
+            for property in [
+                "AssociatePublicIpAddress",
+                "BlockDeviceMappings",
+                "IamInstanceProfile",
+            ] {
+                if definition.raw(property).is_some() {
+                    importer.left_out(
+                        &definition.at(property),
+                        "members of a group are plain servers",
+                    );
+                }
+            }
+            server
+        }
+        None => {
+            let path = resource.path.clone();
+            importer.needed(
+                &path,
+                "what the members are: a launch configuration that is not in the template",
+            );
+            Map::new()
+        }
+    };
+    let at = resource.at("VPCZoneIdentifier");
+    if let Some(Value::Array(subnets)) = resource.take(importer, "VPCZoneIdentifier")
+        && let Some(first) = subnets.first()
+    {
+        if subnets.len() > 1 {
+            importer.changed(&at, "members stand in the first subnet");
+        }
+        member.insert("networks".to_owned(), json!([{"subnet": first}]));
+    }
+    if let Some(Value::Object(tags)) = resource.tags(importer, "Tags") {
+        member.insert("metadata".to_owned(), Value::Object(tags));
+    }
+    if resource.raw("LoadBalancerNames").is_some() {
+        importer.needed(
+            &resource.at("LoadBalancerNames"),
+            "a nested template as the member: a server with its `OS::Octavia::PoolMember`",
+        );
+    }
+    for property in [
+        "AvailabilityZones",
+        "HealthCheckType",
+        "HealthCheckGracePeriod",
+    ] {
+        resource.raw(property);
+    }
+    properties.insert(
+        "resource".to_owned(),
+        json!({"type": "OS::Nova::Server", "properties": member}),
+    );
+    let rolling = resource
+        .body
+        .pointer("/UpdatePolicy/AutoScalingRollingUpdate");
+    let rolling = rolling.or_else(|| resource.body.pointer("/UpdatePolicy/RollingUpdate"));
+    if let Some(rolling) = rolling {
+        let path = format!("{}.UpdatePolicy", resource.path);
+        let mut updates = Map::new();
+        for (amazon, hot) in [
+            ("MinInstancesInService", "min_in_service"),
+            ("MaxBatchSize", "max_batch_size"),
+        ] {
+            if let Some(value) = rolling.get(amazon) {
+                updates.insert(hot.to_owned(), as_number(&importer.value(value, &path)));
+            }
+        }
+        if let Some(pause) = rolling.get("PauseTime") {
+            match pause.as_str().and_then(seconds) {
+                Some(seconds) => {
+                    updates.insert("pause_time".to_owned(), json!(seconds));
+                }
+                None => importer.left_out(&path, "a computed pause cannot become seconds"),
+            }
+        }
+        properties.insert("rolling_updates".to_owned(), Value::Object(updates));
+    }
+    made.put(importer, resource, "OS::Heat::AutoScalingGroup", properties);
+}
+
+/// `PT1H30M5S`
+fn seconds(text: &str) -> Option<u64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut sum = 0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: u64 = rest[..end].parse().ok()?;
+        let unit = match &rest[end..=end] {
+            "H" => 3600,
+            "M" => 60,
+            "S" => 1,
+            _ => return None,
+        };
+        sum += number.checked_mul(unit)?;
+        rest = &rest[end + 1..];
+    }
+    Some(sum)
+}
+
+fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [
+        ("AutoScalingGroupName", "auto_scaling_group_id"),
+        ("ScalingAdjustment", "scaling_adjustment"),
+        ("Cooldown", "cooldown"),
+    ];
+    let mut properties = resource.renamed(importer, &names);
+    for number in ["scaling_adjustment", "cooldown"] {
+        if let Some(value) = properties.get_mut(number) {
+            *value = as_number(value);
+        }
+    }
+    let kind = match resource.raw("AdjustmentType").and_then(Value::as_str) {
+        Some("ExactCapacity") => "exact_capacity",
+        Some("PercentChangeInCapacity") => "percent_change_in_capacity",
+        _ => "change_in_capacity",
+    };
+    properties.insert("adjustment_type".to_owned(), json!(kind));
+    made.put(importer, resource, "OS::Heat::ScalingPolicy", properties);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn durations_are_seconds() {
+        assert_eq!(seconds("PT0S"), Some(0));
+        assert_eq!(seconds("PT1H30M5S"), Some(5405));
+        assert_eq!(seconds("P1D"), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! Small templates in Amazon's words, read beside what becomes of them.
+
+use topology::cloud::CloudFacts;
+use topology::document::Document;
+use topology::types::Registry;
+use topology::validate::validate;
+
+use super::*;
+
+/// The import, which must be a template that validation finds nothing wrong with.
+fn imported(text: &str) -> Imported {
+    let imported = import(text).unwrap();
+    let document = Document::parse(imported.template.as_str());
+    let found = validate(&document, &Registry::openstack(), &CloudFacts::default());
+    let wrong: Vec<_> = found.iter().filter(|one| one.is_error()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}\n{}", imported.template);
+    imported
+}
+
+/// What a resource became, and what was said.
+fn made(text: &str, path: &[&str]) -> Value {
+    let imported = imported(&format!("AWSTemplateFormatVersion: '2010-09-09'\n{text}"));
+    let document = Document::parse(imported.template.as_str());
+    document.value(path).unwrap_or(Value::Null)
+}
+
+fn said(imported: &Imported) -> Vec<String> {
+    let notes = imported.report.notes.iter();
+    notes
+        .map(|note| {
+            format!(
+                "{} {} {}",
+                note.line.unwrap_or(0),
+                note.kind.word(),
+                note.path
+            )
+        })
+        .collect()
+}
+
+/// A web server with a disk and an address in a network of its own.
+const SITE: &str = r#"AWSTemplateFormatVersion: "2010-09-09"
+Description: A site.
+Metadata:
+  AWS::CloudFormation::Interface:
+    ParameterGroups:
+      - Label: {default: Servers}
+        Parameters: [Size, Key]
+Parameters:
+  Size:
+    Type: Number
+    Default: "10"
+    MinValue: 1
+    MaxValue: "100"
+    ConstraintDescription: One to a hundred.
+  Key: {Type: "AWS::EC2::KeyPair::KeyName"}
+  Secret: {Type: String, NoEcho: true, MinLength: 8, AllowedPattern: "[a-z]*"}
+Mappings:
+  Images:
+    eu-west-1: {Image: debian-12}
+Conditions:
+  Large: !Not [!Equals [!Ref Size, 10]]
+Resources:
+  Net:
+    Type: AWS::EC2::VPC
+    Properties: {CidrBlock: 10.0.0.0/16}
+  Gateway: {Type: AWS::EC2::InternetGateway}
+  Attached:
+    Type: AWS::EC2::VPCGatewayAttachment
+    Properties: {VpcId: !Ref Net, InternetGatewayId: !Ref Gateway}
+  Subnet:
+    Type: AWS::EC2::Subnet
+    DependsOn: Attached
+    Properties: {VpcId: !Ref Net, CidrBlock: 10.0.1.0/24, AvailabilityZone: a}
+  Group:
+    Type: AWS::EC2::SecurityGroup
+    Properties:
+      GroupDescription: Web.
+      VpcId: !Ref Net
+      SecurityGroupIngress:
+        - {IpProtocol: tcp, FromPort: "80", ToPort: "80", CidrIp: 0.0.0.0/0}
+        - {IpProtocol: -1, SourceSecurityGroupId: !GetAtt Net.DefaultSecurityGroup}
+  Web:
+    Type: AWS::EC2::Instance
+    Properties:
+      ImageId: !FindInMap [Images, !Ref "AWS::Region", Image]
+      InstanceType: m1.small
+      KeyName: !Ref Key
+      SubnetId: !Ref Subnet
+      SecurityGroupIds: [!Ref Group]
+      Tenancy: dedicated
+      Tags: [{Key: Name, Value: !Sub "${AWS::StackName}-web"}]
+      UserData:
+        Fn::Base64: !Sub |
+          #!/bin/sh
+          echo ${Secret} ${!HOME} ${Disk}
+  Disk:
+    Type: AWS::EC2::Volume
+    DeletionPolicy: Snapshot
+    Properties: {Size: !If [Large, !Ref Size, 5], AvailabilityZone: !GetAtt Web.AvailabilityZone}
+  DiskAttached:
+    Type: AWS::EC2::VolumeAttachment
+    Properties: {InstanceId: !Ref Web, VolumeId: !Ref Disk, Device: /dev/vdb}
+  Address: {Type: AWS::EC2::EIP, Properties: {Domain: vpc}}
+  Leads:
+    Type: AWS::EC2::EIPAssociation
+    Properties: {AllocationId: !GetAtt Address.AllocationId, InstanceId: !Ref Web}
+Outputs:
+  Url: {Value: !Join ["", ["http://", !GetAtt Web.PublicIp, "/"]], Export: {Name: url}}
+"#;
+
+#[test]
+fn a_site() {
+    insta::assert_snapshot!(imported(SITE).template);
+}
+
+#[test]
+fn json_is_read_like_yaml() {
+    let text = r##"{
+      "HeatTemplateFormatVersion": "2012-12-12",
+      "Resources": {
+        "Server": {"Type": "AWS::EC2::Instance", "Properties": {
+          "ImageId": {"Ref": "Image"}, "InstanceType": "m1.small",
+          "UserData": {"Fn::Base64": {"Fn::Join": ["", ["#!/bin/sh\n", "true\n"]]}}}}
+      },
+      "Parameters": {"Image": {"Type": "String", "Default": "fedora"}}
+    }"##;
+    let document = Document::parse(imported(text).template);
+    let server = document
+        .value(&["resources", "Server", "properties"])
+        .unwrap();
+    assert_eq!(
+        server,
+        json!({
+            "image": {"get_param": "Image"},
+            "flavor": "m1.small",
+            "user_data": {"list_join": ["", ["#!/bin/sh\n", "true\n"]]},
+            "user_data_format": "RAW",
+        })
+    );
+}
+
+#[test]
+fn functions_have_counterparts() {
+    for (amazon, hot) in [
+        ("!Ref P", json!({"get_param": "P"})),
+        ("!Ref Net", json!({"get_resource": "Net"})),
+        (
+            "!Ref AWS::StackName",
+            json!({"get_param": "OS::stack_name"}),
+        ),
+        (
+            "!Ref Address",
+            json!({"get_attr": ["Address", "floating_ip_address"]}),
+        ),
+        (
+            "!GetAtt Subnet.CidrBlock",
+            json!({"get_attr": ["Subnet", "cidr"]}),
+        ),
+        (
+            "!Join ['-', [a, !Ref P]]",
+            json!({"list_join": ["-", ["a", {"get_param": "P"}]]}),
+        ),
+        (
+            "!Join [',', !Ref L]",
+            json!({"list_join": [",", {"get_param": "L"}]}),
+        ),
+        (
+            "!Split [',', !Ref P]",
+            json!({"str_split": [",", {"get_param": "P"}]}),
+        ),
+        (
+            "!Select [1, !Split [',', !Ref P]]",
+            json!({"str_split": [",", {"get_param": "P"}, 1]}),
+        ),
+        ("!Select ['0', !Ref L]", json!({"get_param": ["L", 0]})),
+        ("!Select [1, [a, b]]", json!("b")),
+        ("!Sub '${P}'", json!({"get_param": "P"})),
+        (
+            "!Sub ['${P}:${x}', {x: 1}]",
+            json!({"str_replace": {"template": "${P}:${x}", "params": {"${P}": {"get_param": "P"}, "${x}": 1}}}),
+        ),
+        ("!FindInMap [M, a, b]", json!(3)),
+        (
+            "!FindInMap [M, !Ref P, b]",
+            json!({"get_param": ["M", {"get_param": "P"}, "b"]}),
+        ),
+        ("!If [C, 1, !Ref AWS::NoValue]", json!({"if": ["C", 1]})),
+        (
+            "!If [C, !Ref AWS::NoValue, 2]",
+            json!({"if": [{"not": "C"}, 2]}),
+        ),
+        (
+            "{'Fn::Replace': [{a: !Ref P}, 'x a']}",
+            json!({"str_replace": {"template": "x a", "params": {"a": {"get_param": "P"}}}}),
+        ),
+        (
+            "!ImportValue shared-net",
+            json!({"get_param": "import_shared_net"}),
+        ),
+    ] {
+        let text = format!(
+            "Parameters:\n  P: {{Type: String}}\n  L: {{Type: CommaDelimitedList}}\nMappings: {{M: {{a: {{b: 3}}}}}}\nConditions: {{C: !Equals [!Ref P, x]}}\n\
+             Resources:\n  Net: {{Type: AWS::EC2::VPC}}\n  Address: {{Type: AWS::EC2::EIP}}\n  \
+             Subnet: {{Type: AWS::EC2::Subnet, Properties: {{VpcId: !Ref Net, CidrBlock: 10.0.0.0/24}}}}\nOutputs:\n  X: {{Value: {amazon}}}\n"
+        );
+        assert_eq!(made(&text, &["outputs", "X", "value"]), hot, "{amazon}");
+    }
+}
+
+#[test]
+fn a_load_balancer_is_octavias() {
+    let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f}}\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    \
+                Properties:\n      Instances: [!Ref Web]\n      Listeners: [{LoadBalancerPort: '80', InstancePort: '8080', Protocol: HTTP}]\n      \
+                HealthCheck: {Target: 'HTTP:8080/ok', Interval: '10', Timeout: '5', HealthyThreshold: '2', UnhealthyThreshold: '3'}\n";
+    let of = |name: &str| made(text, &["resources", name, "properties"]);
+    assert_eq!(of("Front"), json!({"vip_subnet": {"get_param": "subnet"}}));
+    assert_eq!(of("Front_listener_0")["protocol_port"], 80);
+    assert_eq!(of("Front_monitor_0")["url_path"], "/ok");
+    assert_eq!(
+        of("Front_member_0_0"),
+        json!({"pool": {"get_resource": "Front_pool_0"}, "address": {"get_attr": ["Web", "first_address"]}, "protocol_port": 8080})
+    );
+}
+
+#[test]
+fn a_scaling_group_has_its_members_in_it() {
+    let text = "Resources:\n  Like: {Type: AWS::AutoScaling::LaunchConfiguration, Properties: {ImageId: i, InstanceType: f}}\n  Group:\n    Type: AWS::AutoScaling::AutoScalingGroup\n    \
+                UpdatePolicy: {AutoScalingRollingUpdate: {MinInstancesInService: '1', PauseTime: PT1M}}\n    \
+                Properties: {MinSize: '1', MaxSize: 3, LaunchConfigurationName: !Ref Like, AvailabilityZones: [a]}\n  Up:\n    Type: AWS::AutoScaling::ScalingPolicy\n    \
+                Properties: {AutoScalingGroupName: !Ref Group, ScalingAdjustment: '1', AdjustmentType: ChangeInCapacity}\n";
+    let group = made(text, &["resources", "Group", "properties"]);
+    assert_eq!(
+        group,
+        json!({
+            "min_size": 1,
+            "max_size": 3,
+            "resource": {"type": "OS::Nova::Server", "properties": {"image": "i", "flavor": "f"}},
+            "rolling_updates": {"min_in_service": 1, "pause_time": 60},
+        })
+    );
+    let up = made(text, &["resources", "Up", "properties"]);
+    assert_eq!(
+        up["auto_scaling_group_id"],
+        json!({"get_resource": "Group"})
+    );
+}
+
+#[test]
+fn waiting_nesting_and_buckets() {
+    let text = "Resources:\n  Handle: {Type: AWS::CloudFormation::WaitConditionHandle}\n  Wait: {Type: AWS::CloudFormation::WaitCondition, Properties: {Handle: !Ref Handle, Timeout: '600'}}\n  \
+                Site: {Type: AWS::S3::Bucket, Properties: {AccessControl: PublicRead, WebsiteConfiguration: {IndexDocument: i.html}}}\nOutputs:\n  Url: {Value: !Ref Handle}\n";
+    assert_eq!(
+        made(text, &["resources", "Wait", "properties"]),
+        json!({"handle": {"get_resource": "Handle"}, "timeout": 600})
+    );
+    assert_eq!(
+        made(text, &["outputs", "Url", "value"]),
+        json!({"get_attr": ["Handle", "endpoint"]})
+    );
+    let site = made(text, &["resources", "Site", "properties"]);
+    assert_eq!(
+        site,
+        json!({"X-Container-Read": ".r:*", "X-Container-Meta": {"web-index": "i.html"}})
+    );
+    let nested = import("AWSTemplateFormatVersion: x\nResources:\n  Db: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: 'https://a.b/db.template', Parameters: {Size: 1}}}\nOutputs: {X: {Value: !GetAtt Db.Outputs.Url}}\n").unwrap();
+    let document = Document::parse(nested.template.as_str());
+    assert_eq!(
+        document.value(&["resources", "Db", "type"]),
+        Some(json!("db.yaml"))
+    );
+    assert_eq!(
+        document.value(&["outputs", "X", "value"]),
+        Some(json!({"get_attr": ["Db", "Url"]}))
+    );
+}
+
+#[test]
+fn nothing_vanishes_without_a_word() {
+    let text = "AWSTemplateFormatVersion: '2010-09-09'\nTransform: AWS::Serverless\nResources:\n  Role:\n    Type: AWS::IAM::Role\n    Properties: {Path: /}\n  \
+                Web:\n    Type: AWS::EC2::Instance\n    CreationPolicy: {}\n    Properties:\n      ImageId: !Ref Missing\n      InstanceType: !Cidr [a]\n      Tenancy: x\n";
+    let imported = import(text).unwrap();
+    assert_eq!(
+        said(&imported),
+        [
+            "2 left out Transform",
+            "4 changed Resources.Role",
+            "9 left out Resources.Web.CreationPolicy",
+            "11 needed Resources.Web.Properties.ImageId",
+            "12 left out Resources.Web.Properties.InstanceType",
+            "13 left out Resources.Web.Properties.Tenancy",
+        ]
+    );
+    assert!(
+        imported
+            .template
+            .contains("# - left out Resources.Web.Properties.Tenancy (line 13)")
+    );
+}
+
+#[test]
+fn what_is_no_template_is_refused_with_its_place() {
+    assert_eq!(import("Resources: [a\n  b: c").unwrap_err().line, Some(2));
+    assert!(import("a: 1").is_err());
+    assert!(import("").is_err());
+    assert!(import("- a").is_err());
+}
+
+#[test]
+fn hostile_texts_cost_no_memory() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let below = format!("*a{}, ", level - 1).repeat(10);
+        bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+    }
+    assert!(import(&bomb).unwrap_err().message.contains("aliases"));
+    assert!(import(&"[".repeat(10_000)).is_err());
+    let long = format!("Resources: {{}}\n#{}", "x".repeat(600 << 10));
+    assert!(import(&long).unwrap_err().message.contains("longer"));
+}
