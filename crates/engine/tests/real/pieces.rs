@@ -92,8 +92,8 @@ async fn a_load_balancer_lives_and_leaves_nothing() {
         .await;
     assert_eq!(place.belongings().await, first);
     // One member more, then fewer.
-    led.now(json!({"members": 3})).await;
-    led.now(json!({"members": 1})).await;
+    led.now(json!({"size": 3})).await;
+    led.now(json!({"size": 1})).await;
     // A listener has one default pool, so the old one goes first, with its members and its monitor.
     led.now(json!({"speaks": "PROXY"})).await;
     // The listener on another port: old and new stand side by side for a while.
