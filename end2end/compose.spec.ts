@@ -84,6 +84,14 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     const form = await inspect(page, 'web');
     const members = form.getByRole('region', { name: 'Members' });
     await expect(members).toContainText('Members (3)');
+    await expect(node(page, 'spare'), 'its condition does not hold').toHaveAttribute('data-off', 'true');
+    await expect(node(page, 'web')).not.toHaveAttribute('data-off', 'true');
+  });
+
+  await test.step('a group opens on the canvas', async () => {
+    const count = node(page, 'web').getByRole('button', { name: /^Members/ });
+    await count.click();
+    await expect(node(page, 'web').getByRole('list', { name: 'Members' }).getByRole('listitem')).toHaveCount(3);
     await shoot(page, 'compose');
   });
 
@@ -115,6 +123,8 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
     await ends(page);
+    await node(page, 'web').getByRole('button', { name: /^Members/ }).click();
+    await expect(node(page, 'web').locator('[data-member="web/0"]')).toContainText('Done');
     await shoot(page, 'compose-run');
   });
 
@@ -147,6 +157,34 @@ test('a file that is not there is missed where it is named, and can be added', a
   await page.getByLabel('Files beside the template').setInputFiles([file('db.yaml', db), file('small.yaml', environment)]);
   await expect(node(page, 'db')).not.toHaveAttribute('data-problem', 'error');
   await saved(page);
+
+  await test.step('a file is looked into, changed and renamed', async () => {
+    const files = page.getByRole('region', { name: 'Files' });
+    await files.getByRole('button', { name: 'db.yaml', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'File' });
+    await expect(dialog.getByLabel('Content')).toHaveValue(db);
+    await shoot(page, 'file');
+    await dialog.getByLabel('Content').fill(`${db}# looked at\n`);
+    await dialog.getByLabel('Path').fill('lib/db.yaml');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await saved(page);
+    const id = new URL(page.url()).pathname.split('/').pop();
+    const stored = await api<{ files: Record<string, string> }>(page, 'GET', `/designs/${id}`);
+    expect(stored.files['lib/db.yaml']).toContain('# looked at');
+    expect(stored.files['db.yaml']).toBeUndefined();
+  });
+
+  await test.step('a new file, and away with it', async () => {
+    const files = page.getByRole('region', { name: 'Files' });
+    await files.getByRole('button', { name: 'New file' }).click();
+    await page.getByRole('dialog', { name: 'File' }).getByRole('button', { name: 'Done' }).click();
+    await files.getByRole('button', { name: 'Remove nested.yaml' }).click();
+    await expect(files.getByRole('listitem')).toHaveCount(2);
+    await files.getByRole('button', { name: 'Remove lib/db.yaml' }).click();
+    const question = page.getByRole('dialog', { name: 'Remove lib/db.yaml?' });
+    await question.getByRole('button', { name: 'Keep it as it is' }).click();
+    await expect(files.getByRole('listitem')).toHaveCount(2);
+  });
 });
 
 /** Waits for the run's end as the API tells it, and for the page to show it. */

@@ -64,6 +64,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await page.reload();
     await ends(page, 'succeeded');
     await noLineIsMissingOrDoubled(page, run);
+    await tellTimes(page, run);
     await shoot(page, 'run-done');
   });
 
@@ -111,6 +112,19 @@ async function ends(page: Page, state: string): Promise<void> {
   const failed = last!.steps.filter((step) => step.error).map((step) => `${step.id}: ${step.error}`);
   expect(last!.state, failed.join('\n')).toBe(state);
   await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', state);
+}
+
+/** Prints how long the run took, and each step of it that took a tenth of a second or more. */
+async function tellTimes(page: Page, run: string): Promise<void> {
+  const { steps } = await api<{ steps: { id: string; started?: string; ended?: string }[] }>(page, 'GET', `/runs/${run}`);
+  const walked = steps.filter((step) => step.started && step.ended).map(({ id, started, ended }) => ({ id, from: Date.parse(started!), to: Date.parse(ended!) }));
+  const begin = Math.min(...walked.map((step) => step.from));
+  const end = Math.max(...walked.map((step) => step.to));
+  const line = (name: string, ms: number) => console.log(`demo deployment, ${name}: ${(ms / 1000).toFixed(1)} s`);
+  line(`${walked.length} steps in all`, end - begin);
+  for (const { id, from, to } of walked.toSorted((a, b) => b.to - b.from - (a.to - a.from))) {
+    if (to - from >= 100) line(id, to - from);
+  }
 }
 
 /** All events of a run, page by page. */

@@ -26,12 +26,13 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(&format!("stackloom.{key}")).ok()?
 }
 
-/// Remember a choice on this machine.
-pub fn remember(key: &str, value: &str) {
-    if let Some(storage) = storage() {
-        // A full or forbidden store loses a choice, not work.
-        let _ = storage.set_item(&format!("stackloom.{key}"), value);
-    }
+/// Remember something on this machine; false where the store is full or forbidden. A choice may be lost so, work may not.
+pub fn remember(key: &str, value: &str) -> bool {
+    storage().is_some_and(|storage| {
+        storage
+            .set_item(&format!("stackloom.{key}"), value)
+            .is_ok()
+    })
 }
 
 /// Forget it.
@@ -50,6 +51,21 @@ pub fn now_ms() -> f64 {
     }
 }
 
+/// Does something, and leaves how long it took in the browser's own timeline, as `stackloom <name>`: for profiles and benchmarks.
+pub fn measured<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    let performance = window().and_then(|window| window.performance());
+    let Some(performance) = performance else {
+        return work();
+    };
+    let name = format!("stackloom {name}");
+    // A timeline that takes no more entries loses a figure, not work.
+    let _ = performance.mark(&name);
+    let done = work();
+    let _ = performance.measure_with_start_mark(&name, &name);
+    performance.clear_marks_with_mark_name(&name);
+    done
+}
+
 /// Put text on the clipboard; false where the browser refuses.
 pub async fn copy(text: &str) -> bool {
     let Some(window) = window() else { return false };
@@ -61,6 +77,22 @@ pub async fn copy(text: &str) -> bool {
     wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text))
         .await
         .is_ok()
+}
+
+/// The clipboard's text; `None` where the browser refuses.
+pub async fn pasted() -> Option<String> {
+    let clipboard = window()?.navigator().clipboard();
+    if AsRef::<JsValue>::as_ref(&clipboard).is_undefined() {
+        return None;
+    }
+    let text = wasm_bindgen_futures::JsFuture::from(clipboard.read_text()).await;
+    text.ok()?.as_string()
+}
+
+/// Whether a piece of the page's text is selected, which copying is then about.
+pub fn has_selected_text() -> bool {
+    let selection = window().and_then(|window| window.get_selection().ok().flatten());
+    selection.is_some_and(|selection| !selection.is_collapsed())
 }
 
 /// Hand the person a file.

@@ -36,6 +36,8 @@ enum Figure {
     Page,
     /// What the server takes when nobody uses it.
     Memory,
+    /// What a page takes in the browser: planning, dragging, a keystroke.
+    Browser,
     /// A log line's way from the sandbox to the browser.
     Log,
     /// Servers on a real cloud, ours against its own Heat.
@@ -45,7 +47,13 @@ enum Figure {
 /// Measures.
 pub fn run(options: &Options) -> Result<()> {
     let figures = if options.figures.is_empty() {
-        &[Figure::Compile, Figure::Page, Figure::Memory, Figure::Log][..]
+        &[
+            Figure::Compile,
+            Figure::Page,
+            Figure::Memory,
+            Figure::Browser,
+            Figure::Log,
+        ][..]
     } else {
         &options.figures
     };
@@ -59,6 +67,7 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Compile => compile()?,
             Figure::Page => page()?,
             Figure::Memory => memory()?,
+            Figure::Browser => browser()?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
         }
@@ -186,21 +195,34 @@ fn memory() -> Result<()> {
     Ok(())
 }
 
-/// In the lab, with a catalogue item that says lines at given rates, and the run's own page in a browser.
-fn log() -> Result<()> {
+/// The pages as they are shipped, in a real browser.
+fn browser() -> Result<()> {
+    let catalog = paths::root().join("catalog");
+    for line in played("page.bench", &catalog, "page-figures.txt")?.lines() {
+        if let Some((name, time_ms)) = line.split_once('\t') {
+            figure(name, time_ms, "ms");
+        }
+    }
+    Ok(())
+}
+
+/// What a bench of the browser wrote to its file.
+fn played(bench: &str, catalog: &Path, file: &str) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure()?;
     build::site(build::Speed::Release, true)?;
-    let world = World::start(
-        &build::programs(build::Profile::Release)?,
-        &paths::root().join("xtask/bench/catalog"),
-    )?;
-    let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts"]));
+    let world = World::start(&build::programs(build::Profile::Release)?, catalog)?;
+    let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts", bench]));
     world.stop()?;
     measured?;
-    let file = paths::root().join("end2end/test-results/log-latency.txt");
-    let lines = std::fs::read_to_string(&file)
-        .with_context(|| format!("cannot read {}", file.display()))?;
+    let file = paths::root().join("end2end/test-results").join(file);
+    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// In the lab, with a catalogue item that says lines at given rates, and the run's own page in a browser.
+fn log() -> Result<()> {
+    let catalog = paths::root().join("xtask/bench/catalog");
+    let lines = played("log.bench", &catalog, "log-latency.txt")?;
     for line in lines.lines() {
         let [rate, _count, p50, p99] = line.split(' ').collect::<Vec<_>>()[..] else {
             continue;
@@ -220,5 +242,5 @@ fn log() -> Result<()> {
 }
 
 fn figure(name: &str, value: &str, unit: &str) {
-    println!("{name:<44} {value:>10} {unit}");
+    println!("{name:<54} {value:>10} {unit}");
 }

@@ -2,7 +2,10 @@
 
 use leptos::{ev, prelude::*};
 
-use super::store::{Drawer, Workspace};
+use super::{
+    clipboard,
+    store::{Drawer, Workspace},
+};
 use crate::{
     browser,
     ui::{Command, use_palette},
@@ -20,6 +23,15 @@ pub fn provide(workspace: Workspace) {
             move || workspace.duplicate_selected(),
         )
         .own_keys("Ctrl+D"),
+        Command::new("Design", "copy", "Copy the selection", move || {
+            clipboard::copy(workspace)
+        })
+        .own_keys("Ctrl+C"),
+        Command::new("Design", "file-up", "Paste resources", move || {
+            clipboard::paste(workspace)
+        })
+        .own_keys("Ctrl+V"),
+        Command::new("Design", "check", "Save now", move || save(workspace)).own_keys("Ctrl+S"),
         Command::new("Design", "trash-2", "Delete the selection", move || {
             workspace.delete_selected()
         })
@@ -43,6 +55,17 @@ pub fn provide(workspace: Workspace) {
         let handle = window_event_listener(ev::keydown, move |event| on_key(workspace, &event));
         on_cleanup(move || handle.remove());
     });
+    clipboard::listen(workspace);
+}
+
+/// Everything is saved by itself; who asks for it is told that it is.
+fn save(workspace: Workspace) {
+    leptos::task::spawn_local(async move {
+        if workspace.saving.flush(workspace).await {
+            workspace.say("Saved");
+            workspace.tell("Saved. Designs are saved as you go.");
+        }
+    });
 }
 
 fn toggle(workspace: Workspace, which: Drawer) {
@@ -61,6 +84,11 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
     if control && key == "e" {
         event.prevent_default();
         toggle(workspace, Drawer::Code);
+        return;
+    }
+    if control && key == "s" && !event.shift_key() {
+        event.prevent_default();
+        save(workspace);
         return;
     }
     // In a field these keys are the browser's; so are they while a dialog is open.
@@ -90,7 +118,7 @@ fn on_key(workspace: Workspace, event: &ev::KeyboardEvent) {
     event.prevent_default();
 }
 
-fn dialog_is_open() -> bool {
+pub(super) fn dialog_is_open() -> bool {
     let found = browser::document().map(|document| document.query_selector("dialog[open]"));
     matches!(found, Some(Ok(Some(_))))
 }

@@ -33,7 +33,7 @@ use super::{
     stage::{Aim, Stage},
     surface,
 };
-use crate::{client, ui::Icon};
+use crate::{browser, client, ui::Icon};
 
 /// A layout of the API as places of the canvas.
 pub fn places_of(layout: &api::Layout) -> Places {
@@ -103,6 +103,17 @@ pub fn Board(
         types: types.into(),
         editable: false,
     };
+    let members = Memo::new(move |_| {
+        states.with(|states| {
+            let mut members: Vec<String> = states
+                .keys()
+                .filter(|name| name.contains('/'))
+                .cloned()
+                .collect();
+            members.sort();
+            members
+        })
+    });
     let fit = move || {
         if let (Some(bounds), Some(screen)) = (bounds.get_untracked(), surface::size(root)) {
             view.try_set(Viewport::fitting(bounds, screen));
@@ -128,9 +139,10 @@ pub fn Board(
             return;
         }
         let bundle = beside.with(api::Beside::bundle);
-        let drawing = types.with(|types| {
+        let mut drawing = types.with(|types| {
             cloud.with(|cloud| draw(&template.get(), &bundle, &layout.get(), types, cloud))
         });
+        members.with(|members| drawing.know_members(members.iter().map(String::as_str)));
         scene.show(&drawing);
         bounds.set(drawing.bounds());
         if !touched.get_value() {
@@ -212,14 +224,17 @@ fn draw(
     types: &Registry,
     cloud: &CloudFacts,
 ) -> Drawing {
-    let document = Document::parse(template);
-    let plan = topology::plan::plan(&PlanInput {
-        document: &document,
-        bundle,
-        parameters: &BTreeMap::new(),
-        deployed: &Deployed::default(),
-        types,
-        cloud,
+    let (document, plan) = browser::measured("plan", || {
+        let document = Document::parse(template);
+        let plan = topology::plan::plan(&PlanInput {
+            document: &document,
+            bundle,
+            parameters: &BTreeMap::new(),
+            deployed: &Deployed::default(),
+            types,
+            cloud,
+        });
+        (document, plan)
     });
     let described = topology::compose::described(types, bundle, &document);
     drawing::draw(

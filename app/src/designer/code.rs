@@ -2,17 +2,21 @@
 //!
 //! A plain text area over a strip of line numbers: the browser's own editing, selection and screen
 //! reader support, nothing between the person and the text. What is typed goes into the document at once; what
-//! the canvas changes comes back as the text area's value.
+//! the canvas changes comes back as the text area's value. Numbers are elements only where they are seen: a
+//! person may paste a file of half a million lines, and must be able to see that it is too long and take it out again.
 
 use std::collections::BTreeMap;
 
 use api::Severity;
 use leptos::{ev, html, prelude::*};
 
-use super::store::Workspace;
+use super::{store::Workspace, surface};
 
 /// CSS pixels of one line; the style sheet says the same.
 const LINE_PX: i32 = 20;
+
+/// Numbers are drawn in blocks of so many lines, so that most scrolling draws none.
+const BLOCK: u32 = 64;
 
 /// The code view.
 #[component]
@@ -27,7 +31,21 @@ pub fn Code(
             .editor
             .with(|editor| editor.document().text().to_owned())
     });
-    let lines = Memo::new(move |_| text.with(|text| text.split('\n').count()));
+    let lines = Memo::new(move |_| {
+        text.with(|text| text.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1)
+    });
+    let room = RwSignal::new(0_i32);
+    let seen = Memo::new(move |_| {
+        let (top, room) = (scroll.with(|(_, top)| *top), room.get());
+        numbers_seen(top, room, lines.get())
+    });
+    Effect::new(move |_| {
+        if let Some(area) = area.get() {
+            surface::on_resize_of(&area, move |size| {
+                room.try_set(size.height as i32);
+            });
+        }
+    });
     let marks = Memo::new(move |_| {
         workspace.problems.with(|problems| {
             let mut marks: BTreeMap<u32, (Severity, String)> = BTreeMap::new();
@@ -141,14 +159,19 @@ pub fn Code(
         }
     };
     let shift = move || format!("translateY({}px)", -scroll.get().1);
+    let numbers_shift = move || {
+        let above = (seen.get().0 as i32 - 1) * LINE_PX;
+        format!("translateY({}px)", above - scroll.get().1)
+    };
     view! {
         <div class="code">
             <div class="code-gutter" aria-hidden="true">
-                <div class="code-numbers" style:transform=shift>
+                <div class="code-numbers" style:transform=numbers_shift style:min-width=move || format!("{}ch", lines.get().to_string().len() + 4)>
                     {move || {
                         let marks = marks.get();
                         let lit = selected.get();
-                        (1..=lines.get() as u32).map(|number| {
+                        let (first, last) = seen.get();
+                        (first..=last).map(|number| {
                             let mark = marks.get(&number);
                             let word = mark.map(|(severity, _)| match severity {
                                 Severity::Error => "error",
@@ -183,7 +206,34 @@ pub fn Code(
     }
 }
 
+/// The first and the last line whose numbers are drawn: those in sight, to the ends of their blocks.
+fn numbers_seen(scroll_top_px: i32, height_px: i32, lines: u32) -> (u32, u32) {
+    let line_at = |px: i32| (px.max(0) / LINE_PX) as u32;
+    let first = line_at(scroll_top_px) / BLOCK * BLOCK;
+    let last = (line_at(scroll_top_px + height_px) / BLOCK + 1) * BLOCK;
+    (first.min(lines.saturating_sub(1)) + 1, last.min(lines))
+}
+
 fn has_focus(area: &web_sys::HtmlTextAreaElement) -> bool {
     let active = crate::browser::document().and_then(|document| document.active_element());
     active.is_some_and(|active| active.is_same_node(Some(area)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers_seen;
+
+    #[test]
+    fn only_numbers_in_sight_are_drawn() {
+        assert_eq!(numbers_seen(0, 240, 30), (1, 30));
+        assert_eq!(numbers_seen(0, 240, 460_000), (1, 64));
+        assert_eq!(numbers_seen(63 * 20, 240, 460_000), (1, 128));
+        assert_eq!(numbers_seen(1_000 * 20, 240, 460_000), (961, 1_024));
+    }
+
+    #[test]
+    fn a_text_that_shrank_under_the_scroll_still_has_numbers() {
+        assert_eq!(numbers_seen(460_000 * 20, 240, 3), (3, 3));
+        assert_eq!(numbers_seen(0, 0, 1), (1, 1));
+    }
 }

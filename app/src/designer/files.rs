@@ -1,18 +1,22 @@
-//! What stands beside the template, and what stands within a resource.
+//! The files beside the template: look into them, add, rename, take away, use as environment.
 
 use leptos::{html, prelude::*};
-use topology::{compose, workflow::Origin};
 
-use super::store::Workspace;
+use super::{
+    file_editor::{FileEditor, Opened},
+    store::Workspace,
+};
 use crate::{
     browser,
-    ui::{Icon, use_toasts},
+    ui::{Icon, Question, use_confirm, use_toasts},
 };
 
-/// The files beside the template: add, take away, use as environment.
+/// The list, and the file that is open.
 #[component]
 pub fn Files(workspace: Workspace) -> impl IntoView {
     let toasts = use_toasts();
+    let confirm = use_confirm();
+    let opened = Opened::new();
     let input = NodeRef::<html::Input>::new();
     let over = RwSignal::new(false);
     let names = Memo::new(move |_| {
@@ -38,9 +42,26 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
             }
         });
     };
-    let remove = move |path: &str| {
-        let bundle = workspace.bundle.get_untracked();
-        workspace.set_bundle(bundle.without(path), &format!("Removed {path}"));
+    // Undo knows the template only, so a file that is not empty goes after a question.
+    let remove = move |path: String| {
+        let take = move |path: &str| {
+            let bundle = workspace.bundle.get_untracked();
+            workspace.set_bundle(bundle.without(path), &format!("Removed {path}"));
+        };
+        let text = workspace.file(&path);
+        if text.is_none_or(|text| text.trim().is_empty()) {
+            return take(&path);
+        }
+        let question = Question {
+            title: format!("Remove {path}?"),
+            body: vec![
+                "The file goes from this design; undo does not bring it back.".to_owned(),
+            ],
+            items: Vec::new(),
+            action: "Remove".to_owned(),
+            danger: true,
+        };
+        confirm.ask(question, move || take(&path));
     };
     let toggle = move |path: &str, on: bool| {
         let bundle = workspace.bundle.get_untracked();
@@ -64,6 +85,9 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
         >
             <header>
                 <h3>"Files"</h3>
+                <button type="button" class="button" data-size="small" on:click=move |_| opened.start(workspace)>
+                    <Icon name="plus" />"New file"
+                </button>
                 <button
                     type="button" class="button" data-size="small"
                     on:click=move |_| if let Some(input) = input.get_untracked() { input.set_value(""); input.click() }
@@ -80,16 +104,22 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
             })}
             <ul>
                 <For each=move || names.get() key=|file| file.clone() let:file>
-                    <File file toggle=Callback::new(move |(path, on): (String, bool)| toggle(&path, on)) remove=Callback::new(move |path: String| remove(&path)) />
+                    <File
+                        file opened
+                        toggle=Callback::new(move |(path, on): (String, bool)| toggle(&path, on))
+                        remove=Callback::new(remove)
+                    />
                 </For>
             </ul>
         </section>
+        <FileEditor workspace opened />
     }
 }
 
 #[component]
 fn File(
     file: (String, bool),
+    opened: Opened,
     toggle: Callback<(String, bool)>,
     remove: Callback<String>,
 ) -> impl IntoView {
@@ -97,12 +127,17 @@ fn File(
     let label = format!("Remove {path}");
     let of_toggle = path.clone();
     let of_remove = path.clone();
+    let of_open = path.clone();
     view! {
         <li>
-            <span class="mono truncate" title=path.clone()>{path.clone()}</span>
+            <button
+                type="button" class="link mono truncate" title=format!("Open {path}") on:click=move |_| opened.open(&of_open)
+            >
+                {path.clone()}
+            </button>
             <label class="meta">
                 <input
-                    type="checkbox" prop:checked=is_environment
+                    type="checkbox" prop:checked=is_environment aria-label=format!("{path} is an environment")
                     on:change=move |event| toggle.run((of_toggle.clone(), event_target_checked(&event)))
                 />
                 "environment"
@@ -114,46 +149,5 @@ fn File(
                 <Icon name="trash-2" />
             </button>
         </li>
-    }
-}
-
-/// The members of a group or nested template, as the plan has them.
-#[component]
-pub fn Members(workspace: Workspace, name: StoredValue<String>) -> impl IntoView {
-    let members = Memo::new(move |_| {
-        let start = format!("{}/", name.get_value());
-        workspace.plan.with(|plan| {
-            let changes = plan.iter().flat_map(|plan| &plan.changes);
-            let members = changes.filter_map(|change| {
-                let member = change.resource.strip_prefix(&start)?;
-                let added = change.origin != Origin::Drawn;
-                Some((member.to_owned(), change.resource_type.clone(), added))
-            });
-            members.collect::<Vec<_>>()
-        })
-    });
-    let is_parent = move || {
-        workspace.editor.with(|editor| {
-            let resource = editor.template().resource(&name.get_value());
-            resource.is_some_and(|resource| compose::is_parent(&resource.resource_type))
-        })
-    };
-    move || {
-        let members = members.get();
-        (!members.is_empty() || is_parent()).then(|| {
-            view! {
-                <section class="inspector-members" aria-label="Members">
-                    <h3>{format!("Members ({})", members.iter().filter(|(_, _, added)| !added).count())}</h3>
-                    <ul>
-                        {members.into_iter().map(|(member, resource_type, added)| view! {
-                            <li data-added=added.then_some("true")>
-                                <span class="mono">{member}</span>
-                                <span class="meta truncate">{resource_type}</span>
-                            </li>
-                        }).collect_view()}
-                    </ul>
-                </section>
-            }
-        })
     }
 }

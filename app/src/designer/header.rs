@@ -5,7 +5,7 @@ use leptos::{ev, prelude::*};
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use super::{
-    saving::SaveState,
+    saving::{SaveState, Saving},
     store::{Drawer, Workspace},
 };
 use crate::{
@@ -141,12 +141,24 @@ pub fn ConflictNotice(
             </div>
         }
         .into_any(),
+        SaveState::Refused(problem) if problem.status == 401 => view! {
+            <div class="conflict" role="alert">
+                <Icon name="triangle-alert" />
+                <p>
+                    <strong>"Your session has ended"</strong>
+                    ": log in again, and you are back here. "{where_it_is(saving)}
+                </p>
+                <a class="button" data-size="small" data-look="primary" rel="external" href=login_and_back()>"Log in"</a>
+            </div>
+        }
+        .into_any(),
         SaveState::Refused(problem) => view! {
             <div class="conflict" role="alert">
                 <Icon name="circle-alert" />
                 <p>
                     <strong>{problem.title}</strong>
-                    {format!(": {} {} Your work is kept on this machine.", problem.detail, problem.hint.unwrap_or_default())}
+                    {format!(": {} {} ", problem.detail, problem.hint.unwrap_or_default())}
+                    {where_it_is(saving)}
                 </p>
             </div>
         }
@@ -154,4 +166,18 @@ pub fn ConflictNotice(
         _ => ().into_any(),
     }
     }
+}
+
+/// Where the text is that the server does not have.
+fn where_it_is(saving: Saving) -> &'static str {
+    if saving.draft_kept.get() {
+        "Your work is kept on this machine."
+    } else {
+        "Your work is on this page only: it is too long to be kept on this machine, so copy it before you leave."
+    }
+}
+
+fn login_and_back() -> String {
+    let here = crate::browser::encode(&crate::browser::here());
+    format!("/login?next={here}")
 }

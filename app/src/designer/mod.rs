@@ -6,8 +6,10 @@
 
 mod actions;
 pub mod board;
+mod clipboard;
 mod code;
 mod drawer;
+mod file_editor;
 mod files;
 mod gesture;
 mod header;
@@ -113,11 +115,16 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is sent on its way.
+/// What is not saved when the page goes is sent on its way. Where that may not be enough, the browser asks.
 fn keep_on_leaving(workspace: Workspace) {
     let save = move || workspace.saving.leave(workspace);
     Effect::new(move |_| {
-        let handle = window_event_listener(ev::beforeunload, move |_| save());
+        let handle = window_event_listener(ev::beforeunload, move |event| {
+            if workspace.saving.would_lose() {
+                event.prevent_default();
+            }
+            save();
+        });
         on_cleanup(move || handle.remove());
     });
     on_cleanup(save);

@@ -4,7 +4,7 @@
 //! so a line can be drawn between any two without asking the browser where they are. Events are not
 //! handled here; the canvas listens once and finds the node by its `data-node`.
 
-use canvas::drawing::{Node, NodeKind, Part, types};
+use canvas::drawing::{Member, Node, NodeKind, Part, types};
 use leptos::prelude::*;
 use topology::types::Category;
 
@@ -150,6 +150,17 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
         }
     };
     let (category, ghost) = node.with_untracked(|node| (hue(node.category), node.ghost.clone()));
+    // In a run the parameters are those that were given: what has a state is there, whatever the defaults say.
+    let off = {
+        let node = node.clone();
+        Memo::new(move |_| {
+            let is_there = !stage.editable && state.get() != "idle";
+            node.with(|node| node.off.clone()).filter(|_| !is_there)
+        })
+    };
+    let why = ghost.clone();
+    // What stands within it is shown on demand, above what stands around.
+    let opened = RwSignal::new(false);
     let is_resource = kind != NodeKind::Internet;
     // In the editor a ghost is not there yet; in a run it is a resource like any other.
     let data_node = (is_resource && !(stage.editable && ghost.is_some())).then(|| name.clone());
@@ -174,7 +185,9 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             data-ghost=ghost.is_some().then_some("true")
             data-aim=move || aim.get()
             data-dim=move || dim.get().then_some("true")
-            title=ghost
+            data-off=move || off.with(Option::is_some).then_some("true")
+            data-opened=move || opened.get().then_some("true")
+            title=move || why.clone().or_else(|| off.get().as_deref().map(left_out))
             tabindex="0"
             role="group"
             aria-roledescription="resource"
@@ -186,8 +199,11 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             {match kind {
                 NodeKind::Frame => view! { <FrameHead node stage /> }.into_any(),
                 NodeKind::Chip => view! { <ChipBody node stage /> }.into_any(),
-                _ => view! { <CardBody node stage /> }.into_any(),
+                _ => view! { <CardBody node stage opened /> }.into_any(),
             }}
+            {move || off.get().map(|condition| view! {
+                <span class="node-off" aria-hidden="true"><Icon name="ban" />{condition}</span>
+            })}
             <StateMark state />
             <ProblemMark tally />
             {stage.editable.then(|| view! {
@@ -207,6 +223,11 @@ fn kind_word(kind: NodeKind) -> &'static str {
         NodeKind::Chip => "chip",
         NodeKind::Card => "card",
     }
+}
+
+/// Why it is not there.
+fn left_out(condition: &str) -> String {
+    format!("left out: {condition} does not hold")
 }
 
 /// What a screen reader says.
@@ -233,6 +254,9 @@ fn spoken(node: &Node) -> String {
     }
     if node.ghost.is_some() {
         words.push_str(", added when deployed");
+    }
+    if let Some(condition) = &node.off {
+        words.push_str(&format!(", {}", left_out(condition)));
     }
     words
 }
@@ -263,7 +287,7 @@ fn ChipBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
 }
 
 #[component]
-fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
+fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> impl IntoView {
     let (name, title, resource_type, category, kind) = node.with_untracked(|node| {
         (
             node.name.clone(),
@@ -289,6 +313,10 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
         Memo::new(move |_| node.with(|node| (node.marks.public, node.marks.bastion)))
     };
     let is_group = resource_type == topology::compose::GROUP;
+    let inside = {
+        let node = node.clone();
+        Memo::new(move |_| node.with(|node| node.inside.clone()))
+    };
     let members = {
         let node = node.clone();
         Memo::new(move |_| node.with(|node| node.members))
@@ -300,10 +328,13 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
                 <span class="node-name">{if kind == NodeKind::Internet { title } else { name }}</span>
                 <span class="node-detail">{detail}</span>
             </div>
-            {move || members.get().map(|count| view! {
-                <span class="node-count" data-testid="member-count">{if is_group { format!("×{count}") } else { count.to_string() }}</span>
+            {move || members.get().map(|count| {
+                let says = if is_group { format!("×{count}") } else { count.to_string() };
+                let can_open = inside.with(|inside| !inside.is_empty());
+                view! { <MemberCount says can_open opened /> }
             })}
         </div>
+        {move || opened.get().then(|| view! { <Inside inside stage /> })}
         {move || {
             let (public, bastion) = marks.get();
             (public || bastion).then(|| view! {
@@ -314,6 +345,62 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage) -> impl IntoView {
             })
         }}
         <Tags node stage words=false />
+    }
+}
+
+/// How many members there are, and the way to see them.
+#[component]
+fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
+    if !can_open {
+        return view! { <span class="node-count" data-testid="member-count">{says}</span> }.into_any();
+    }
+    view! {
+        <button
+            type="button" class="node-count" title="Show what is inside" aria-expanded=move || opened.get().to_string()
+            on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
+            on:keydown=|event| event.stop_propagation()
+            on:click=move |_| opened.update(|opened| *opened = !*opened)
+        >
+            <span class="sr-only">"Members: "</span>
+            <span data-testid="member-count">{says}</span>
+            <Icon name="chevron-down" />
+        </button>
+    }
+    .into_any()
+}
+
+/// What stands within a group or nested template, each with its state while a run goes on.
+#[component]
+fn Inside(inside: Memo<Vec<Member>>, stage: Stage) -> impl IntoView {
+    view! {
+        <ul
+            class="node-inside" aria-label="Members" tabindex="0"
+            on:pointerdown=|event| event.stop_propagation() on:pointerup=|event| event.stop_propagation()
+            on:wheel=|event| event.stop_propagation() on:keydown=|event| event.stop_propagation()
+        >
+            <For each=move || inside.get() key=|member| (member.name.clone(), member.resource_type.clone()) let:member>
+                <InsideRow member stage />
+            </For>
+        </ul>
+    }
+}
+
+#[component]
+fn InsideRow(member: Member, stage: Stage) -> impl IntoView {
+    let state = stage.state(&member.name);
+    let (_, short) = member.name.split_once('/').unwrap_or(("", &member.name));
+    let depth = short.matches('/').count();
+    let last = short.rsplit('/').next().unwrap_or(short).to_owned();
+    view! {
+        <li data-member=member.name.clone() data-state=move || state.get() style=format!("--depth: {depth}") title=member.name.clone()>
+            <TypeIcon resource_type=member.resource_type category=member.category stage />
+            <span class="node-name">{last}</span>
+            <span class="node-detail">{member.title}</span>
+            {move || {
+                let (look, word) = look_of(&state.get());
+                (!word.is_empty()).then(|| view! { <span class="state" data-look=look><Icon name=icon_of(look) />{word}</span> })
+            }}
+        </li>
     }
 }
 
@@ -328,7 +415,7 @@ fn Tags(
     let parts = Memo::new(move |_| node.with(|node| node.parts.clone()));
     view! {
         <div class="node-tags">
-            <For each=move || parts.get() key=|part| (part.name.clone(), part.label.clone(), part.ghost.is_some()) let:part>
+            <For each=move || parts.get() key=|part| (part.name.clone(), part.label.clone(), part.ghost.is_some(), part.off.clone()) let:part>
                 <Tag part stage words />
             </For>
         </div>
@@ -340,11 +427,15 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
     let selected = stage.selected(&part.name);
     let state = stage.state(&part.name);
     let tally = stage.tally(&part.name);
-    let says = match &part.ghost {
-        Some(why) => format!("{} {}: {why}", part.title, part.name),
-        None if part.label == part.name => format!("{} {}", part.title, part.name),
-        None => format!("{} {}, {}", part.title, part.name, part.label),
+    let says = match (&part.ghost, &part.off) {
+        (Some(why), _) => format!("{} {}: {why}", part.title, part.name),
+        (None, Some(condition)) => {
+            format!("{} {}, {}", part.title, part.name, left_out(condition))
+        }
+        _ if part.label == part.name => format!("{} {}", part.title, part.name),
+        _ => format!("{} {}, {}", part.title, part.name, part.label),
     };
+    let is_off = part.off.is_some();
     let icon = icon_name(&part.resource_type, part.category);
     let data_node = (!stage.editable || part.ghost.is_none()).then(|| part.name.clone());
     // A subnet's range is worth a word; its ghost twin and all other parts are icons.
@@ -356,6 +447,7 @@ fn Tag(part: Part, stage: Stage, words: bool) -> impl IntoView {
             data-name=part.name
             data-category=hue(part.category)
             data-ghost=part.ghost.is_some().then_some("true")
+            data-off=move || (is_off && (stage.editable || state.get() == "idle")).then_some("true")
             data-selected=move || selected.get().to_string()
             data-state=move || state.get()
             data-problems=move || tally.get().all().to_string()

@@ -61,6 +61,8 @@ pub struct Saving {
     pub version: RwSignal<u32>,
     /// Where the newest text is.
     pub state: RwSignal<SaveState>,
+    /// What the server does not have is kept on this machine; false where it is too long for that.
+    pub draft_kept: RwSignal<bool>,
     id: StoredValue<String>,
     /// Counts changes, so that an answer knows whether it is the newest.
     changes: StoredValue<u64>,
@@ -75,6 +77,7 @@ impl Saving {
             name: RwSignal::new(design.name.clone()),
             version: RwSignal::new(design.version),
             state: RwSignal::new(SaveState::Saved),
+            draft_kept: RwSignal::new(true),
             id: StoredValue::new(design.id.clone()),
             changes: StoredValue::new(0),
             busy: StoredValue::new(false),
@@ -91,6 +94,11 @@ impl Saving {
         self.state
             .try_with_untracked(|state| *state != SaveState::Saved)
             .unwrap_or(false)
+    }
+
+    /// Leaving now would lose what was typed: the server does not have it, and this machine could not keep it.
+    pub fn would_lose(self) -> bool {
+        self.is_dirty() && self.draft_kept.try_get_untracked() == Some(false)
     }
 
     /// Another name.
@@ -263,8 +271,13 @@ impl Saving {
             beside: Some(request.beside),
             layout: request.layout,
         };
-        if let (Ok(text), Some(id)) = (serde_json::to_string(&draft), self.id.try_get_value()) {
-            browser::remember(&draft_key(&id), &text);
+        let Some(id) = self.id.try_get_value() else {
+            return;
+        };
+        let kept = serde_json::to_string(&draft)
+            .is_ok_and(|text| browser::remember(&draft_key(&id), &text));
+        if self.draft_kept.try_get_untracked() != Some(kept) {
+            self.draft_kept.try_set(kept);
         }
     }
 

@@ -352,6 +352,17 @@ impl Workspace {
         self.say(label);
     }
 
+    /// The text of a file beside the template.
+    pub fn file(self, path: &str) -> Option<String> {
+        self.bundle
+            .try_with_untracked(|bundle| text_of(bundle, path))?
+    }
+
+    /// The same; tracks.
+    pub fn file_tracked(self, path: &str) -> Option<String> {
+        self.bundle.with(|bundle| text_of(bundle, path))
+    }
+
     fn changed(self) {
         self.refresh();
         self.saving.changed(self);
@@ -528,6 +539,11 @@ impl Workspace {
         }
     }
 
+    /// A short message.
+    pub fn tell(self, text: &str) {
+        self.toasts.done(text);
+    }
+
     /// Tells a screen reader.
     pub fn say(self, text: &str) {
         self.spoken.try_set(text.to_owned());
@@ -543,6 +559,12 @@ impl Workspace {
         self.say(&error.to_string());
         self.toasts.warn(error.to_string());
     }
+}
+
+fn text_of(bundle: &Bundle, path: &str) -> Option<String> {
+    let mut files = bundle.files();
+    let (_, text) = files.find(|(one, _)| *one == path)?;
+    Some(text.to_owned())
 }
 
 /// What the passes decided, beside what validation found.

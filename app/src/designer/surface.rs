@@ -93,23 +93,34 @@ pub fn on_resize(root: NodeRef<html::Div>, callback: impl Fn(Size) + 'static) {
     Effect::new(move |_| {
         let Some(element) = root.get() else { return };
         let callback = callback.clone();
-        let heard = Closure::<dyn Fn()>::new(move || {
+        on_resize_of(&element, move |_| {
             if let Some(size) = size(root) {
                 callback(size);
             }
         });
-        let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else {
-            return;
-        };
-        observer.observe(&element);
-        // The observer and what it calls end with the page.
-        let kept = StoredValue::new_local(Some((observer, heard)));
-        on_cleanup(move || {
-            kept.try_update_value(|kept| {
-                if let Some((observer, _)) = kept.take() {
-                    observer.disconnect();
-                }
-            });
+    });
+}
+
+/// Calls back with an element's size, now and whenever it changes, until the owner goes.
+pub fn on_resize_of(element: &Element, callback: impl Fn(Size) + 'static) {
+    let measured = element.clone();
+    let heard = Closure::<dyn Fn()>::new(move || {
+        callback(Size::new(
+            f64::from(measured.client_width()),
+            f64::from(measured.client_height()),
+        ));
+    });
+    let Ok(observer) = ResizeObserver::new(heard.as_ref().unchecked_ref()) else {
+        return;
+    };
+    observer.observe(element);
+    // The observer and what it calls end with the owner.
+    let kept = StoredValue::new_local(Some((observer, heard)));
+    on_cleanup(move || {
+        kept.try_update_value(|kept| {
+            if let Some((observer, _)) = kept.take() {
+                observer.disconnect();
+            }
         });
     });
 }

@@ -140,9 +140,35 @@ fn Head(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> i
                     {design}
                 </p>
             </div>
-            <Actions it deployment runs />
+            <Actions it=it.clone() deployment runs />
         </header>
+        <WayOn it />
     }
+}
+
+/// What can be done after a failure, in words: the buttons stand above, and on the run's page.
+#[component]
+fn WayOn(it: Deployment) -> impl IntoView {
+    if it.state != DeploymentState::Failed {
+        return ().into_any();
+    }
+    let back = if it.can_roll_back {
+        "Roll back leads to what was deployed before. "
+    } else {
+        ""
+    };
+    let run = it.last_run.map(|run| format!("/runs/{run}"));
+    view! {
+        <div class="problem-note deployment-way-on" role="note">
+            <Icon name="circle-x" />
+            <div>
+                <p><strong>"The last run failed."</strong>" Its page says why, and can resume it from where it stopped."</p>
+                <p class="quiet">{back}"Undeploy removes all that was made."</p>
+            </div>
+            {run.map(|run| view! { <a class="button" href=run><Icon name="eye" />"See what failed"</a> })}
+        </div>
+    }
+    .into_any()
 }
 
 #[component]

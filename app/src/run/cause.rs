@@ -30,13 +30,14 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                 let step = model
                     .cause()
                     .map(|step| (step.id.clone(), step.error.clone()));
-                (model.run.state, model.run.reason.clone(), step)
+                let is_update = model.run.kind == api::RunKind::Update;
+                (model.run.state, model.run.reason.clone(), step, is_update)
             })
         })
     });
     let closed = RwSignal::new(false);
     move || {
-        let (state, reason, step) = cause.get()?;
+        let (state, reason, step, is_update) = cause.get()?;
         if closed.get() {
             return None;
         }
@@ -85,7 +86,7 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
                     <h2>{title}</h2>
                     <p class="cause-reason">{prose(&error)}</p>
                     {lines}
-                    <p class="quiet">{advice(state)}</p>
+                    <p class="quiet">{advice(state, is_update)}</p>
                     <div class="cause-actions">{buttons}{resume_paused}{log_button}</div>
                 </div>
                 <button
@@ -98,13 +99,16 @@ pub fn CauseCard(view: RunView) -> impl IntoView {
     }
 }
 
-fn advice(state: RunState) -> &'static str {
+fn advice(state: RunState, is_update: bool) -> &'static str {
     match state {
         RunState::Paused => {
             "Your session with the cloud ended. Log in again, then resume: done steps are not walked again."
         }
         RunState::Failing => {
             "Steps that were at work may still end, and the bastion is closed. Nothing new starts."
+        }
+        _ if is_update => {
+            "Mend the reason, then resume from here: done steps are not walked again. Or roll back to what was deployed before. Or undeploy to remove all of it."
         }
         _ => {
             "Mend the reason, then resume from here: done steps are not walked again. Or undeploy to remove what was made."

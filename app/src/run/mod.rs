@@ -222,7 +222,7 @@ fn UpperHalf(view: RunView) -> impl IntoView {
         view! {
             <button
                 type="button" aria-pressed=move || (shown.get() == which).to_string()
-                on:click=move |_| { shown.set(which); browser::remember("run.view", key) }
+                on:click=move |_| { shown.set(which); browser::remember("run.view", key); }
             >
                 <Icon name=icon />
                 {label}

@@ -5,13 +5,16 @@
 //! for the person. The page asks while the pointer still moves, so that one sees what a drop would do
 //! before it is done; nothing changes until [`crate::editor::Editor::apply`] takes the proposal.
 
+mod clipboard;
 mod connect;
 mod delete;
 mod drop;
 mod duplicate;
 mod names;
 mod shift;
+mod twin;
 
+pub use clipboard::{copy, paste};
 pub use connect::{can_connect, connect};
 pub use delete::{Along, Deletion, delete};
 pub use drop::{add, drop_item};

@@ -343,6 +343,44 @@ fn a_twin_has_its_own_software_and_shares_no_port() {
 }
 
 #[test]
+fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
+    let mut hands = Hands::on(TWO_TIER);
+    let text = hands.with(|desk| copy(desk, &["web".to_owned()]));
+    let text = text.expect("web is there");
+    assert!(text.contains("  nginx:"), "{text}");
+    let proposal = hands.with(|desk| paste(desk, &text));
+    hands.take(proposal);
+    assert_eq!(
+        hands.property("nginx_2", "host"),
+        serde_json::json!({"get_resource": "web_2"})
+    );
+    assert_eq!(
+        hands.property("web_2", "networks"),
+        serde_json::json!([{"network": {"get_resource": "front"}}])
+    );
+}
+
+#[test]
+fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
+    let text = Hands::on(TWO_TIER).with(|desk| copy(desk, &["edge".to_owned()]));
+    let mut hands = Hands::on(EMPTY);
+    let proposal = hands.with(|desk| paste(desk, &text.expect("edge is there")));
+    hands.take(proposal);
+    let edge = hands.editor.template().resource("edge");
+    assert!(edge.is_some_and(|edge| edge.marks.public));
+}
+
+#[test]
+fn what_is_no_template_is_not_pasted() {
+    let hands = Hands::on(TWO_TIER);
+    for text in ["hello", "{[", "heat_template_version: 2021-04-16\n", ""] {
+        let refused = hands.with(|desk| paste(desk, text)).expect_err(text);
+        assert!(refused.0.contains("clipboard"), "{}", refused.0);
+    }
+    assert_eq!(hands.with(|desk| copy(desk, &[])), None);
+}
+
+#[test]
 fn undo_gives_back_the_same_bytes_and_places() {
     let mut hands = Hands::on(TWO_TIER);
     let places = hands.editor.places().clone();

@@ -95,6 +95,21 @@ pub struct Part {
     pub label: String,
     /// A pass adds it, for this reason.
     pub ghost: Option<String>,
+    /// The condition that leaves it out.
+    pub off: Option<String>,
+}
+
+/// Something within a group or a nested template.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The whole name, such as `group/0` or `web/server`.
+    pub name: String,
+    /// Its type.
+    pub resource_type: String,
+    /// Its type, for people.
+    pub title: String,
+    /// Its hue.
+    pub category: Category,
 }
 
 /// Something that stands on the canvas.
@@ -120,6 +135,10 @@ pub struct Node {
     pub marks: Marks,
     /// How many members it has: a group, or a nested template.
     pub members: Option<usize>,
+    /// They and what they hold, where a plan knows it.
+    pub inside: Vec<Member>,
+    /// The condition that leaves it out of what is deployed.
+    pub off: Option<String>,
     /// A pass adds it, for this reason.
     pub ghost: Option<String>,
     /// Where it stands.
@@ -238,6 +257,32 @@ impl Drawing {
             at += 1;
         }
         found
+    }
+
+    /// Fills in members that a plan does not know, for want of a parameter, and a run does: names such as `group/0`.
+    pub fn know_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        for name in names {
+            let Some((parent, _)) = name.split_once('/') else {
+                continue;
+            };
+            let Some(at) = self.index.get(parent) else {
+                continue;
+            };
+            let node = &mut self.nodes[*at];
+            if node.inside.iter().all(|member| member.name != name) {
+                node.inside.push(Member {
+                    name: name.to_owned(),
+                    resource_type: String::new(),
+                    title: String::new(),
+                    category: Category::Orchestration,
+                });
+            }
+            let direct = node
+                .inside
+                .iter()
+                .filter(|member| member.name.matches('/').count() == 1);
+            node.members = Some(direct.count());
+        }
     }
 
     /// The rectangle around everything.

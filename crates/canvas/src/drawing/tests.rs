@@ -300,3 +300,76 @@ resources:
     assert!(joined("web", "data"), "by its attachment");
     assert!(joined("balancer", "web"), "by its member");
 }
+
+/// With a plan for a new deployment, parameters at their defaults.
+fn planned(text: &str) -> Drawing {
+    let types = registry();
+    let document = Document::parse(text);
+    let plan = topology::plan::plan(&topology::plan::PlanInput {
+        document: &document,
+        bundle: &Default::default(),
+        parameters: &Default::default(),
+        deployed: &Default::default(),
+        types: &types,
+        cloud: &Default::default(),
+    });
+    draw(document.template(), Some(&plan), &types, &Places::new())
+}
+
+#[test]
+fn what_a_condition_leaves_out_names_it() {
+    let drawing = planned(
+        "\
+heat_template_version: 2021-04-16
+parameters:
+  env: {type: string, default: dev}
+conditions:
+  prod: {equals: [{get_param: env}, prod]}
+resources:
+  front: {type: OS::Neutron::Net}
+  spare: {type: OS::Neutron::Net, condition: prod}
+  range:
+    type: OS::Neutron::Subnet
+    condition: prod
+    properties: {network: {get_resource: front}, cidr: 10.0.0.0/24}
+",
+    );
+    let off = |name: &str| drawing.node(name).expect("drawn").off.clone();
+    assert_eq!(off("front"), None);
+    assert_eq!(off("spare").as_deref(), Some("prod"));
+    let parts = &drawing.node("front").expect("drawn").parts;
+    assert_eq!(parts[0].off.as_deref(), Some("prod"));
+}
+
+#[test]
+fn a_group_knows_what_stands_within_it() {
+    let drawing = planned(
+        "\
+heat_template_version: 2021-04-16
+resources:
+  keys:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 3, resource_def: {type: OS::Heat::RandomString}}
+",
+    );
+    let group = drawing.node("keys").expect("drawn");
+    let inside: Vec<_> = group.inside.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(inside, ["keys/0", "keys/1", "keys/2"]);
+    assert_eq!(group.members, Some(3));
+}
+
+#[test]
+fn a_run_knows_members_that_a_plan_does_not() {
+    let mut drawing = drawn(
+        "\
+heat_template_version: 2021-04-16
+resources:
+  keys: {type: OS::Heat::ResourceGroup}
+",
+    );
+    drawing.know_members(["keys/0", "keys/0/a", "keys/1", "other/0", "front"]);
+    let group = drawing.node("keys").expect("drawn");
+    let inside: Vec<_> = group.inside.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(inside, ["keys/0", "keys/0/a", "keys/1"]);
+    assert_eq!(group.members, Some(2));
+}

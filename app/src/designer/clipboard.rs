@@ -1,0 +1,108 @@
+//! Copy, cut and paste of resources, by the browser's own events: no permission is asked for, and what is copied is text that other
+//! designs and editors take.
+
+use leptos::{ev, prelude::*};
+
+use super::{actions::dialog_is_open, store::Workspace};
+use crate::browser;
+
+const TYPE: &str = "text/plain";
+
+/// Listens for the page's clipboard events.
+pub fn listen(workspace: Workspace) {
+    Effect::new(move |_| {
+        let copied = window_event_listener(ev::copy, move |event| {
+            put(workspace, &event);
+        });
+        let cut = window_event_listener(ev::cut, move |event| {
+            if put(workspace, &event) {
+                workspace.delete_selected();
+            }
+        });
+        let pasted = window_event_listener(ev::paste, move |event| {
+            if !is_ours(workspace, &event) {
+                return;
+            }
+            let text = event.clipboard_data().and_then(|data| data.get_data(TYPE).ok());
+            if let Some(text) = text {
+                event.prevent_default();
+                paste_text(workspace, &text);
+            }
+        });
+        on_cleanup(move || {
+            copied.remove();
+            cut.remove();
+            pasted.remove();
+        });
+    });
+}
+
+/// Copies what is selected, from a menu.
+pub fn copy(workspace: Workspace) {
+    if let Some(text) = selected(workspace) {
+        leptos::task::spawn_local(async move {
+            if browser::copy(&text).await {
+                told(workspace);
+            }
+        });
+    }
+}
+
+/// Pastes, from a menu. Browsers ask first whether the page may read the clipboard.
+pub fn paste(workspace: Workspace) {
+    leptos::task::spawn_local(async move {
+        match browser::pasted().await {
+            Some(text) => paste_text(workspace, &text),
+            None => workspace.refuse_drop("The browser does not let the page read the clipboard: press Ctrl+V."),
+        }
+    });
+}
+
+/// The event is about the canvas: nobody types, no text of the page is selected, no dialog is open.
+fn is_ours(workspace: Workspace, event: &web_sys::Event) -> bool {
+    workspace.drawer.try_get_untracked().is_some()
+        && !event.default_prevented()
+        && !browser::is_typing(event)
+        && !browser::has_selected_text()
+        && !dialog_is_open()
+}
+
+fn put(workspace: Workspace, event: &web_sys::ClipboardEvent) -> bool {
+    if !is_ours(workspace, event) {
+        return false;
+    }
+    let (Some(text), Some(data)) = (selected(workspace), event.clipboard_data()) else {
+        return false;
+    };
+    if data.set_data(TYPE, &text).is_err() {
+        return false;
+    }
+    event.prevent_default();
+    told(workspace);
+    true
+}
+
+fn selected(workspace: Workspace) -> Option<String> {
+    let names: Vec<String> = workspace
+        .selection
+        .with_untracked(|selection| selection.names().map(str::to_owned).collect());
+    workspace.with_desk(|desk| canvas::commands::copy(desk, &names))?
+}
+
+fn told(workspace: Workspace) {
+    workspace.say("Copied");
+    workspace.tell("Copied. Paste it here, or in another design.");
+}
+
+fn paste_text(workspace: Workspace, text: &str) {
+    if workspace.is_broken() {
+        return;
+    }
+    match workspace.with_desk(|desk| canvas::commands::paste(desk, text)) {
+        Some(Ok(proposal)) => {
+            workspace.apply(&proposal);
+        }
+        Some(Err(refusal)) => workspace.refuse_drop(&refusal.0),
+        None => {}
+    }
+}

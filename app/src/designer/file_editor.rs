@@ -1,0 +1,180 @@
+//! A file beside the template, opened: its path and its text.
+//!
+//! What is typed is in the design at once, as in the code view, so closing the dialog in any way loses nothing.
+
+use leptos::{ev, prelude::*};
+use topology::bundle::Bundle;
+
+use super::store::Workspace;
+use crate::ui::{Icon, Modal};
+
+/// Which file is open.
+#[derive(Clone, Copy)]
+pub struct Opened {
+    open: RwSignal<bool>,
+    path: RwSignal<String>,
+    refused: RwSignal<Option<String>>,
+}
+
+impl Opened {
+    /// None.
+    pub fn new() -> Self {
+        Self {
+            open: RwSignal::new(false),
+            path: RwSignal::new(String::new()),
+            refused: RwSignal::new(None),
+        }
+    }
+
+    /// Opens a file.
+    pub fn open(self, path: &str) {
+        self.refused.set(None);
+        self.path.set(path.to_owned());
+        self.open.set(true);
+    }
+
+    /// Makes an empty file and opens it.
+    pub fn start(self, workspace: Workspace) {
+        let bundle = workspace.bundle.get_untracked();
+        let is_free = |path: &str| bundle.files().all(|(taken, _)| taken != path);
+        let path = (1..)
+            .map(|number| match number {
+                1 => "nested.yaml".to_owned(),
+                number => format!("nested_{number}.yaml"),
+            })
+            .find(|path| is_free(path))
+            .unwrap_or_default();
+        workspace.set_bundle(
+            with_file(&bundle, &path, String::new()),
+            &format!("Added {path}"),
+        );
+        self.open(&path);
+    }
+}
+
+/// The bundle with another text of a file; what is an environment stays one.
+fn with_file(bundle: &Bundle, path: &str, text: String) -> Bundle {
+    let others = bundle.files().filter(|(other, _)| *other != path);
+    let others = others.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let this = (path.to_owned(), text);
+    Bundle::new(others.chain([this]), bundle.environments().iter().cloned())
+}
+
+/// The bundle with a file under another path.
+///
+/// # Errors
+/// Why it cannot be called so.
+fn renamed(bundle: &Bundle, from: &str, to: &str) -> Result<Bundle, String> {
+    if to.is_empty() || to.starts_with('/') || to.contains("..") || to.contains("://") {
+        return Err("A path is relative to the template, such as `lib/web.yaml`.".to_owned());
+    }
+    if bundle.files().any(|(path, _)| path == to) {
+        return Err(format!("There is a file `{to}` already."));
+    }
+    let was_environment = bundle.is_environment(from);
+    let files = bundle.files().map(|(path, text)| {
+        let path = if path == from { to } else { path };
+        (path.to_owned(), text.to_owned())
+    });
+    let environments = bundle.environments().iter().map(|name| {
+        let is_this = was_environment && bundle.find(None, name) == Some(from);
+        if is_this { to.to_owned() } else { name.clone() }
+    });
+    Ok(Bundle::new(files, environments))
+}
+
+/// The dialog.
+#[component]
+pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
+    let path = opened.path;
+    let typed = move |event: ev::Event| {
+        let (text, path) = (event_target_value(&event), path.get_untracked());
+        let bundle = workspace.bundle.get_untracked();
+        workspace.set_bundle(
+            with_file(&bundle, &path, text),
+            &format!("Changed {path}"),
+        );
+    };
+    let rename = move |event: ev::Event| {
+        let (to, from) = (event_target_value(&event).trim().to_owned(), path.get_untracked());
+        if to == from {
+            return;
+        }
+        match renamed(&workspace.bundle.get_untracked(), &from, &to) {
+            Ok(bundle) => {
+                opened.refused.set(None);
+                path.set(to.clone());
+                workspace.set_bundle(bundle, &format!("Renamed {from} to {to}"));
+            }
+            Err(reason) => opened.refused.set(Some(reason)),
+        }
+    };
+    let faults = Memo::new(move |_| {
+        let path = path.get();
+        workspace.problems.with(|problems| {
+            let here = problems.iter().filter(|one| one.file.as_ref() == Some(&path));
+            here.map(|one| match one.line {
+                Some(line) => format!("Line {line}: {}", one.message),
+                None => one.message.clone(),
+            })
+            .collect::<Vec<_>>()
+        })
+    });
+    let text = move || workspace.file_tracked(&path.get()).unwrap_or_default();
+    view! {
+        <Modal open=opened.open title="File" size="large">
+            <div class="field">
+                <label for="file-path">"Path"</label>
+                <input
+                    class="input mono" id="file-path" autocomplete="off" spellcheck="false" prop:value=move || path.get()
+                    aria-invalid=move || opened.refused.with(Option::is_some).then_some("true") on:change=rename
+                />
+                {move || opened.refused.get().map(|reason| view! { <p class="fault" role="alert"><Icon name="circle-alert" />{reason}</p> })}
+            </div>
+            <div class="field">
+                <label for="file-text">"Content"</label>
+                <textarea
+                    class="input mono file-text" id="file-text" rows="18" spellcheck="false" autocapitalize="off" wrap="off"
+                    prop:value=text on:input=typed
+                ></textarea>
+            </div>
+            {move || faults.get().into_iter().map(|fault| view! { <p class="fault"><Icon name="circle-alert" />{fault}</p> }).collect_view()}
+            <div class="dialog-actions">
+                <button type="button" class="button" data-look="primary" on:click=move |_| opened.open.set(false)>"Done"</button>
+            </div>
+        </Modal>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundle() -> Bundle {
+        let file = |path: &str| (path.to_owned(), format!("text of {path}"));
+        Bundle::new([file("web.yaml"), file("env.yaml")], ["env.yaml".to_owned()])
+    }
+
+    #[test]
+    fn a_file_that_is_renamed_stays_an_environment() {
+        let renamed = renamed(&bundle(), "env.yaml", "lib/prod.yaml").expect("a good name");
+        assert!(renamed.is_environment("lib/prod.yaml"));
+        let paths: Vec<_> = renamed.files().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["lib/prod.yaml", "web.yaml"]);
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_or_are_taken_are_refused() {
+        for name in ["", "/etc/passwd", "../web.yaml", "http://a/b", "env.yaml"] {
+            assert!(renamed(&bundle(), "web.yaml", name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn another_text_touches_nothing_else() {
+        let bundle = with_file(&bundle(), "env.yaml", "new".to_owned());
+        assert!(bundle.is_environment("env.yaml"));
+        let texts: Vec<_> = bundle.files().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["new", "text of web.yaml"]);
+    }
+}

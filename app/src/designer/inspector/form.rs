@@ -1,0 +1,206 @@
+//! The form of one resource: its name, its fields, its problems.
+
+use std::collections::HashSet;
+
+use canvas::form::{self, Field};
+use leptos::{ev, prelude::*};
+use topology::{diagnostic::Severity, document::Edit, types::Category};
+
+use super::{field::FieldView, marks::ServerMarks, members::Members};
+use crate::{
+    designer::{
+        nodes::TypeIcon,
+        store::{Drawer, Workspace},
+    },
+    ui::Icon,
+};
+
+/// A form of no more fields than this is shown whole.
+const FOLDED_BEYOND: usize = 8;
+/// What people look for first, given or not.
+const ALWAYS: [&str; 8] = [
+    "image",
+    "flavor",
+    "networks",
+    "key_name",
+    "user_data",
+    "cidr",
+    "external_gateway_info.network",
+    "floating_network",
+];
+
+/// The form of a resource that is drawn.
+#[component]
+pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
+    let name = StoredValue::new(name);
+    let stage = workspace.stage();
+    let fields = Memo::new(move |_| {
+        let name = name.get_value();
+        workspace.editor.with(|editor| {
+            let template = editor.template();
+            let Some(resource) = template.resource(&name) else {
+                return Vec::new();
+            };
+            workspace.types.with(|types| {
+                workspace
+                    .cloud
+                    .with(|cloud| form::fields(template, resource, types, cloud))
+            })
+        })
+    });
+    let (title, summary, resource_type, category) = workspace.editor.with_untracked(|editor| {
+        let resource_type = editor
+            .template()
+            .resource(&name.get_value())
+            .map(|resource| resource.resource_type.clone())
+            .unwrap_or_default();
+        workspace
+            .types
+            .with_untracked(|types| match types.get(&resource_type) {
+                Some(described) => (
+                    described.title.clone(),
+                    described.summary.clone(),
+                    resource_type,
+                    described.category,
+                ),
+                None => (
+                    "Resource".to_owned(),
+                    "We do not know this type. Its properties are kept as they are.".to_owned(),
+                    resource_type,
+                    Category::Orchestration,
+                ),
+            })
+    });
+    // Decided once for a form: a field that is being typed in does not move.
+    let is_component = resource_type.starts_with(canvas::drawing::types::CATALOG);
+    let folded: StoredValue<HashSet<String>> =
+        StoredValue::new(fields.with_untracked(|fields| {
+            let few = is_component || fields.len() <= FOLDED_BEYOND;
+            fields
+                .iter()
+                .filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str()))
+                .map(|field| field.name.clone())
+                .collect()
+        }));
+    let part = move |main: bool| -> Vec<Field> {
+        fields.with(|fields| {
+            fields
+                .iter()
+                .filter(|field| folded.with_value(|folded| folded.contains(&field.name)) != main)
+                .cloned()
+                .collect()
+        })
+    };
+    let is_server = resource_type == canvas::drawing::types::SERVER;
+    let rename = move |event: ev::Event| {
+        let to = event_target_value(&event).trim().to_owned();
+        let from = name.get_value();
+        if to.is_empty() || to == from {
+            return;
+        }
+        let edit = Edit::RenameResource {
+            from: from.clone(),
+            to: to.clone(),
+        };
+        let before = workspace.selection.get_untracked();
+        workspace
+            .selection
+            .update(|selection| selection.rename(&from, &to));
+        if !workspace.edit(format!("Rename {from} to {to}"), edit, None) {
+            workspace.selection.set(before);
+        }
+    };
+    let problems_here = Memo::new(move |_| {
+        let prefix = format!("resources.{}", name.get_value());
+        let on_fields: Vec<String> = fields.with(|fields| {
+            fields
+                .iter()
+                .map(|field| format!("{prefix}.properties.{}", field.name))
+                .collect()
+        });
+        workspace.problems.with(|problems| {
+            problems
+                .iter()
+                .filter(|problem| {
+                    belongs(&problem.path, &prefix)
+                        || problem.path.starts_with(&format!("{prefix}/"))
+                })
+                .filter(|problem| !on_fields.iter().any(|field| belongs(&problem.path, field)))
+                .map(|problem| {
+                    let at = problem.file.as_ref().map(|file| match problem.line {
+                        Some(line) => format!("{file}, line {line}: "),
+                        None => format!("{file}: "),
+                    });
+                    (problem.severity, at.unwrap_or_default() + &problem.message)
+                })
+                .collect::<Vec<_>>()
+        })
+    });
+    let lines = move || {
+        workspace.editor.with(|editor| {
+            editor
+                .document()
+                .lines(&["resources", &name.get_value()])
+                .map(|(first, _)| first)
+        })
+    };
+    view! {
+        <form class="inspector-body" on:submit=|event| event.prevent_default() on:focusout=move |_| workspace.seal()>
+            <header class="inspector-head">
+                <TypeIcon resource_type=resource_type.clone() category stage />
+                <div class="grow">
+                    <h2 class="truncate">{name.get_value()}</h2>
+                    <p class="meta mono truncate" title=summary>{resource_type}</p>
+                </div>
+                <button
+                    type="button" class="button" data-look="ghost" data-size="icon" title="Show in the code"
+                    aria-label="Show in the code" on:click=move |_| workspace.drawer.set(Drawer::Code)
+                >
+                    <Icon name="code" />
+                </button>
+            </header>
+            {move || problems_here.get().into_iter().map(|(severity, message)| view! { <Fault severity message /> }).collect_view()}
+            <div class="field">
+                <label for="inspector-name">"Name"</label>
+                <input class="input" id="inspector-name" autocomplete="off" spellcheck="false" prop:value=name.get_value() on:change=rename />
+            </div>
+            {is_server.then(|| view! { <ServerMarks workspace name /> })}
+            <For each=move || part(true) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
+                <FieldView workspace resource=name fields field />
+            </For>
+            <details class="inspector-more" hidden=move || part(false).is_empty()>
+                <summary>{move || format!("More properties ({})", part(false).len())}</summary>
+                <For each=move || part(false) key=|field| (field.name.clone(), std::mem::discriminant(&field.control)) let:field>
+                    <FieldView workspace resource=name fields field />
+                </For>
+            </details>
+            <Members workspace name />
+            <footer class="inspector-foot">
+                <span class="meta">{title}{move || lines().map(|line| format!(" · line {line}"))}</span>
+                <button type="button" class="button" data-size="small" on:click=move |_| workspace.duplicate_selected()>"Duplicate"</button>
+                <button type="button" class="button" data-size="small" data-look="danger-quiet" on:click=move |_| workspace.delete_selected()>
+                    <Icon name="trash-2" />"Delete"
+                </button>
+            </footer>
+        </form>
+    }
+}
+
+/// A problem's path leads to this field, or into it.
+pub(super) fn belongs(path: &str, field: &str) -> bool {
+    path == field
+        || path
+            .strip_prefix(field)
+            .is_some_and(|rest| rest.starts_with('.'))
+}
+
+#[component]
+pub(super) fn Fault(severity: Severity, message: String) -> impl IntoView {
+    let (word, icon) = match severity {
+        Severity::Error => ("error", "circle-alert"),
+        Severity::Warning => ("warning", "triangle-alert"),
+        Severity::Info => ("info", "info"),
+    };
+    view! { <p class="fault" data-severity=word><Icon name=icon />{message}</p> }
+}
+

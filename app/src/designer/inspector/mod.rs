@@ -1,0 +1,160 @@
+//! The right side: the form of what is selected, made from its type.
+//!
+//! The form is derived from the document on every change; each control reads its own field, so a
+//! keystroke redraws nothing but its own text and its problems. A new value is one edit of the document.
+
+mod field;
+mod form;
+mod marks;
+mod members;
+
+use leptos::prelude::*;
+
+use self::form::Form;
+use super::{files::Files, nodes::TypeIcon, store::Workspace};
+use crate::ui::Icon;
+
+/// The inspector.
+#[component]
+pub fn Inspector(
+    /// The page's state.
+    workspace: Workspace,
+) -> impl IntoView {
+    let lead = Memo::new(move |_| {
+        workspace
+            .selection
+            .with(|selection| selection.lead().map(str::to_owned))
+    });
+    let many = Memo::new(move |_| {
+        workspace
+            .selection
+            .with(|selection| selection.names().count())
+    });
+    view! {
+        <aside class="inspector" aria-label="Inspector">
+            {move || match (lead.get(), many.get()) {
+                (_, many) if many > 1 => view! { <Several workspace many /> }.into_any(),
+                (Some(name), _) => view! { <One workspace name /> }.into_any(),
+                (None, _) => view! { <Nothing workspace /> }.into_any(),
+            }}
+        </aside>
+    }
+}
+
+#[component]
+fn Nothing(workspace: Workspace) -> impl IntoView {
+    let name = workspace.saving.name;
+    let counts = move || {
+        workspace.editor.with(|editor| {
+            let template = editor.template();
+            let count = |prefix: &str| {
+                template
+                    .resources
+                    .iter()
+                    .filter(|resource| resource.resource_type.starts_with(prefix))
+                    .count()
+            };
+            [
+                ("Networks", count("OS::Neutron::Net")),
+                ("Servers", count("OS::Nova::Server")),
+                ("Software", count("Stackloom::Catalog::")),
+                ("Resources in all", template.resources.len()),
+            ]
+        })
+    };
+    view! {
+        <div class="inspector-body">
+            <div class="field">
+                <label for="design-name">"Design name"</label>
+                <input
+                    class="input" id="design-name" autocomplete="off" prop:value=move || name.get()
+                    on:change=move |event| workspace.saving.rename(workspace, &event_target_value(&event))
+                />
+            </div>
+            <dl class="inspector-facts">
+                {move || counts().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
+            </dl>
+            <Files workspace />
+            <p class="quiet">"Select something on the canvas to see its form."</p>
+            <ul class="inspector-tips">
+                <li><kbd>"Tab"</kbd>" goes from resource to resource"</li>
+                <li><kbd>"F"</kbd>" fits everything on the screen"</li>
+                <li><kbd>"Ctrl"</kbd><kbd>"Z"</kbd>" takes the last change back"</li>
+                <li><kbd>"?"</kbd>" lists all keys"</li>
+            </ul>
+        </div>
+    }
+}
+
+#[component]
+fn Several(workspace: Workspace, many: usize) -> impl IntoView {
+    view! {
+        <div class="inspector-body">
+            <h2>{format!("{many} resources")}</h2>
+            <div class="inspector-buttons">
+                <button type="button" class="button" on:click=move |_| workspace.duplicate_selected()>
+                    <Icon name="copy-plus" />"Duplicate"
+                </button>
+                <button type="button" class="button" data-look="danger-quiet" on:click=move |_| workspace.delete_selected()>
+                    <Icon name="trash-2" />"Delete"
+                </button>
+            </div>
+        </div>
+    }
+}
+
+#[component]
+fn One(workspace: Workspace, name: String) -> impl IntoView {
+    let drawn = {
+        let name = name.clone();
+        Memo::new(move |_| {
+            workspace
+                .editor
+                .with(|editor| editor.template().resource(&name).is_some())
+        })
+    };
+    move || {
+        if drawn.get() {
+            view! { <Form workspace name=name.clone() /> }.into_any()
+        } else {
+            view! { <Ghost workspace name=name.clone() /> }.into_any()
+        }
+    }
+}
+
+/// What a pass adds cannot be edited; it says why it is there.
+#[component]
+fn Ghost(workspace: Workspace, name: String) -> impl IntoView {
+    let found = workspace.drawing.with_untracked(|drawing| {
+        let node = drawing.owner(&name)?;
+        if node.name == name {
+            return Some((
+                node.title.clone(),
+                node.resource_type.clone(),
+                node.category,
+                node.ghost.clone()?,
+            ));
+        }
+        let part = node.parts.iter().find(|part| part.name == name)?;
+        Some((
+            part.title.clone(),
+            part.resource_type.clone(),
+            part.category,
+            part.ghost.clone()?,
+        ))
+    });
+    let stage = workspace.stage();
+    found.map(|(title, resource_type, category, why)| {
+        view! {
+            <div class="inspector-body">
+                <header class="inspector-head">
+                    <TypeIcon resource_type=resource_type.clone() category stage />
+                    <div><h2>{name}</h2><p class="meta">{title}</p></div>
+                </header>
+                <p><span class="pill" data-tone="derived">"Added when deployed"</span></p>
+                <p>{why}</p>
+                <p class="meta mono">{resource_type}</p>
+            </div>
+        }
+    })
+}

@@ -1,0 +1,232 @@
+//! From resources to nodes, edges and parts.
+//!
+//! In four steps: gather entries (drawn resources, then derived ones), decide the kind of each, hang
+//! parts on their owners, then draw a line for every reference that containment does not show already.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
+use topology::{
+    expr::Expr,
+    plan::{Action, Change, Plan},
+    template::{Resource, Template},
+    types::{Category, Registry, Shape},
+    workflow::{Marks, Origin},
+};
+
+use super::{Edge, Node, refs, types};
+
+mod lines;
+mod nodes;
+mod parts;
+
+/// A resource, drawn or derived, in one form.
+struct Entry<'a> {
+    name: &'a str,
+    resource_type: &'a str,
+    properties: Vec<(&'a str, &'a Expr)>,
+    depends_on: Vec<&'a str>,
+    marks: Marks,
+    /// The pass's reason, and what it serves.
+    ghost: Option<(&'a str, Option<&'a str>)>,
+    /// The condition that leaves it out.
+    off: Option<String>,
+}
+
+impl<'a> Entry<'a> {
+    fn property(&self, name: &str) -> Option<&'a Expr> {
+        self.properties
+            .iter()
+            .find(|(property, _)| *property == name)
+            .map(|(_, value)| *value)
+    }
+
+    fn named(&self, properties: &[&str]) -> Option<&'a str> {
+        properties
+            .iter()
+            .find_map(|name| self.property(name).and_then(refs::plain_reference))
+    }
+}
+
+type Built = (Vec<Node>, Vec<Edge>, HashMap<String, String>);
+
+pub(super) fn build(template: &Template, plan: Option<&Plan>, types: &Registry) -> Built {
+    let entries = gather(template, plan);
+    let mut builder = Builder {
+        types,
+        template,
+        members: members(plan),
+        by_name: HashMap::new(),
+        entries,
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        owners: HashMap::new(),
+    };
+    builder.by_name = builder
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| (entry.name, at))
+        .collect();
+    builder.add_nodes();
+    builder.add_internet();
+    let edge_parts = builder.add_network_edges();
+    builder.add_parts(&edge_parts);
+    builder.add_references();
+    (builder.nodes, builder.edges, builder.owners)
+}
+
+fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> {
+    let planned = plan.map(|plan| {
+        let there = plan.changes.iter();
+        let there = there.filter(|change| change.action != Action::Delete);
+        there
+            .map(|change| change.resource.as_str())
+            .collect::<HashSet<_>>()
+    });
+    // Nothing at all is planned where the text cannot be read; that leaves nothing out.
+    let planned = planned.filter(|planned| !planned.is_empty());
+    let mut seen = BTreeSet::new();
+    let mut entries = Vec::new();
+    for resource in &template.resources {
+        if seen.insert(resource.name.as_str()) {
+            entries.push(Entry {
+                name: &resource.name,
+                resource_type: &resource.resource_type,
+                properties: resource
+                    .properties
+                    .iter()
+                    .map(|property| (property.name.as_str(), &property.value))
+                    .collect(),
+                depends_on: resource
+                    .depends_on
+                    .iter()
+                    .map(|(name, _)| name.as_str())
+                    .collect(),
+                marks: resource.marks.clone(),
+                ghost: None,
+                off: planned
+                    .as_ref()
+                    .filter(|planned| !planned.contains(resource.name.as_str()))
+                    .and_then(|_| condition_of(resource)),
+            });
+        }
+    }
+    let derived = plan
+        .and_then(|plan| plan.workflow.as_ref())
+        .map(|workflow| &workflow.resources);
+    for (name, spec) in derived.into_iter().flatten() {
+        let Origin::Derived { why, serves, .. } = &spec.origin else {
+            continue;
+        };
+        // What serves a member is not drawn, as the member is not: the parent stands for both.
+        let of_member = |name: &str| name.contains('/');
+        if of_member(name) || serves.as_deref().is_some_and(of_member) {
+            continue;
+        }
+        if seen.insert(name) {
+            entries.push(Entry {
+                name,
+                resource_type: &spec.resource_type,
+                properties: spec
+                    .properties
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value))
+                    .collect(),
+                depends_on: Vec::new(),
+                marks: spec.marks.clone(),
+                ghost: Some((why, serves.as_deref())),
+                off: None,
+            });
+        }
+    }
+    entries
+}
+
+/// A resource's condition, by name where it has one.
+fn condition_of(resource: &Resource) -> Option<String> {
+    Some(match resource.condition.as_ref()? {
+        Expr::Literal(Value::String(name)) => name.clone(),
+        Expr::Literal(other) => other.to_string(),
+        Expr::GetParam(name, _) => name.clone(),
+        _ => "its condition".to_owned(),
+    })
+}
+
+/// What stands within each drawn parent, at any depth, in the order of the plan.
+fn members(plan: Option<&Plan>) -> HashMap<&str, Vec<&Change>> {
+    let mut members: HashMap<&str, Vec<&Change>> = HashMap::new();
+    for change in plan.iter().flat_map(|plan| &plan.changes) {
+        if change.origin == Origin::Drawn
+            && change.action != Action::Delete
+            && let Some((parent, _)) = change.resource.split_once('/')
+        {
+            members.entry(parent).or_default().push(change);
+        }
+    }
+    members
+}
+
+struct Builder<'a> {
+    types: &'a Registry,
+    template: &'a Template,
+    /// By parent.
+    members: HashMap<&'a str, Vec<&'a Change>>,
+    entries: Vec<Entry<'a>>,
+    by_name: HashMap<&'a str, usize>,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    /// Part to node.
+    owners: HashMap<String, String>,
+}
+
+impl<'a> Builder<'a> {
+    fn entry(&self, name: &str) -> Option<&Entry<'a>> {
+        self.by_name.get(name).map(|at| &self.entries[*at])
+    }
+
+    fn shape(&self, resource_type: &str) -> Shape {
+        if let Some(described) = self.types.get(resource_type) {
+            return described.shape;
+        }
+        match resource_type {
+            types::NET => Shape::Frame,
+            types::ROUTER => Shape::Node,
+            types::SUBNET | types::PORT | types::ROUTER_INTERFACE | types::FLOATING_IP => {
+                Shape::Part
+            }
+            name if name.starts_with(types::CATALOG) => Shape::Chip,
+            _ => Shape::Card,
+        }
+    }
+
+    fn title(&self, resource_type: &str) -> String {
+        match self.types.get(resource_type) {
+            Some(described) => described.title.clone(),
+            None => resource_type
+                .rsplit("::")
+                .next()
+                .unwrap_or(resource_type)
+                .to_owned(),
+        }
+    }
+
+    fn category(&self, resource_type: &str) -> Category {
+        if let Some(described) = self.types.get(resource_type) {
+            return described.category;
+        }
+        match resource_type.split("::").nth(1) {
+            Some("Nova") => Category::Compute,
+            Some("Neutron" | "Octavia" | "Designate") => Category::Network,
+            Some("Cinder" | "Swift" | "Manila" | "Trove") => Category::Storage,
+            Some("Barbican" | "Keystone") => Category::Security,
+            Some("Catalog") => Category::Software,
+            _ => Category::Orchestration,
+        }
+    }
+}
+
+fn external_network<'a>(router: &Entry<'a>) -> Option<&'a Expr> {
+    let gateway = router.property("external_gateway_info")?;
+    refs::entry(gateway, "network").or_else(|| refs::entry(gateway, "network_id"))
+}

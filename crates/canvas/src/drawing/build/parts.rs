@@ -1,0 +1,138 @@
+//! Resources that stand as tags on others, and on which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use topology::{
+    expr::Expr,
+    types::{ReferenceRole, Shape},
+};
+
+use super::{Builder, Entry};
+use crate::drawing::{Part, refs, types};
+
+impl<'a> Builder<'a> {
+    pub(super) fn host(&self, entry: &Entry<'a>) -> Option<&'a str> {
+        let host = entry.named(&["host"])?;
+        (self.entry(host)?.resource_type == types::SERVER).then_some(host)
+    }
+
+    /// The node that a part belongs to: the one that it names, or else the first that names it. A chain
+    /// of parts (address, port, server) is followed to its end; a circle of parts has no owner.
+    pub(super) fn owner(&self, part: &str) -> Option<&'a str> {
+        let mut at = self.entry(part)?;
+        let mut seen = BTreeSet::from([at.name]);
+        loop {
+            let next = self.serves(at)?;
+            let next = self.entry(next)?;
+            if self.shape(next.resource_type) != Shape::Part {
+                return Some(next.name);
+            }
+            if !seen.insert(next.name) {
+                return None;
+            }
+            at = next;
+        }
+    }
+
+    fn serves(&self, part: &Entry<'a>) -> Option<&'a str> {
+        if let Some((_, Some(serves))) = part.ghost
+            && let Some(entry) = self.entry(serves)
+        {
+            return Some(entry.name);
+        }
+        let users_first = matches!(
+            part.resource_type,
+            types::PORT | types::SECURITY_GROUP | types::KEY_PAIR
+        );
+        let user = || {
+            // A server before anything else that names it.
+            let users = || {
+                self.entries.iter().filter(|user| {
+                    user.name != part.name
+                        && user
+                            .properties
+                            .iter()
+                            .any(|(_, value)| value.resources().contains(&part.name))
+                })
+            };
+            users()
+                .find(|user| user.resource_type == types::SERVER)
+                .or_else(|| users().next())
+                .map(|user| user.name)
+        };
+        let named = || self.first_reference(part);
+        if users_first {
+            user().or_else(named)
+        } else {
+            named().or_else(user)
+        }
+    }
+
+    /// The first reference that nests, or else the first at all.
+    fn first_reference(&self, entry: &Entry<'a>) -> Option<&'a str> {
+        let described = self.types.get(entry.resource_type);
+        let nests = |property: &str| {
+            described.is_some_and(|described| {
+                described.properties.iter().any(|one| {
+                    one.name == property
+                        && one
+                            .reference
+                            .as_ref()
+                            .is_some_and(|reference| reference.role == ReferenceRole::Nests)
+                })
+            })
+        };
+        let known = |expr: &'a Expr| {
+            expr.resources()
+                .into_iter()
+                .find(|name| self.by_name.contains_key(name) && *name != entry.name)
+        };
+        let find = |wanted: bool| {
+            entry
+                .properties
+                .iter()
+                .filter(|(name, _)| nests(name) == wanted)
+                .find_map(|(_, value)| known(value))
+        };
+        entry
+            .named(&["router", "router_id"])
+            .filter(|name| self.by_name.contains_key(name))
+            .or_else(|| find(true))
+            .or_else(|| find(false))
+    }
+
+    pub(super) fn add_parts(&mut self, drawn_as_edges: &BTreeSet<String>) {
+        let mut parts: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+        for entry in &self.entries {
+            if drawn_as_edges.contains(entry.name) || self.kind(entry).is_some() {
+                continue;
+            }
+            let Some(owner) = self.owner(entry.name) else {
+                continue;
+            };
+            self.owners.insert(entry.name.to_owned(), owner.to_owned());
+            parts.entry(owner.to_owned()).or_default().push(Part {
+                name: entry.name.to_owned(),
+                resource_type: entry.resource_type.to_owned(),
+                title: self.title(entry.resource_type),
+                category: self.category(entry.resource_type),
+                label: part_label(entry),
+                ghost: entry.ghost.map(|(why, _)| why.to_owned()),
+                off: entry.off.clone(),
+            });
+        }
+        for node in &mut self.nodes {
+            node.parts = parts.remove(&node.name).unwrap_or_default();
+        }
+    }
+}
+
+fn part_label(entry: &Entry<'_>) -> String {
+    let say = |property: &str| entry.property(property).and_then(refs::shown);
+    match entry.resource_type {
+        types::SUBNET => say("cidr").or_else(|| say("name")),
+        types::FLOATING_IP => say("floating_ip_address"),
+        _ => say("name"),
+    }
+    .unwrap_or_else(|| entry.name.to_owned())
+}

@@ -1,0 +1,89 @@
+// What a page takes: planning a large template in the browser, dragging among many nodes, and a keystroke in the code view.
+import { writeFileSync } from 'node:fs';
+import { expect, test, type Page } from '@playwright/test';
+import { api, canvasReady, login, node, openDesign } from '../support/app.ts';
+import { code } from '../support/draw.ts';
+import { networkStack, servers } from '../support/shapes.ts';
+
+const figures: string[] = [];
+
+test.afterAll(() => writeFileSync('test-results/page-figures.txt', figures.join('')));
+
+function note(name: string, value: number): void {
+  figures.push(`${name}\t${value.toFixed(1)}\n`);
+}
+
+function at(times: number[], part: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
+}
+
+async function design(page: Page, name: string, template: string): Promise<string> {
+  return (await api<{ id: string }>(page, 'POST', '/designs', { name, template })).id;
+}
+
+test('planning in the browser', async ({ page }) => {
+  await login(page);
+  for (const size of [505, 2005]) {
+    const id = await design(page, `network stack of ${size}`, networkStack((size - 5) / 4));
+    const times: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      await page.goto(`/designs/${id}/plan`);
+      await page.getByRole('group', { name: 'Show' }).getByRole('button', { name: 'Drawing' }).click({ timeout: 60_000 });
+      await canvasReady(page);
+      // The last one: by then the browser has compiled the program.
+      times.push(await page.evaluate(() => performance.getEntriesByName('stackloom plan', 'measure').at(-1)!.duration));
+    }
+    note(`plan in the browser, network stack of ${size}`, at(times, 0.5));
+  }
+});
+
+test('dragging among 500 nodes', async ({ page }) => {
+  await login(page);
+  await openDesign(page, await design(page, '500 nodes', servers(500)));
+  // Close enough to take hold of a server.
+  const box = (await node(page, 'server1').boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.evaluate(() => {
+    const frames: number[] = [];
+    let last = performance.now();
+    const tick = (now: number) => {
+      frames.push(now - last);
+      last = now;
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+    Object.assign(window, { frames });
+  });
+  await page.mouse.down();
+  for (let move = 1; move <= 180; move += 1) {
+    await page.mouse.move(box.x + box.width / 2 + move, box.y + box.height / 2 + Math.sin(move / 20) * 40);
+  }
+  const frames = await page.evaluate(() => (window as unknown as { frames: number[] }).frames.slice(5));
+  await page.mouse.up();
+  expect(frames.length).toBeGreaterThan(60);
+  note('drag among 500 nodes, a frame, p50', at(frames, 0.5));
+  note('drag among 500 nodes, a frame, p99', at(frames, 0.99));
+});
+
+test('a keystroke in the code view', async ({ page }) => {
+  await login(page);
+  await openDesign(page, await design(page, '75 resources', servers(72)));
+  const editor = await code(page);
+  await page.evaluate(() => {
+    const strokes: number[] = [];
+    // From the event to the end of all that it causes before the next paint: problems, forms, the drawing.
+    window.addEventListener('input', () => {
+      const start = performance.now();
+      setTimeout(() => strokes.push(performance.now() - start));
+    }, { capture: true });
+    Object.assign(window, { strokes });
+  });
+  await editor.focus();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('  # a comment that somebody types at the end of the text, letter by letter', { delay: 30 });
+  const strokes = await page.evaluate(() => (window as unknown as { strokes: number[] }).strokes.slice(20));
+  expect(strokes.length).toBeGreaterThan(40);
+  note('keystroke to problems on the page, 75 resources, p50', at(strokes, 0.5));
+  note('keystroke to problems on the page, 75 resources, p99', at(strokes, 0.99));
+});

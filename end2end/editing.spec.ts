@@ -1,0 +1,120 @@
+// What hands on a keyboard expect of an editor, and what happens when the text, the session or the network is not as it should be.
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, newDesign, node, nodeNames, openDesign, shoot } from './support/app.ts';
+import { add, code, inspect, problems, saved } from './support/draw.ts';
+import { broken, twoTier } from './support/templates.ts';
+
+async function design(page: Page, name: string, template: string): Promise<string> {
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name, template });
+  await openDesign(page, id);
+  return id;
+}
+
+test('copied here, pasted here and in another design', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await login(page);
+  await design(page, 'source', twoTier('copied'));
+  await inspect(page, 'web');
+  await page.keyboard.press('Control+c');
+  await expect(page.getByText('Copied. Paste it here, or in another design.').first()).toBeVisible();
+  await page.keyboard.press('Control+v');
+  for (const name of ['web_2', 'nginx_2']) await expect(node(page, name)).toBeVisible();
+  expect(await (await code(page)).inputValue()).toMatch(/nginx_2:[\s\S]*get_resource: web_2/);
+
+  await newDesign(page);
+  await page.getByTestId('canvas').focus();
+  await page.keyboard.press('Control+v');
+  await expect(node(page, 'web')).toBeVisible();
+  await expect(node(page, 'nginx')).toBeVisible();
+});
+
+test('keys move, select, ask and save', async ({ page }) => {
+  await login(page);
+  await newDesign(page);
+  const network = await add(page, 'Network', { x: 0.4, y: 0.4 });
+  const server = await add(page, 'Private server', { on: node(page, network), x: 0.5, y: 0.6 });
+  await inspect(page, network);
+  const before = (await node(page, network).boundingBox())!;
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(async () => (await node(page, network).boundingBox())!.x).toBeGreaterThan(before.x);
+  await page.keyboard.press('Escape');
+  await expect(node(page, network)).toHaveAttribute('data-selected', 'false');
+
+  await page.keyboard.press('Control+a');
+  for (const name of [network, server]) await expect(node(page, name)).toHaveAttribute('data-selected', 'true');
+  await page.keyboard.press('Control+s');
+  await expect(page.getByText('Saved. Designs are saved as you go.').first()).toBeVisible();
+  await page.keyboard.press('Control+d');
+  await expect.poll(() => nodeNames(page)).toContain(`${server}_2`);
+
+  await inspect(page, network);
+  await page.keyboard.press('Delete');
+  const question = page.getByRole('dialog', { name: `Delete ${network}?` });
+  await expect(question, 'servers on it lose their network, which is said first').toContainText('no longer on');
+  await page.keyboard.press('Escape');
+  await expect(node(page, network)).toBeVisible();
+});
+
+test('ten megabytes in the code view are told as too long, and taken out again', async ({ page }) => {
+  await login(page);
+  await design(page, 'long', broken);
+  const editor = await code(page);
+  const long = `${broken}${'# all work and no play\n'.repeat(460_000)}`;
+  const begin = Date.now();
+  await editor.evaluate((area: HTMLTextAreaElement, text) => {
+    area.value = text;
+    area.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  }, long);
+  await expect(await problems(page)).toContainText(/512 KiB|too (long|large)/i);
+  expect(Date.now() - begin, 'the page stays at hand').toBeLessThan(15_000);
+  await expect(node(page, 'lonely'), 'the canvas shows what it was').toBeVisible();
+  expect((await (await code(page)).inputValue()).length).toBe(long.length);
+  await expect(page.getByRole('alert').filter({ hasText: 'copy it before you leave' })).toBeVisible();
+  await (await code(page)).fill(broken);
+  await saved(page);
+});
+
+test('an alias bomb in the code view is an error with its place', async ({ page }) => {
+  await login(page);
+  await design(page, 'bomb', broken);
+  const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]']
+    .concat('bcdefghi'.split('').map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefgh'[i]}`).join(', ')}]`))
+    .join('\n');
+  await (await code(page)).fill(bomb);
+  await expect(await problems(page)).toContainText(/line \d+/);
+  await expect(await code(page)).toHaveValue(bomb);
+});
+
+test('a session that ends while one types costs nothing', async ({ page, context }) => {
+  await login(page);
+  const id = await design(page, 'typing on', twoTier('before'));
+  await context.clearCookies();
+  const editor = await code(page);
+  const text = (await editor.inputValue()).replace('before', 'typed after the session ended');
+  await editor.fill(text);
+  const notice = page.getByRole('alert').filter({ hasText: 'Your session has ended' });
+  await expect(notice).toContainText('kept on this machine');
+  await shoot(page, 'session-ended');
+  await notice.getByRole('link', { name: 'Log in' }).click();
+  await expect(page).toHaveURL(/\/login\?next=/);
+  await page.getByLabel('User', { exact: true }).fill('demo');
+  await page.getByLabel('Password', { exact: true }).fill('demo');
+  await page.getByLabel('Project', { exact: true }).fill('demo');
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  await expect(page).toHaveURL(new RegExp(`/designs/${id}$`));
+  await expect(await code(page)).toHaveValue(text);
+  await saved(page);
+});
+
+test('without a network the work waits, and goes when it is back', async ({ page, context }) => {
+  await login(page);
+  const id = await design(page, 'on a train', twoTier('before'));
+  await context.setOffline(true);
+  const editor = await code(page);
+  const text = (await editor.inputValue()).replace('before', 'typed in a tunnel');
+  await editor.fill(text);
+  await expect(page.getByRole('status').filter({ hasText: 'Offline, will save' })).toBeVisible();
+  await context.setOffline(false);
+  await saved(page);
+  expect((await api<{ template: string }>(page, 'GET', `/designs/${id}`)).template).toBe(text);
+});

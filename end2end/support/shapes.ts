@@ -1,0 +1,66 @@
+// Templates of a given size; the same shapes as in `crates/trials`.
+
+/** A network with its router, and `k` times a port, an address, a volume and a server: 5 + 4 k resources. */
+export function networkStack(k: number): string {
+  const head = `heat_template_version: 2015-10-15
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.0.0.0/16}
+  router:
+    type: OS::Neutron::Router
+    properties: {external_gateway_info: {network: public}}
+  interface:
+    type: OS::Neutron::RouterInterface
+    properties: {router: {get_resource: router}, subnet: {get_resource: subnet}}
+  group:
+    type: OS::Neutron::SecurityGroup
+    properties:
+      rules: [{protocol: tcp, port_range_min: 22, port_range_max: 22}]
+`;
+  const one = (i: number) => `  port${i}:
+    type: OS::Neutron::Port
+    properties:
+      network: {get_resource: net}
+      fixed_ips: [{subnet: {get_resource: subnet}}]
+      security_groups: [{get_resource: group}]
+  address${i}:
+    type: OS::Neutron::FloatingIP
+    properties: {floating_network: public, port_id: {get_resource: port${i}}}
+  volume${i}:
+    type: OS::Cinder::Volume
+    properties: {size: 10}
+  server${i}:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{port: {get_resource: port${i}}}]
+      block_device_mapping_v2: [{device_name: vdb, volume_id: {get_resource: volume${i}}}]
+`;
+  return head + Array.from({ length: k }, (_, i) => one(i)).join('');
+}
+
+/** So many servers, twenty to a network. */
+export function servers(count: number): string {
+  const parts = ['heat_template_version: 2021-04-16\nresources:\n'];
+  for (let i = 0; i < count; i += 1) {
+    const net = Math.floor(i / 20);
+    if (i % 20 === 0) {
+      parts.push(`  net${net}: {type: OS::Neutron::Net}
+  net${net}_subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net${net}}, cidr: 10.${net}.0.0/24}
+`);
+    }
+    parts.push(`  server${i}:
+    type: OS::Nova::Server
+    properties:
+      image: debian-12
+      flavor: m1.small
+      networks: [{network: {get_resource: net${net}}}]
+`);
+  }
+  return parts.join('');
+}
