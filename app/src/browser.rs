@@ -28,11 +28,7 @@ pub fn remembered(key: &str) -> Option<String> {
 
 /// Remember something on this machine; false where the store is full or forbidden. A choice may be lost so, work may not.
 pub fn remember(key: &str, value: &str) -> bool {
-    storage().is_some_and(|storage| {
-        storage
-            .set_item(&format!("stackloom.{key}"), value)
-            .is_ok()
-    })
+    storage().is_some_and(|storage| storage.set_item(&format!("stackloom.{key}"), value).is_ok())
 }
 
 /// Forget it.

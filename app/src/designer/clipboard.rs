@@ -23,7 +23,9 @@ pub fn listen(workspace: Workspace) {
             if !is_ours(workspace, &event) {
                 return;
             }
-            let text = event.clipboard_data().and_then(|data| data.get_data(TYPE).ok());
+            let text = event
+                .clipboard_data()
+                .and_then(|data| data.get_data(TYPE).ok());
             if let Some(text) = text {
                 event.prevent_default();
                 paste_text(workspace, &text);
@@ -53,7 +55,8 @@ pub fn paste(workspace: Workspace) {
     leptos::task::spawn_local(async move {
         match browser::pasted().await {
             Some(text) => paste_text(workspace, &text),
-            None => workspace.refuse_drop("The browser does not let the page read the clipboard: press Ctrl+V."),
+            None => workspace
+                .refuse_drop("The browser does not let the page read the clipboard: press Ctrl+V."),
         }
     });
 }

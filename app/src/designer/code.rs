@@ -82,11 +82,14 @@ pub fn Code(
         if has_focus(&area) {
             return;
         }
-        let (top, bottom) = ((first as i32 - 1) * LINE_PX, last as i32 * LINE_PX);
-        let (from, room) = (area.scroll_top(), area.client_height());
-        if top < from || bottom > from + room {
-            area.set_scroll_top((top - 2 * LINE_PX).max(0));
-        }
+        // The text area may just have been made: it has its text and its size by the next frame.
+        crate::browser::on_next_frame(move || {
+            let (top, bottom) = ((first as i32 - 1) * LINE_PX, last as i32 * LINE_PX);
+            let (from, room) = (area.scroll_top(), area.client_height());
+            if top < from || bottom > from + room {
+                area.set_scroll_top((top - 2 * LINE_PX).max(0));
+            }
+        });
     });
     let scrolled = move |_| {
         if let Some(area) = area.get_untracked() {

@@ -7,7 +7,10 @@ use super::{
     code::Code,
     store::{Drawer, Workspace},
 };
-use crate::{browser, ui::Icon};
+use crate::{
+    browser,
+    ui::{Icon, prose},
+};
 
 /// The drawer. Its head is always there; its body folds away.
 #[component]
@@ -167,7 +170,7 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                             <button type="button" on:click=move |_| jump(problem.clone())>
                                 <Icon name=icon />
                                 <span class="sr-only">{said}": "</span>
-                                <span class="problem-text">{message}</span>
+                                <span class="problem-text">{prose(&message)}</span>
                                 <span class="meta mono">{place}</span>
                             </button>
                         </li>

@@ -90,13 +90,13 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
     let typed = move |event: ev::Event| {
         let (text, path) = (event_target_value(&event), path.get_untracked());
         let bundle = workspace.bundle.get_untracked();
-        workspace.set_bundle(
-            with_file(&bundle, &path, text),
-            &format!("Changed {path}"),
-        );
+        workspace.set_bundle(with_file(&bundle, &path, text), &format!("Changed {path}"));
     };
     let rename = move |event: ev::Event| {
-        let (to, from) = (event_target_value(&event).trim().to_owned(), path.get_untracked());
+        let (to, from) = (
+            event_target_value(&event).trim().to_owned(),
+            path.get_untracked(),
+        );
         if to == from {
             return;
         }
@@ -112,7 +112,9 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
     let faults = Memo::new(move |_| {
         let path = path.get();
         workspace.problems.with(|problems| {
-            let here = problems.iter().filter(|one| one.file.as_ref() == Some(&path));
+            let here = problems
+                .iter()
+                .filter(|one| one.file.as_ref() == Some(&path));
             here.map(|one| match one.line {
                 Some(line) => format!("Line {line}: {}", one.message),
                 None => one.message.clone(),
@@ -152,7 +154,10 @@ mod tests {
 
     fn bundle() -> Bundle {
         let file = |path: &str| (path.to_owned(), format!("text of {path}"));
-        Bundle::new([file("web.yaml"), file("env.yaml")], ["env.yaml".to_owned()])
+        Bundle::new(
+            [file("web.yaml"), file("env.yaml")],
+            ["env.yaml".to_owned()],
+        )
     }
 
     #[test]

@@ -54,9 +54,7 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
         }
         let question = Question {
             title: format!("Remove {path}?"),
-            body: vec![
-                "The file goes from this design; undo does not bring it back.".to_owned(),
-            ],
+            body: vec!["The file goes from this design; undo does not bring it back.".to_owned()],
             items: Vec::new(),
             action: "Remove".to_owned(),
             danger: true,

@@ -352,7 +352,8 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
 #[component]
 fn MemberCount(says: String, can_open: bool, opened: RwSignal<bool>) -> impl IntoView {
     if !can_open {
-        return view! { <span class="node-count" data-testid="member-count">{says}</span> }.into_any();
+        return view! { <span class="node-count" data-testid="member-count">{says}</span> }
+            .into_any();
     }
     view! {
         <button

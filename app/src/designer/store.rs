@@ -99,6 +99,8 @@ pub struct Workspace {
     pub problems: Memo<Arc<Vec<Diagnostic>>>,
     /// The store on the server.
     pub saving: Saving,
+    /// The view as it was fitted last; while a person has not changed it, it follows the canvas's size.
+    fitted: StoredValue<Option<Viewport>>,
     confirm: crate::ui::confirm::Confirm,
     toasts: crate::ui::toast::ToastList,
 }
@@ -151,6 +153,7 @@ impl Workspace {
             spoken: RwSignal::default(),
             problems,
             saving: Saving::new(design),
+            fitted: StoredValue::new(None),
             confirm: use_confirm(),
             toasts: use_toasts(),
         };
@@ -483,7 +486,19 @@ impl Workspace {
     pub fn fit(self) {
         let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
         if let (Some(bounds), Some(screen)) = (bounds, surface::size(self.root)) {
-            self.view.try_set(Viewport::fitting(bounds, screen));
+            let view = Viewport::fitting(bounds, screen);
+            self.fitted.set_value(Some(view));
+            self.view.try_set(view);
+        }
+    }
+
+    /// The canvas has another size: what was fitted is fitted again; else what is selected stays in sight.
+    pub fn resized(self) {
+        let view = self.view.try_get_untracked();
+        if view.is_some() && self.fitted.try_get_value() == Some(view) {
+            self.fit();
+        } else {
+            self.reveal_selected();
         }
     }
 

@@ -26,11 +26,13 @@ pub fn Canvas(
     let ready = RwSignal::new(false);
     let cursor = RwSignal::new((0.0, 0.0));
 
-    surface::on_resize(root, move |_| {
-        if ready.try_get_untracked() == Some(false) {
+    surface::on_resize(root, move |_| match ready.try_get_untracked() {
+        Some(false) => {
             workspace.fit();
             ready.try_set(true);
         }
+        Some(true) => workspace.resized(),
+        None => {}
     });
 
     let down = move |event: ev::PointerEvent| {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepState};
+use api::{Event, EventBody, ResourceState, Run, RunState, RunStep, StepKind, StepState};
 
 use crate::ui::state::Shown;
 
@@ -163,7 +163,10 @@ impl Model {
     pub fn states_of_resources(&self) -> HashMap<String, String> {
         let mut by_resource: BTreeMap<&str, Vec<StepState>> = BTreeMap::new();
         for step in &self.run.steps {
-            if let Some(resource) = &step.resource {
+            // A bastion that is still to be closed does not make its server wait.
+            let is_tidying =
+                step.kind == StepKind::CloseBastion && step.state == StepState::Waiting;
+            if let Some(resource) = step.resource.as_ref().filter(|_| !is_tidying) {
                 by_resource.entry(resource).or_default().push(step.state);
                 // A group stands for its members.
                 let drawn = topology::compose::drawn(resource);
@@ -230,7 +233,7 @@ fn combined(states: &[StepState]) -> StepState {
 
 #[cfg(test)]
 mod tests {
-    use api::{LogLevel, LogStream, RunKind, StepKind};
+    use api::{LogLevel, LogStream, RunKind};
 
     use super::*;
 

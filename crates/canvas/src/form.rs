@@ -320,7 +320,11 @@ impl Maker<'_> {
             text,
             required: property.required,
             help: property.summary.clone(),
-            placeholder: property.default.as_ref().map(plain).unwrap_or_default(),
+            placeholder: match &property.default {
+                Some(default) => plain(default),
+                None if self.lacks_list(property) => "a name; the cloud gave no list".to_owned(),
+                None => String::new(),
+            },
         }
     }
 
@@ -441,6 +445,21 @@ impl Maker<'_> {
                     })
             })
             .map(|other| other.name.as_str())
+    }
+
+    /// The cloud answered, but not what there is to choose from.
+    fn lacks_list(&self, property: &Property) -> bool {
+        let cloud = self.cloud;
+        *cloud != CloudFacts::default()
+            && match property.choices {
+                Some(Choices::Image) => cloud.images.is_none(),
+                Some(Choices::Flavor) => cloud.flavors.is_none(),
+                Some(Choices::Network) => cloud.networks.is_none(),
+                Some(Choices::ExternalNetwork) => cloud.external_networks.is_none(),
+                Some(Choices::KeyPair) => cloud.key_pairs.is_none(),
+                Some(Choices::AvailabilityZone) => cloud.availability_zones.is_none(),
+                None => false,
+            }
     }
 
     fn choices(&self, property: &Property) -> Vec<Choice> {

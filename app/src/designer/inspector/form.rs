@@ -12,7 +12,7 @@ use crate::{
         nodes::TypeIcon,
         store::{Drawer, Workspace},
     },
-    ui::Icon,
+    ui::{Icon, prose},
 };
 
 /// A form of no more fields than this is shown whole.
@@ -73,15 +73,14 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
     });
     // Decided once for a form: a field that is being typed in does not move.
     let is_component = resource_type.starts_with(canvas::drawing::types::CATALOG);
-    let folded: StoredValue<HashSet<String>> =
-        StoredValue::new(fields.with_untracked(|fields| {
-            let few = is_component || fields.len() <= FOLDED_BEYOND;
-            fields
-                .iter()
-                .filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str()))
-                .map(|field| field.name.clone())
-                .collect()
-        }));
+    let folded: StoredValue<HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
+        let few = is_component || fields.len() <= FOLDED_BEYOND;
+        fields
+            .iter()
+            .filter(|field| !few && !field.is_main() && !ALWAYS.contains(&field.name.as_str()))
+            .map(|field| field.name.clone())
+            .collect()
+    }));
     let part = move |main: bool| -> Vec<Field> {
         fields.with(|fields| {
             fields
@@ -201,6 +200,5 @@ pub(super) fn Fault(severity: Severity, message: String) -> impl IntoView {
         Severity::Warning => ("warning", "triangle-alert"),
         Severity::Info => ("info", "info"),
     };
-    view! { <p class="fault" data-severity=word><Icon name=icon />{message}</p> }
+    view! { <p class="fault" data-severity=word><Icon name=icon /><span>{prose(&message)}</span></p> }
 }
-

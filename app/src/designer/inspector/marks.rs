@@ -57,4 +57,3 @@ pub fn ServerMarks(workspace: Workspace, name: StoredValue<String>) -> impl Into
         </fieldset>
     }
 }
-
