@@ -21,7 +21,7 @@ mod saving;
 mod scene;
 mod stage;
 mod store;
-mod surface;
+pub mod surface;
 mod view;
 
 use std::sync::Arc;

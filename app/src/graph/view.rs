@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 
 use api::{StepKind, StepState};
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
 
 use super::layered::{self, Lane, Sizes};
-use crate::ui::{Icon, state::Shown, state::icon_of};
+use crate::{
+    designer::surface::on_resize_of,
+    ui::{Icon, state::Shown, state::icon_of},
+};
 
 /// One step as the graph needs it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,8 @@ const SIZES: Sizes = Sizes {
     row_gap: 12.0,
 };
 const MARGIN: f64 = 20.0;
+/// Smaller, and words are hard to read.
+const ZOOM_MIN: f64 = 0.7;
 
 /// The verb of a step, for people.
 pub fn step_verb(kind: StepKind) -> &'static str {
@@ -124,9 +129,20 @@ pub fn WorkflowGraph(
         .zip(drawing.nodes)
         .map(|(step, (x, y))| view! { <StepNode step x=x + MARGIN y=y + MARGIN state selected /> })
         .collect_view();
+    // All of it at once where that stays readable; beyond that it scrolls.
+    let root = NodeRef::<html::Div>::new();
+    let zoom = RwSignal::new(1.0_f64);
+    Effect::new(move |_| {
+        if let Some(root) = root.get() {
+            on_resize_of(&root, move |room| {
+                let fits = (room.width / width).min(room.height / height);
+                zoom.try_set(fits.clamp(ZOOM_MIN, 1.0));
+            });
+        }
+    });
     view! {
-        <div class="graph" role="group" aria-label="Workflow" tabindex="0">
-            <div class="graph-sheet" style:width=format!("{width}px") style:height=format!("{height}px")>
+        <div class="graph" role="group" aria-label="Workflow" tabindex="0" node_ref=root>
+            <div class="graph-sheet" style:zoom=move || zoom.get().to_string() style:width=format!("{width}px") style:height=format!("{height}px")>
                 {lane}
                 <svg width=width height=height aria-hidden="true">
                     <g transform=format!("translate({MARGIN} {MARGIN})")>{lines}</g>
