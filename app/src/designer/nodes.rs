@@ -167,7 +167,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
     let handle = name.clone();
     let test_id = (!is_resource).then_some("internet");
     view! {
-        <article
+        <div
             class="node"
             data-kind=kind_word(kind)
             data-category=category
@@ -209,7 +209,7 @@ fn NodeView(key: NodeKey, signals: NodeSignals, stage: Stage) -> impl IntoView {
             {stage.editable.then(|| view! {
                 <span class="handle" data-handle=handle title="Drag to connect"></span>
             })}
-        </article>
+        </div>
     }
 }
 
