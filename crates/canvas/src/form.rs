@@ -458,6 +458,7 @@ impl Maker<'_> {
                 Some(Choices::ExternalNetwork) => cloud.external_networks.is_none(),
                 Some(Choices::KeyPair) => cloud.key_pairs.is_none(),
                 Some(Choices::AvailabilityZone) => cloud.availability_zones.is_none(),
+                Some(Choices::VolumeType) => cloud.volume_types.is_none(),
                 None => false,
             }
     }
