@@ -174,7 +174,13 @@ fn create(
         .flag("port_security_enabled")
         .unwrap_or(network.port_security_enabled);
     let mac_address = match attributes.text("mac_address")? {
-        None => new_mac(),
+        // Among ten thousand ports, two are likely to draw the same.
+        None => loop {
+            let mac = new_mac();
+            if !model.ports.has(&mac_word(&network_id, &mac)) {
+                break mac;
+            }
+        },
         Some(mac) if is_mac(&mac) => mac.to_lowercase(),
         Some(mac) => {
             return Err(Refusal::invalid_input(
