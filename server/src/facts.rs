@@ -94,6 +94,10 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .map(|pair| named(pair.name.clone(), Some(pair.name)))
                 .collect()
         }),
+        now: std::time::SystemTime::UNIX_EPOCH
+            .elapsed()
+            .ok()
+            .map(|since| since.as_secs() as i64),
         availability_zones: told("availability zones", zones).map(|zones| {
             zones
                 .into_iter()

@@ -149,6 +149,15 @@ impl LoadBalancing<'_> {
         call.json(&json!({one: fields})).fetch(one).await
     }
 
+    /// Remove a load balancer with all that hangs on it.
+    pub async fn delete_whole(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, Part::LoadBalancer, &[id])
+            .query([("cascade", "true")])
+            .send()
+            .await
+            .map(drop)
+    }
+
     /// Remove one; a load balancer must be empty. Not there is an error of status 404.
     pub async fn delete(&self, part: Part<'_>, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, part, &[id])

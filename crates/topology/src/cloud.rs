@@ -23,6 +23,9 @@ pub struct CloudFacts {
     pub availability_zones: Option<Vec<Named>>,
     /// What volumes can be stored on.
     pub volume_types: Option<Vec<Named>>,
+    /// When it was asked, in seconds since 1970 (UTC): what ends must end later. Not asked: nothing ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<i64>,
 }
 
 /// Something with a name and an id.

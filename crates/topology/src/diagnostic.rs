@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Every code that this crate gives; each has a page under `docs/errors/`.
 pub const CODES: &[&str] = &[
+    "action-restricted",
     "alias-bomb",
     "bad-name",
     "bastion-ambiguous",

@@ -27,6 +27,7 @@ pub(crate) struct Known<'a> {
     files: Option<(&'a Bundle, Option<&'a str>)>,
     zones: Option<Vec<String>>,
     version: Version,
+    facade: BTreeMap<String, Value>,
 }
 
 impl<'a> Known<'a> {
@@ -39,6 +40,7 @@ impl<'a> Known<'a> {
             files: None,
             zones: None,
             version: template.hot(),
+            facade: BTreeMap::new(),
         };
         for parameter in &template.parameters {
             let Some(value) = parameters::value(parameter, given) else {
@@ -62,6 +64,12 @@ impl<'a> Known<'a> {
     /// With the files beside the template, which is the file `from` itself (nothing for the top one).
     pub(crate) fn with_files(mut self, bundle: &'a Bundle, from: Option<&'a str>) -> Known<'a> {
         self.files = Some((bundle, from));
+        self
+    }
+
+    /// With what is known of the resource that the template stands for.
+    pub(crate) fn with_facade(mut self, facade: BTreeMap<String, Value>) -> Known<'a> {
+        self.facade = facade;
         self
     }
 
@@ -101,6 +109,9 @@ impl Scope for Known<'_> {
     }
     fn version(&self) -> Version {
         self.version
+    }
+    fn facade(&self, what: &str) -> Option<Value> {
+        self.facade.get(what).cloned()
     }
     fn zones(&self) -> Vec<String> {
         self.zones

@@ -120,6 +120,15 @@ impl DeletionPolicy {
         *self == DeletionPolicy::Delete
     }
 
+    /// As a template writes it.
+    pub fn as_text(self) -> &'static str {
+        match self {
+            DeletionPolicy::Delete => "Delete",
+            DeletionPolicy::Retain => "Retain",
+            DeletionPolicy::Snapshot => "Snapshot",
+        }
+    }
+
     /// As a template writes it (`Delete`, `Retain`, `Snapshot`); Heat takes lower case too.
     pub fn of_text(text: &str) -> Option<DeletionPolicy> {
         match text {

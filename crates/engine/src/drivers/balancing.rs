@@ -2,7 +2,11 @@
 //!
 //! Octavia locks a whole load balancer while it changes any piece of it, and refuses every other change
 //! meanwhile (409). The pieces of one load balancer are steps of one run and meet there all the time,
-//! so a refused call is made again here, for a while, instead of costing the run its retries.
+//! so a refused call is made again here, for a while, instead of costing the run its retries. A load balancer in
+//! state ERROR refuses for good, and then nobody waits: only the whole can be removed.
+//!
+//! A load balancer goes with all that hangs on it, in one call, provided that all of it is the deployment's. A plan
+//! lets the pieces follow it, so that they find themselves gone.
 //!
 //! The mark is a tag: not all kinds have a description. Members and L7 rules live below another piece, so
 //! their physical id is `<parent>:<id>`; what `get_resource` gives is the id alone, as in Heat.
@@ -20,7 +24,7 @@ use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
 /// How long the lock of a load balancer is waited for; a change takes seconds to a minute.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(700);
 
 /// A property that names another thing, and the field for its id.
@@ -95,7 +99,7 @@ impl Driver for Piece {
         fields.insert("tags".into(), tags(context)?.into());
         let fields = Value::Object(fields);
         let balancing = context.session.load_balancer();
-        let made = unlocked(|| balancing.create(part, &fields)).await?;
+        let made = unlocked(context, || balancing.create(part, &fields)).await?;
         Ok(physical_id(&parent, &made.id))
     }
 
@@ -121,7 +125,7 @@ impl Driver for Piece {
         let fields = Value::Object(fields);
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
-        unlocked(|| balancing.update(part, id, &fields)).await?;
+        unlocked(context, || balancing.update(part, id, &fields)).await?;
         Ok(())
     }
 
@@ -147,7 +151,13 @@ impl Driver for Piece {
         let (parent, id) = parts(&physical_id);
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
-        match unlocked(|| balancing.delete(part, id)).await {
+        let done = if part == Part::LoadBalancer {
+            may_go(context, id).await?;
+            unlocked(context, || balancing.delete_whole(id)).await
+        } else {
+            unlocked(context, || balancing.delete(part, id)).await
+        };
+        match done {
             Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
             other => other,
         }
@@ -193,7 +203,7 @@ impl Piece {
 }
 
 /// Calls again while the load balancer is locked.
-async fn unlocked<T, F>(call: impl Fn() -> F) -> Result<T, DriverError>
+async fn unlocked<T, F>(context: &Context<'_>, call: impl Fn() -> F) -> Result<T, DriverError>
 where
     F: Future<Output = Result<T, openstack::Error>>,
 {
@@ -204,11 +214,59 @@ where
                 if started.elapsed() > PATIENCE {
                     return Err(error.into());
                 }
+                if let Some(broken) = broken(context, &error).await? {
+                    return Err(DriverError::Other(format!(
+                        "the load balancer {broken} is in state ERROR and lets nothing of it be changed; \
+                         undeploy it, or ask the cloud's administrator to repair it (`openstack loadbalancer failover`)"
+                    )));
+                }
                 tokio::time::sleep(PAUSE).await;
             }
             other => return Ok(other?),
         }
     }
+}
+
+/// The load balancer that a refusal names, if it will not get better by waiting.
+async fn broken(
+    context: &Context<'_>,
+    error: &openstack::Error,
+) -> Result<Option<String>, DriverError> {
+    let message = error.message().unwrap_or_default();
+    let Some(id) = message.split_whitespace().find(|word| looks_like_id(word)) else {
+        return Ok(None);
+    };
+    let found = look(context, Part::LoadBalancer, id).await?;
+    let broken = found.filter(|found| found.provisioning_status == "ERROR");
+    Ok(broken.map(|found| found.id))
+}
+
+/// Whether all that hangs on a load balancer is the deployment's.
+async fn may_go(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    let balancing = context.session.load_balancer();
+    let query = [("loadbalancer_id", id)];
+    for part in [Part::Listener, Part::Pool] {
+        let found = match balancing.list(part, &query).await {
+            Err(error) if error.is_not_found() => continue,
+            found => found?,
+        };
+        let stranger = found.iter().find(|one| {
+            let hangs_here = one.other.get("loadbalancers").is_none_or(|all| {
+                let all = all.as_array().map(Vec::as_slice).unwrap_or_default();
+                all.iter().any(|one| one["id"] == id)
+            });
+            hangs_here && !mark::is_tagged_of_deployment(&one.tags, context.marker)
+        });
+        if let Some(stranger) = stranger {
+            return Err(DriverError::Other(format!(
+                "the load balancer has a {} that is not of this deployment: {} ({}); remove it first, then resume",
+                part.title(),
+                stranger.name.as_deref().unwrap_or_default(),
+                stranger.id,
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// `Load Balancer x is immutable and cannot be updated.`; of the load balancer itself: `Invalid state PENDING_UPDATE of loadbalancer
@@ -222,6 +280,7 @@ fn is_locked(error: &openstack::Error) -> bool {
 fn tags(context: &Context<'_>) -> Result<Vec<String>, DriverError> {
     let mut tags = Properties::of(context.properties).texts("tags")?;
     tags.push(mark::tag(context.marker));
+    tags.push(mark::tag_of_deployment(context.marker));
     Ok(tags)
 }
 

@@ -11,6 +11,7 @@ use crate::driver::Marker;
 
 /// Neutron's limit for descriptions and names, and everybody's for names.
 const CHARACTERS_MAX: usize = 255;
+const DEPLOYMENT: &str = "stackloom-in-";
 
 /// The mark alone: `stackloom:<deployment id>/<resource>`.
 pub fn text(marker: &Marker) -> String {
@@ -52,6 +53,20 @@ pub fn is_of_deployment(description: &str, marker: &Marker) -> bool {
 /// A server's tag.
 pub fn tag(marker: &Marker) -> String {
     format!("stackloom-{}", hash(marker))
+}
+
+/// A tag that all of a deployment share.
+pub fn tag_of_deployment(marker: &Marker) -> String {
+    format!("{DEPLOYMENT}{}", marker.deployment)
+}
+
+/// Whether tags say that a thing is of the deployment. What was made before all had that tag is taken to be.
+pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
+    let own = tag_of_deployment(marker);
+    match tags.iter().find(|tag| tag.starts_with(DEPLOYMENT)) {
+        Some(tag) => *tag == own,
+        None => tags.iter().any(|tag| tag.starts_with("stackloom-")),
+    }
 }
 
 /// The name of a secret, or of a key pair that has none.
@@ -115,6 +130,17 @@ mod tests {
         assert_eq!(description(&web, None), "stackloom:d1/web");
         assert_eq!(description(&web, Some(" mine ")), "mine stackloom:d1/web");
         assert!(carries("mine stackloom:d1/web", &web));
+        let tags = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
+        assert!(is_tagged_of_deployment(
+            &tags(&["blue", "stackloom-in-d1"]),
+            &web
+        ));
+        assert!(is_tagged_of_deployment(&tags(&["stackloom-0123"]), &web));
+        assert!(!is_tagged_of_deployment(
+            &tags(&["stackloom-0123", "stackloom-in-d2"]),
+            &web
+        ));
+        assert!(!is_tagged_of_deployment(&tags(&["blue"]), &web));
         assert!(is_of_deployment("mine stackloom:d1/db", &web));
         assert!(!is_of_deployment("mine stackloom:d10/db", &web));
         assert!(!is_of_deployment("stackloom:d1/db was here", &web));

@@ -40,11 +40,8 @@ impl Composer<'_> {
             _ => BTreeMap::new(),
         };
         let concurrent = spec.properties.get("concurrent").and_then(Expr::as_data);
-        let concurrent = matches!(concurrent, Some(Value::Bool(true)))
-            || concurrent
-                .as_ref()
-                .and_then(Value::as_str)
-                .is_some_and(|word| word.eq_ignore_ascii_case("true"));
+        let concurrent = concurrent.map(|value| crate::parameters::coerce("boolean", &value))
+            == Some(Value::Bool(true));
         let mut members: Vec<String> = Vec::new();
         for (number, written) in types.iter().enumerate() {
             let Some(written) = written.as_str() else {

@@ -37,7 +37,9 @@ pub(crate) fn overlay<'t>(
                 Target::File { name, from: by } => bundle
                     .find(by.as_deref().or(from), &name)
                     .and_then(|path| Some((path, bundle.document(path)?)))
-                    .map(|(path, document)| describe(written, path, document.template(), merged)),
+                    .map(|(path, document)| describe(written, path, document.template(), merged))
+                    // What is missing is told once, where it is used.
+                    .or_else(|| (written != name).then(|| missing(written, &name))),
             };
             if let Some(described) = described {
                 all.to_mut().insert(described);
@@ -51,17 +53,8 @@ pub(crate) fn overlay<'t>(
 pub(crate) fn types_in(resource: &Resource) -> Vec<&str> {
     let mut types = vec![resource.resource_type.as_str()];
     match resource.resource_type.as_str() {
-        GROUP => types.extend(
-            resource
-                .property("resource_def")
-                .and_then(|definition| definition.get("type")?.as_str()),
-        ),
-        SCALING_GROUP => types.extend(
-            resource
-                .property("resource")
-                .and_then(|definition| definition.get("type"))
-                .and_then(Expr::as_str),
-        ),
+        GROUP => of_definition(resource.property("resource_def"), &mut types),
+        SCALING_GROUP => of_definition(resource.property("resource"), &mut types),
         CHAIN => {
             if let Some(Expr::List(members)) = resource.property("resources") {
                 types.extend(members.iter().filter_map(Expr::as_str));
@@ -70,6 +63,24 @@ pub(crate) fn types_in(resource: &Resource) -> Vec<&str> {
         _ => {}
     }
     types
+}
+
+/// The type in a definition of members, and those in the definition that stands in it.
+fn of_definition<'a>(definition: Option<&'a Expr>, types: &mut Vec<&'a str>) {
+    let Some(written) = definition.and_then(|definition| definition.get("type")?.as_str()) else {
+        return;
+    };
+    types.push(written);
+    let inner = match written {
+        GROUP => "resource_def",
+        SCALING_GROUP => "resource",
+        _ => return,
+    };
+    let properties = definition.and_then(|definition| definition.get("properties"));
+    of_definition(
+        properties.and_then(|properties| properties.get(inner)),
+        types,
+    );
 }
 
 fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> ResourceType {
@@ -98,6 +109,20 @@ fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> 
             .collect(),
         executable: Executable::Local,
         // `resource.<name>` leads to its members.
+        any_attribute: true,
+        ..ResourceType::default()
+    }
+}
+
+/// An alias whose file is not given.
+fn missing(written: &str, path: &str) -> ResourceType {
+    ResourceType {
+        name: written.to_owned(),
+        title: title(path),
+        category: Category::Orchestration,
+        shape: Shape::Card,
+        executable: Executable::Local,
+        any_property: true,
         any_attribute: true,
         ..ResourceType::default()
     }

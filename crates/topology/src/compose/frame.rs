@@ -1,6 +1,9 @@
 //! One template while it is made flat: whose names mean what, and what its parameters are.
 
-use super::{Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope};
+use super::{
+    Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
+    facade::{self, Facade},
+};
 
 /// Where resources are being made flat.
 pub(super) struct Frame<'f> {
@@ -22,6 +25,8 @@ pub(super) struct Frame<'f> {
     pub within: Vec<String>,
     /// Types that stand for themselves: those in whose place these files stand.
     pub itself: Vec<String>,
+    /// What `resource_facade` gives, in full names.
+    pub facade: Facade,
 }
 
 impl<'f> Frame<'f> {
@@ -36,6 +41,7 @@ impl<'f> Frame<'f> {
             inherits: Vec::new(),
             within: Vec::new(),
             itself: Vec::new(),
+            facade: Facade::new(),
         }
     }
 
@@ -51,6 +57,7 @@ impl<'f> Frame<'f> {
             inherits,
             within: self.within.clone(),
             itself: self.itself.clone(),
+            facade: self.facade.clone(),
         }
     }
 
@@ -91,6 +98,10 @@ impl<'f> Frame<'f> {
                 let path = path.iter().map(|key| self.global_expr(key)).collect();
                 Some(Expr::GetAttr(self.full(name), path))
             }
+            Expr::Call {
+                function,
+                arguments,
+            } => facade::asked(*function, arguments, &self.facade),
             Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
             Expr::GetParam(name, path) => {
                 let path = path.iter().map(|key| self.global_expr(key)).collect();

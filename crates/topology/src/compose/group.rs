@@ -131,14 +131,34 @@ impl Composer<'_> {
                 Expr::Literal(value) => text_of(value),
                 _ => None,
             })
-            // A name that no member ever had is no reason to skip it.
-            .filter(|name| of_old.contains(name) || there.contains_key(&format!("{full}/{name}")));
+            // A name that no member ever had is no reason to skip it, but it may be a member's id.
+            .filter_map(|name| {
+                let is_name =
+                    of_old.contains(&name) || there.contains_key(&format!("{full}/{name}"));
+                if is_name {
+                    Some(name)
+                } else {
+                    self.with_id(full, &name)
+                }
+            });
         let named: BTreeSet<String> = named.collect();
         if update {
             named
         } else {
             named.union(&of_old).cloned().collect()
         }
+    }
+
+    /// The member of a group that the cloud knows by this id.
+    fn with_id(&self, full: &str, id: &str) -> Option<String> {
+        let deployed = self.around.deployed;
+        let start = format!("{full}/");
+        let mut members = deployed.actual.iter();
+        members.find_map(|(name, actual)| {
+            let member = name.strip_prefix(&start)?;
+            let is_it = actual.reference.as_ref().and_then(Value::as_str) == Some(id);
+            (is_it && !member.contains(['/', '@'])).then(|| member.to_owned())
+        })
     }
 
     fn members(
@@ -201,6 +221,10 @@ impl Composer<'_> {
                 external_id: None,
             };
             self.places.insert(frame.full(&short), place.clone());
+            if let Some(metadata) = definition.get("metadata") {
+                let metadata = put_index(metadata, word, member);
+                self.metadata.insert(frame.full(&short), metadata);
+            }
             self.resource(&frame.deeper(inherits), &short, made);
         }
     }

@@ -43,6 +43,7 @@ mod apart;
 mod batches;
 mod chain;
 mod described;
+mod facade;
 mod frame;
 mod group;
 mod nested;
@@ -52,6 +53,7 @@ pub use apart::{Apart, Whole, take_apart};
 pub(crate) use described::{overlay, types_in};
 use frame::Frame;
 pub(crate) use group::{index_variable, put_index};
+pub(crate) use nested::not_given;
 
 /// Members made from one definition.
 pub const GROUP: &str = "OS::Heat::ResourceGroup";
@@ -133,6 +135,7 @@ pub(crate) fn flatten<'a>(
         places: HashMap::new(),
         diagnostics: Vec::new(),
         checked: HashSet::new(),
+        metadata: HashMap::new(),
         full: false,
     };
     composer.frame(&Frame::root(around), model);
@@ -198,6 +201,8 @@ struct Composer<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Nested templates that were checked with these values: one is said of each once.
     checked: HashSet<(String, String)>,
+    /// Metadata of groups' members, by full name.
+    metadata: HashMap<String, Expr>,
     /// The limit was reached, and it was said.
     full: bool,
 }
@@ -331,6 +336,40 @@ impl Composer<'_> {
     }
 }
 
+/// A template with what stands beside it, before anything is made flat.
+pub(crate) struct Checked {
+    pub merged: Merged,
+    /// Values for the template's parameters, those of environments included.
+    pub parameters: BTreeMap<String, Value>,
+    /// What is wrong with the template itself and with its environments.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The part that looking at a template and planning it have in common.
+pub(crate) fn check(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+    cloud: &CloudFacts,
+    given: &BTreeMap<String, Value>,
+) -> Checked {
+    let template = document.template();
+    let merged = Merged::of(bundle, template);
+    let parameters = merged.parameters(template, given);
+    // Nested templates are described like built-in types; the rest works on their members.
+    let described = types_for(types, bundle, &merged, document);
+    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
+    if document.is_readable() {
+        diagnostics.extend(merged.diagnostics.iter().cloned());
+        diagnostics.extend(merged.strangers(template));
+    }
+    Checked {
+        merged,
+        parameters,
+        diagnostics,
+    }
+}
+
 /// All problems of a template, of the files beside it, and of what they make together, in the order of
 /// the text; those of the template first.
 pub fn validate(
@@ -341,12 +380,11 @@ pub fn validate(
     parameters: &BTreeMap<String, Value>,
 ) -> Vec<Diagnostic> {
     let template = document.template();
-    let merged = Merged::of(bundle, template);
-    let parameters = merged.parameters(template, parameters);
-    let described = types_for(types, bundle, &merged, document);
-    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
-    diagnostics.extend(merged.diagnostics.iter().cloned());
-    diagnostics.extend(merged.strangers(template));
+    let Checked {
+        merged,
+        parameters,
+        mut diagnostics,
+    } = check(document, bundle, types, cloud, parameters);
     let has_parents = template
         .resources
         .iter()

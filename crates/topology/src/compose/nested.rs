@@ -5,7 +5,7 @@
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, Frame, HashMap, HashSet, Model, Parent, Place,
-    ResourceSpec, Value, overlay,
+    ResourceSpec, Value, facade, overlay,
 };
 use crate::{
     document::Document, scope::Known, template::Template, text::shown, validate::validate_with,
@@ -24,10 +24,7 @@ impl Composer<'_> {
         let type_path = format!("resources.{full}.type");
         let bundle = self.around.bundle;
         let Some(path) = bundle.find(from.as_deref().or(frame.file), file) else {
-            let message = format!(
-                "`{full}` is made from `{}`, which is not given: add the file beside the template",
-                shown(file)
-            );
+            let message = not_given(&full, file);
             return self.error("file-missing", type_path, message);
         };
         if frame.within.iter().any(|outer| outer == path) {
@@ -48,8 +45,10 @@ impl Composer<'_> {
         itself.push(spec.resource_type.clone());
         self.check(&full, path, document, &known, &itself);
 
+        let facade = self.facade(frame, name, &spec);
         let scope = Known::of(template, &known)
             .with_files(bundle, Some(path))
+            .with_facade(facade::data(&facade))
             .with_cloud(self.around.cloud);
         let (model, said) = Model::of(template, &scope);
         let prefix = format!("{full}/");
@@ -71,6 +70,7 @@ impl Composer<'_> {
                 .chain([path.to_owned()])
                 .collect(),
             itself,
+            facade,
         };
         for (member, _) in model.iter() {
             let place = Place {
@@ -167,6 +167,22 @@ impl Composer<'_> {
             .into_iter()
             .map(|one| within(one, full, path, document));
         self.diagnostics.extend(found);
+    }
+}
+
+/// A template that a type names and that is not there. Nothing is fetched, from wherever.
+pub(crate) fn not_given(resource: &str, file: &str) -> String {
+    let elsewhere = file.starts_with("http://") || file.starts_with("https://");
+    match elsewhere {
+        true => format!(
+            "`{resource}` is made from `{}`, and nothing is fetched from elsewhere: add the file beside the template, \
+             and name it by its own name",
+            shown(file)
+        ),
+        false => format!(
+            "`{resource}` is made from `{}`, which is not given: add the file beside the template",
+            shown(file)
+        ),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
 
 mod custom;
 mod pattern;
+mod time;
 
 pub(crate) use custom::{NAMES as CUSTOM, is_known as is_custom};
 pub(crate) use pattern::Pattern;
@@ -89,6 +90,23 @@ fn between(min: Option<String>, max: Option<String>) -> String {
         (Some(min), None) => format!("at least {min}"),
         (None, Some(max)) => format!("at most {max}"),
         (None, None) => "anything".to_owned(),
+    }
+}
+
+/// What is wrong with a value at a point in time (seconds since 1970): Heat's `expiration` must come later.
+pub(crate) fn problem_at(
+    constraint: &Constraint,
+    value: &Value,
+    now: Option<i64>,
+) -> Option<String> {
+    match constraint {
+        Constraint::Custom(name) if name == "expiration" => {
+            let text = value.as_str()?;
+            let ends = time::seconds(text)?;
+            let past = format!("`{}` is in the past", crate::text::shown(text));
+            (ends <= now?).then_some(past)
+        }
+        _ => None,
     }
 }
 

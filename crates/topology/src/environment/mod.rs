@@ -18,6 +18,7 @@ use crate::{
     yaml::{self, Entry, Node},
 };
 
+mod locks;
 mod merge;
 mod registry;
 
@@ -110,6 +111,8 @@ pub struct Rule {
     pub hooks: Vec<String>,
     /// What must not happen: `update`, `replace`.
     pub restricted_actions: Vec<String>,
+    /// The file that says so.
+    pub file: String,
     /// Where it stands.
     pub at: Position,
 }
@@ -122,6 +125,7 @@ impl Environment {
             text,
             lines: Lines::of(text),
             path: Vec::new(),
+            encrypted: Vec::new(),
             environment: Environment {
                 file: file.to_owned(),
                 ..Environment::default()
@@ -132,9 +136,24 @@ impl Environment {
         }
         if let Some(root) = &tree.root {
             reader.environment(root);
+            reader.encrypted();
         }
         reader.environment
     }
+}
+
+const ENCRYPTED: &str = "encrypted parameters can only be opened by the Heat that made them; give the values in clear, \
+     as parameters of the deployment";
+
+/// The texts of a list, with their places.
+fn names(node: &Node) -> Vec<(String, usize)> {
+    let items = node.items().unwrap_or_default().iter();
+    items
+        .filter_map(|item| match item.value.scalar() {
+            Some(Value::String(name)) => Some((name, item.value.span.start)),
+            _ => None,
+        })
+        .collect()
 }
 
 struct Reader<'a> {
@@ -142,6 +161,8 @@ struct Reader<'a> {
     lines: Lines,
     path: Vec<String>,
     environment: Environment,
+    /// Parameters that are marked as encrypted, with the places of the marks.
+    encrypted: Vec<(String, usize)>,
 }
 
 impl Reader<'_> {
@@ -197,16 +218,15 @@ impl Reader<'_> {
                 "resource_registry" => reader.registry(value),
                 "encrypted_parameters" | "encrypted_param_names" if value.is_null() => {}
                 "encrypted_param_names" if value.items().is_some_and(<[_]>::is_empty) => {}
-                "encrypted_parameters" | "encrypted_param_names" => reader.error(
-                    "environment-encrypted",
-                    at,
-                    "encrypted parameters can only be opened by the Heat that made them; give the values in clear, \
-                     as parameters of the deployment"
-                        .to_owned(),
-                ),
+                // The names alone do no harm; values are looked at when all of the file is read.
+                "encrypted_param_names" => reader.encrypted = names(value),
+                "encrypted_parameters" => {
+                    reader.error("environment-encrypted", at, ENCRYPTED.to_owned())
+                }
                 "event_sinks" if value.is_null() => {}
                 "event_sinks" => {
-                    let message = "event sinks are not used: a run's events are read from the run itself";
+                    let message =
+                        "event sinks are not used: a run's events are read from the run itself";
                     let path = reader.path.join(".");
                     reader.say(Diagnostic::info("environment-ignored", path, message), at);
                 }
@@ -219,6 +239,30 @@ impl Reader<'_> {
                     );
                 }
             });
+        }
+    }
+
+    /// Values that Heat has encrypted: a method and what it made. Of others the mark means nothing.
+    fn encrypted(&mut self) {
+        for name in std::mem::take(&mut self.encrypted) {
+            let given = self.environment.parameters.get(&name.0).cloned();
+            let is_made = given.as_ref().is_some_and(|given| {
+                matches!(&given.value, Value::Array(parts) if parts.len() == 2 && parts.iter().all(Value::is_string))
+            });
+            self.path = vec!["encrypted_param_names".to_owned()];
+            if is_made {
+                self.error("environment-encrypted", name.1, ENCRYPTED.to_owned());
+            } else {
+                let message = format!(
+                    "`{}` is marked as encrypted and its value is not: it is taken as it stands",
+                    shown(&name.0)
+                );
+                let path = self.path.join(".");
+                self.say(
+                    Diagnostic::info("environment-ignored", path, message),
+                    name.1,
+                );
+            }
         }
     }
 
@@ -279,6 +323,7 @@ impl Reader<'_> {
             resource: resource.key.clone(),
             hooks: Vec::new(),
             restricted_actions: Vec::new(),
+            file: self.environment.file.clone(),
             at: self.at(resource.key_span.start),
         };
         for entry in self.entries(
@@ -286,7 +331,20 @@ impl Reader<'_> {
             "a map with types, `hooks` or `restricted_actions`",
         ) {
             match entry.key.as_str() {
-                "hooks" => rule.hooks = self.words(entry, &HOOKS),
+                "hooks" => {
+                    rule.hooks = self.words(entry, &HOOKS);
+                    if !rule.hooks.is_empty() {
+                        let hooks: Vec<&str> = rule.hooks.iter().map(String::as_str).collect();
+                        let message = format!(
+                            "`{}` has the hooks {}: they are kept, and a run does not stop for them",
+                            shown(&resource.key),
+                            listed(&hooks)
+                        );
+                        let path = self.path.join(".");
+                        let at = entry.key_span.start;
+                        self.say(Diagnostic::info("environment-ignored", path, message), at);
+                    }
+                }
                 "restricted_actions" => rule.restricted_actions = self.words(entry, &RESTRICTED),
                 "base_url" => {}
                 // Rules for members of a nested template stand under its name.

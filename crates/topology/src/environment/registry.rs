@@ -104,9 +104,9 @@ impl Aliases {
     }
 }
 
-/// Whether a type is a template of its own: by its ending, as in Heat.
+/// Whether a type is a template of its own: by its ending, as in Heat, or by its address.
 pub(crate) fn is_file(name: &str) -> bool {
-    name.ends_with(".yaml") || name.ends_with(".template")
+    name.ends_with(".yaml") || name.ends_with(".template") || name.contains("://")
 }
 
 /// A name against a pattern with `*`.

@@ -80,7 +80,8 @@ fn what_cannot_be_read_is_named_with_its_place() {
     let text = "\
 parameter: {a: 1}
 parameter_merge_strategies: {size: join}
-encrypted_param_names: [secret]
+encrypted_param_names: [secret, plain]
+parameters: {secret: [cryptography_decrypt_v1, Z0FBQQ], plain: x}
 event_sinks: [{type: zaqar-queue, target: q}]
 resource_registry:
   My::Type: [x]
@@ -98,10 +99,11 @@ resource_registry:
         told(&environment.diagnostics),
         "1:1 Error unknown-key parameter: `parameter` is no key of an environment; did you mean `parameters`?\n\
          2:36 Error wrong-shape parameter_merge_strategies.size: a strategy is one of `overwrite`, `merge` and `deep_merge`\n\
-         3:1 Error environment-encrypted encrypted_param_names: encrypted parameters can only be opened by the Heat that made them; give the values in clear, as parameters of the deployment\n\
-         4:1 Info environment-ignored event_sinks: event sinks are not used: a run's events are read from the run itself\n\
-         6:13 Error wrong-shape resource_registry.My::Type: the name of a type or of a file belongs here\n\
-         8:18 Error wrong-shape resource_registry.resources.web.hooks: `hooks` takes `pre-create`, `pre-update`, `pre-delete`, `post-create`, `post-update` and `post-delete`"
+         5:1 Info environment-ignored event_sinks: event sinks are not used: a run's events are read from the run itself\n\
+         7:13 Error wrong-shape resource_registry.My::Type: the name of a type or of a file belongs here\n\
+         9:18 Error wrong-shape resource_registry.resources.web.hooks: `hooks` takes `pre-create`, `pre-update`, `pre-delete`, `post-create`, `post-update` and `post-delete`\n\
+         3:25 Error environment-encrypted encrypted_param_names: encrypted parameters can only be opened by the Heat that made them; give the values in clear, as parameters of the deployment\n\
+         3:33 Info environment-ignored encrypted_param_names: `plain` is marked as encrypted and its value is not: it is taken as it stands"
     );
 }
 
@@ -133,7 +135,10 @@ resource_registry:
     '*_db': {restricted_actions: replace}
 ";
     let environment = Environment::parse("e.yaml", text);
-    assert_eq!(environment.diagnostics, []);
+    insta::assert_snapshot!(crate::testing::told(&environment.diagnostics), @r"
+    4:7 Info environment-ignored resource_registry.resources.web: `web` has the hooks `pre-create`: they are kept, and a run does not stop for them
+    7:9 Info environment-ignored resource_registry.resources.web.inner: `web/inner` has the hooks `post-delete`: they are kept, and a run does not stop for them
+    ");
     let rules: Vec<_> = environment
         .rules
         .iter()

@@ -140,7 +140,7 @@ pub(crate) fn check(function: Function, arguments: &Expr, version: Version) -> R
 }
 
 /// What `resource_facade` of a word gives, by the name that HOT has for it.
-pub(super) fn facade(function: Function, word: &str) -> Option<&'static str> {
+pub(crate) fn facade(function: Function, word: &str) -> Option<&'static str> {
     let words = match function {
         FnResourceFacade => ["Metadata", "DeletionPolicy", "UpdatePolicy"],
         _ => ["metadata", "deletion_policy", "update_policy"],

@@ -25,7 +25,7 @@ mod rewrite;
 mod store;
 mod yaql;
 
-pub(crate) use arguments::{build, check};
+pub(crate) use arguments::{build, check, facade};
 pub use function::Function;
 pub(crate) use function::{Place, Reading, is_function, reading};
 pub(crate) use resolve::select;

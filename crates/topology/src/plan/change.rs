@@ -61,4 +61,8 @@ pub struct PropertyChange {
     /// Where the text is the same and the value is not: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// Resources that the new value hangs on and that are made or changed by the same run: it is known when they are
+    /// done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_after: Vec<String>,
 }

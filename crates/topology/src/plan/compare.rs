@@ -151,6 +151,10 @@ impl Fates<'_> {
             for place in &mut places {
                 place.replaces = replaces;
                 place.because.clone_from(&why);
+                place.known_after.retain(|name| {
+                    let fate = self.of.get(name);
+                    fate.is_some_and(|fate| !matches!(fate.action, Action::None | Action::Delete))
+                });
             }
             properties.extend(places);
         }
@@ -194,6 +198,13 @@ impl Fates<'_> {
                 true,
                 Some(sentence(cause, "may change", "")),
             )
+        } else if old.deletion_policy != new.deletion_policy && !is_component {
+            let because = format!(
+                "`deletion_policy` changes from {} to {}: nothing of it changes in the cloud",
+                old.deletion_policy.as_text(),
+                new.deletion_policy.as_text()
+            );
+            (Action::Update, false, Some(because))
         } else if let Some(foot) = self.leads_through(new) {
             let because =
                 format!("`{foot}`, through which it leads, is made anew: it is led there again");

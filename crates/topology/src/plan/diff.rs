@@ -17,8 +17,9 @@ use super::{
     *,
 };
 use crate::{
+    template::Template,
     types::{ResourceType, SSH_KEY},
-    workflow::{DeletionPolicy, copy_of},
+    workflow::{DeletionPolicy, Origin, copy_of},
 };
 
 /// What [`changes`] found.
@@ -178,6 +179,46 @@ fn vanishing(name: &str, spec: &ResourceSpec) -> Change {
         (None, DeletionPolicy::Delete) => None,
     };
     change(Action::Delete, name, spec, because)
+}
+
+/// Reasons that only the whole shows: a resource that its condition leaves out, and one that seems to be another one
+/// under a new name.
+pub(super) fn explain(
+    changes: &mut [Change],
+    model: &Model,
+    deployed: &Deployed,
+    template: &Template,
+) {
+    let goes = |change: &Change| {
+        change.action == Action::Delete
+            && change.because.is_none()
+            && change.origin == Origin::Drawn
+    };
+    let mut gone: HashMap<&str, Vec<(&str, &ResourceSpec)>> = HashMap::new();
+    for change in changes.iter().filter(|change| goes(change)) {
+        let row = deployed.resources.get_key_value(&change.resource);
+        if let Some((name, spec)) = row {
+            let of_type = gone.entry(spec.resource_type.as_str()).or_default();
+            of_type.push((name.as_str(), spec));
+        }
+    }
+    for change in changes {
+        let name = change.resource.as_str();
+        if goes(change) && template.resources.iter().any(|one| one.name == name) {
+            change.because = Some("its condition does not hold any more".to_owned());
+        } else if change.action == Action::Create
+            && change.because.is_none()
+            && let Some(new) = model.get(name)
+            && let Some(others) = gone.get(new.resource_type.as_str())
+            && let Some((before, _)) = others
+                .iter()
+                .find(|(_, old)| !new.properties.is_empty() && old.properties == new.properties)
+        {
+            change.because = Some(format!(
+                "it is what `{before}` was: another name is another resource, so `{before}` goes and `{name}` is made"
+            ));
+        }
+    }
 }
 
 /// Changes that cannot be carried out, or not as a person might think.

@@ -20,7 +20,6 @@ use crate::{
     passes::{self, Model, PassContext},
     scope::Known,
     types::{self, Registry},
-    validate::validate_with,
     workflow::{OutputSpec, ResourceSpec, Workflow},
 };
 
@@ -76,19 +75,18 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         cloud,
     } = *input;
     let template = document.template();
-    let merged = Merged::of(bundle, template);
-    let parameters = &merged.parameters(template, parameters);
-    // Nested templates are described like built-in types; the rest works on their members.
-    let described = compose::types_for(types, bundle, &merged, document);
-    let mut diagnostics = validate_with(document, &described, cloud, parameters);
+    let compose::Checked {
+        merged,
+        parameters,
+        mut diagnostics,
+    } = compose::check(document, bundle, types, cloud, parameters);
+    let parameters = &parameters;
     if !document.is_readable() {
         return Plan {
             diagnostics,
             ..Plan::default()
         };
     }
-    diagnostics.extend(merged.diagnostics.iter().cloned());
-    diagnostics.extend(merged.strangers(template));
     let mut found = parameters::check(template, parameters, cloud);
     if !deployed.resources.is_empty() {
         let before = merged.parameters(template, &deployed.parameters);
@@ -123,7 +121,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
-    let diff = diff::changes(&model, deployed, types);
+    let mut diff = diff::changes(&model, deployed, types);
+    diff::explain(&mut diff.changes, &model, deployed, template);
+    found.extend(merged.locked(&diff.changes));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
     for mut one in found {
         flat.locate(&mut one);

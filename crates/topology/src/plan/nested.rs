@@ -41,8 +41,22 @@ pub(super) fn whole(
         name,
         old: shown(known, before),
         new: shown(known, after),
+        known_after: mentioned(after),
         ..PropertyChange::default()
     }
+}
+
+/// The resources that a value mentions.
+fn mentioned(value: Option<&Expr>) -> Vec<String> {
+    let mut names: Vec<String> = value
+        .map(Expr::resources)
+        .unwrap_or_default()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn walk(

@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    alone,
+    alone::{self, LOAD_BALANCER},
     compile::{CREATE_SECONDS, step},
     *,
 };
@@ -35,6 +35,13 @@ pub(super) struct Removal<'a> {
     /// Id of the step.
     id: String,
     early: bool,
+}
+
+impl Removal<'_> {
+    /// Whether the cloud is told to remove it: not what is kept, nor what is not ours.
+    fn is_removed(&self) -> bool {
+        self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
+    }
 }
 
 /// All that goes.
@@ -221,8 +228,8 @@ impl<'a> Removals<'a> {
                 dependents.entry(required).or_default().push(row);
             }
         }
-        let start = steps.len();
-        for removal in self.all.iter().filter(|removal| removal.early == early) {
+        let whole = self.whole();
+        let waits_for = |removal: &Removal<'_>| {
             let on_it = || dependents.get(removal.row).into_iter().flatten();
             let first = on_it()
                 .filter_map(|row| removed.get(row))
@@ -240,6 +247,24 @@ impl<'a> Removals<'a> {
                     after.extend(ends.iter().cloned());
                 }
             }
+            after
+        };
+        let start = steps.len();
+        for removal in self.all.iter().filter(|removal| removal.early == early) {
+            let mut after = waits_for(removal);
+            if let Some(with) = whole.get(removal.row).and_then(|with| removed.get(with)) {
+                after = BTreeSet::from([with.id.clone()]);
+            } else if removal.spec.resource_type == LOAD_BALANCER {
+                let pieces = || {
+                    let of_it = self.all.iter();
+                    of_it.filter(|piece| whole.get(piece.row) == Some(&removal.row))
+                };
+                after.extend(pieces().flat_map(|piece| waits_for(piece)));
+                for piece in pieces() {
+                    after.remove(&piece.id);
+                }
+                after.remove(&removal.id);
+            }
             let id = removal.id.clone();
             let after = after.into_iter().collect();
             steps.push(Step {
@@ -256,9 +281,47 @@ impl<'a> Removals<'a> {
                 )
             });
         }
-        if early {
+        if early || !whole.is_empty() {
             sort(&mut steps[start..]);
         }
+    }
+
+    /// Pieces of load balancers that go as a whole, each with its load balancer.
+    ///
+    /// A load balancer takes its pieces along. Otherwise each of them would wait for the lock of the one before, and
+    /// one that is in state ERROR would let none of them go at all. Where something of another kind stands between
+    /// two pieces (a server that is told the address, and whose address a member has), they go one by one.
+    fn whole(&self) -> HashMap<&'a str, &'a str> {
+        let mut whole: HashMap<&str, &str> = HashMap::new();
+        let balancers = self
+            .all
+            .iter()
+            .filter(|removal| removal.spec.resource_type == LOAD_BALANCER && removal.is_removed());
+        for balancer in balancers {
+            let mut pieces: HashSet<&str> = HashSet::new();
+            // What hangs on the load balancer or its pieces and is none.
+            let mut between: HashSet<&str> = HashSet::new();
+            let mut together = true;
+            for removal in self.all.iter().rev() {
+                let required = &self.required[removal.row];
+                let on_it = required
+                    .iter()
+                    .any(|row| *row == balancer.row || pieces.contains(row));
+                let on_others = required.iter().any(|row| between.contains(row));
+                let is_piece = removal.spec.resource_type.starts_with("OS::Octavia::");
+                if on_it && is_piece {
+                    together &= !on_others && removal.early == balancer.early;
+                    together &= removal.is_removed();
+                    pieces.insert(removal.row);
+                } else if on_it || on_others {
+                    between.insert(removal.row);
+                }
+            }
+            if together {
+                whole.extend(pieces.into_iter().map(|piece| (piece, balancer.row)));
+            }
+        }
+        whole
     }
 
     /// Ports that go early and have addresses of the subnet that a router's foot stands in.

@@ -12,7 +12,7 @@ mod update;
 
 pub(super) use update::{from_to, made};
 
-fn steps(workflow: &Workflow) -> String {
+pub(in crate::plan) fn steps(workflow: &Workflow) -> String {
     let lines = workflow.steps.iter().map(|step| {
         let always = if step.always_run { " (always)" } else { "" };
         format!("{}{always} <- {}", step.id, step.after.join(" "))

@@ -55,6 +55,8 @@ impl Checker<'_> {
             let simple = self.simple(&member, &path);
             self.properties(&member, &simple, described, &path);
         }
+        // Groups in groups.
+        self.members(&member, &path);
     }
 
     fn definition_keys(&mut self, entries: &[(String, Expr)], path: &Path<'_>) {
@@ -161,6 +163,7 @@ impl Checker<'_> {
             }
             self.update_policy(&member, described, &path);
         }
+        self.members(&member, &path);
     }
 
     fn chain(&mut self, resource: &Resource, path: &Path<'_>) {

@@ -12,12 +12,10 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    bundle::Bundle,
     cloud::CloudFacts,
     compose,
     diagnostic::{self, Diagnostic, Severity},
     document::Document,
-    environment::Merged,
     expr::{Expr, Unresolved},
     graph, parameters,
     scope::{self, Known},
@@ -88,23 +86,6 @@ pub fn validate_with(
             )
         });
     }
-    diagnostics
-}
-
-/// The same, with files and environments beside the document: nested templates are looked into, and aliases of types are known.
-pub fn validate_in(
-    document: &Document,
-    bundle: &Bundle,
-    types: &Registry,
-    cloud: &CloudFacts,
-    parameters: &BTreeMap<String, Value>,
-) -> Vec<Diagnostic> {
-    let template = document.template();
-    let merged = Merged::of(bundle, template);
-    let parameters = merged.parameters(template, parameters);
-    let described = compose::types_for(types, bundle, &merged, document);
-    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
-    diagnostics.extend(merged.diagnostics.iter().cloned());
     diagnostics
 }
 
@@ -336,11 +317,7 @@ impl<'a> Checker<'a> {
         }
         let path = path.key("type");
         if crate::environment::is_file(name) {
-            let message = format!(
-                "`{}` is made from `{}`, which is not given: add the file beside the template",
-                resource.name,
-                shown(name)
-            );
+            let message = compose::not_given(&resource.name, name);
             return self.error("file-missing", &path, message);
         }
         let known = || self.types.iter().map(|one| one.name.as_str());

@@ -285,3 +285,19 @@ parameters:
     10:103 Error constraint-invalid parameters.e.constraints.2: `length` has no `mn`; did you mean `min`?
     ");
 }
+
+#[test]
+fn what_ends_must_end_later() {
+    let problems = |expiration: &str, now: Option<i64>| {
+        let text = resources(&format!(
+            "  word: {{type: OS::Barbican::Secret, properties: {{payload: x, payload_content_type: text/plain, expiration: '{expiration}'}}}}\n"
+        ));
+        let facts = crate::cloud::CloudFacts { now, ..cloud() };
+        told(&validate(&Document::parse(text.as_str()), &types(), &facts))
+    };
+    // 2026-11-21T12:00:00Z
+    let now = Some(1_795_262_400);
+    assert_eq!(problems("2026-11-21T12:00:01Z", now), "");
+    assert_eq!(problems("2026-11-21T12:00:00+02:00", None), "");
+    insta::assert_snapshot!(problems("2026-11-21T12:00:00+02:00", now), @"3:97 Error property-constraint resources.word.properties.expiration: `expiration`: `2026-11-21T12:00:00+02:00` is in the past");
+}

@@ -196,7 +196,9 @@ impl<'a> Checker<'a> {
         }
         for constraint in &property.constraints {
             // An empty gateway or fixed address means none.
-            if let Some(problem) = constraint::problem(constraint, literal) {
+            let problem = constraint::problem(constraint, literal)
+                .or_else(|| constraint::problem_at(constraint, literal, self.cloud.now));
+            if let Some(problem) = problem {
                 return self.error(
                     "property-constraint",
                     path,

@@ -25,11 +25,11 @@ use std::time::Duration;
 
 use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
+use topology::compose;
 use topology::diagnostic::Diagnostic;
 use topology::document::Document;
 use topology::plan::{Deployed, PlanInput, dependencies, plan};
 use topology::types::Registry;
-use topology::validate::validate_in;
 
 use crate::stand_in;
 
@@ -213,7 +213,7 @@ pub fn template(document: &Document, bundle: &Bundle) -> Tried {
     let cloud = CloudFacts::default();
     let parameters = stand_in::values(document.template(), bundle, &types);
     let read = first_error(document.diagnostics());
-    let mut checks = validate_in(document, bundle, &types, &cloud, &BTreeMap::new());
+    let mut checks = compose::validate(document, bundle, &types, &cloud, &BTreeMap::new());
     checks.retain(|one| !at_creation(one));
     let checked = first_error(&checks);
     let planned = plan(&PlanInput {

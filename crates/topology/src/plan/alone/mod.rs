@@ -36,7 +36,7 @@ use range::Range;
 const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 const TRUNK: &str = "OS::Neutron::Trunk";
 const SUBNET_POOL: &str = "OS::Neutron::SubnetPool";
-const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
+pub(super) const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
 const LISTENER: &str = "OS::Octavia::Listener";
 const POOL: &str = "OS::Octavia::Pool";
 const MEMBER: &str = "OS::Octavia::PoolMember";

@@ -1,7 +1,10 @@
 //! What stands in the way of what: by the steps of an update.
 
 use crate::{
-    plan::tests::{from_to, made},
+    plan::{
+        plan_undeploy,
+        tests::{from_to, made, steps},
+    },
     testing::{plan_of, plan_with, resources, told},
     workflow::Workflow,
 };
@@ -237,7 +240,7 @@ fn pieces_of_a_load_balancer() {
         "vip_address: 10.0.0.9, provider: ovn",
     );
     assert_eq!(
-        whole.last().map(String::as_str),
+        whole.first().map(String::as_str),
         Some("balancer:delete-old")
     );
     assert_eq!(whole.len(), 7);
@@ -245,6 +248,35 @@ fn pieces_of_a_load_balancer() {
         changed("vip_address: 10.0.0.9", "vip_address: 10.0.0.8"),
         [""; 0]
     );
+}
+
+#[test]
+fn a_load_balancer_takes_its_pieces_along() {
+    let undeploy = |text: &str| {
+        let deployed = made(&plan_of(&resources(text)));
+        let plan = plan_undeploy(&deployed, &crate::types::Registry::openstack());
+        steps(&plan.workflow.expect("a plan"))
+    };
+    insta::assert_snapshot!(undeploy(BALANCED), @r"
+    balancer:delete <- 
+    monitor:delete <- balancer:delete
+    member:delete <- balancer:delete
+    rule:delete <- balancer:delete
+    pool:delete <- balancer:delete
+    policy:delete <- balancer:delete
+    listener:delete <- balancer:delete
+    sub:delete <- balancer:delete
+    net:delete <- sub:delete
+    ");
+    // A server that is told the address, and whose address a member has, stands between the two.
+    let between = BALANCED.replace(
+        "address: 10.0.0.4",
+        "address: {get_attr: [web, first_address]}",
+    );
+    let told = format!(
+        "{between}  web: {{type: OS::Nova::Server, properties: {{flavor: m1.small, image: debian-12, networks: [{{network: {{get_resource: net}}}}], user_data: {{get_attr: [balancer, vip_address]}}}}}}\n"
+    );
+    assert!(undeploy(&told).contains("\nlistener:delete <- policy:delete"));
 }
 
 #[test]

@@ -405,3 +405,70 @@ fn what_was_deployed_can_go_though_its_wishes_contradict_each_other() {
     let plan = plan_undeploy(&deployed, &Registry::openstack());
     assert_eq!(plan.workflow.expect("it goes").steps.len(), 2);
 }
+
+#[test]
+fn reasons_that_only_the_whole_shows() {
+    let text = "heat_template_version: wallaby
+parameters:
+  extra: {type: boolean, default: true}
+conditions:
+  wanted: {get_param: extra}
+resources:
+  net: {type: OS::Neutron::Net, properties: {name: n}}
+  sub: {type: OS::Neutron::Subnet, condition: wanted, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+";
+    let deployed = made(&plan_of(text));
+    let without = plan_with(text, &[("extra", json!(false))], &deployed);
+    insta::assert_snapshot!(told_changes(&without), @"Delete sub: its condition does not hold any more");
+    let renamed = plan_with(
+        &text
+            .replace("net:", "front:")
+            .replace("resource: net", "resource: front"),
+        &[],
+        &deployed,
+    );
+    insta::assert_snapshot!(told_changes(&renamed), @r"
+    Create front: it is what `net` was: another name is another resource, so `net` goes and `front` is made
+    Replace sub: `network` changes: it will be replaced
+    Delete net: -
+    ");
+    let of_another_type = plan_with(
+        &text.replace("OS::Neutron::Net,", "OS::Neutron::Router,"),
+        &[("extra", json!(false))],
+        &deployed,
+    );
+    insta::assert_snapshot!(told_changes(&of_another_type), @r"
+    Replace net: its type changes from `OS::Neutron::Net`: it will be replaced
+    Delete sub: its condition does not hold any more
+    ");
+}
+
+#[test]
+fn another_deletion_policy_is_remembered() {
+    let before = resources(SMALL);
+    let after = before.replace(
+        "net: {type: OS::Neutron::Net}",
+        "net: {type: OS::Neutron::Net, deletion_policy: Retain}",
+    );
+    let (changes, done) = from_to(&before, &after);
+    insta::assert_snapshot!(changes, @"Update net: `deletion_policy` changes from Delete to Retain: nothing of it changes in the cloud");
+    insta::assert_snapshot!(done, @"net:update <-");
+}
+
+#[test]
+fn a_value_says_what_it_is_known_after() {
+    let before = resources(&format!(
+        "{SMALL}  other: {{type: OS::Neutron::Net, properties: {{name: x}}}}\n"
+    ));
+    let after = before
+        .replace("name: x", "name: {get_attr: [web, first_address]}")
+        .replace("image: debian-12", "image: debian-12-id");
+    let plan = plan_with(&after, &[], &made(&plan_of(&before)));
+    let told: Vec<_> = plan
+        .changes
+        .iter()
+        .flat_map(|change| &change.properties)
+        .map(|one| (one.name.as_str(), one.known_after.join(" ")))
+        .collect();
+    assert_eq!(told, [("image", String::new()), ("name", "web".to_owned())]);
+}
