@@ -72,7 +72,9 @@ impl Bastion {
                     of_port.or_else(|| server.spec.properties.get("security_groups"))?;
                 id(groups.resolve(scope).ok()?.as_array()?.first()?)
             });
-        let address = Addresses::of(known, scope, &server).public;
+        // One that stands in a network to the outside itself has no other address.
+        let addresses = Addresses::of(known, scope, &server);
+        let address = addresses.best().map(str::to_owned);
         Some(Bastion {
             server,
             address,

@@ -13,6 +13,7 @@ pub const CODES: &[&str] = &[
     "bastion-ambiguous",
     "bastion-missing",
     "bastion-picked",
+    "bastion-unreachable",
     "circular-reference",
     "cloudformation-template",
     "component-without-host",

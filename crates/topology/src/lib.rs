@@ -21,6 +21,7 @@ mod graph;
 mod parameters;
 pub mod passes;
 pub mod plan;
+mod range;
 mod scope;
 pub mod template;
 mod text;

@@ -13,10 +13,14 @@ use super::*;
 use crate::types::{SECURITY_GROUP, SECURITY_GROUP_RULE};
 
 const NAME: &str = "access";
+/// Versions of IP, as Neutron names them; a rule is for one of them, and for the first unless it says so.
+const V4: &str = "IPv4";
+const V6: &str = "IPv6";
 
 /// From where.
 enum From {
-    Everybody,
+    /// By these versions of IP.
+    Everybody(Vec<&'static str>),
     Servers(BTreeSet<String>),
     Ranges(Vec<Expr>),
 }
@@ -38,6 +42,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             .filter(|host| Some(host) != bastion.as_ref()),
     );
     let (mut openings, diagnostics) = openings(model, context);
+    let by_network = subnets_by_network(model);
     let mut groups: BTreeMap<String, String> = BTreeMap::new();
     let mut later: Vec<(String, Opening)> = Vec::new();
     for server in &servers {
@@ -58,11 +63,17 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         } in wanted
         {
             let (inside, apart) = split(from, &groups);
-            rules.extend(
-                inside
-                    .into_iter()
-                    .map(|remote| inline(&protocol, &port, remote)),
-            );
+            for remote in inside {
+                let versions: &[&str] = match &remote {
+                    Remote::Range(range) if is_range_v6(range) => &[V6],
+                    Remote::Range(_) => &[V4],
+                    Remote::Group(_) if has_v6(model, server, &by_network) => &[V4, V6],
+                    Remote::Group(_) => &[V4],
+                };
+                for version in versions {
+                    rules.push(inline(&protocol, &port, &remote, version));
+                }
+            }
             if !apart.is_empty() {
                 later.push((
                     server.clone(),
@@ -103,25 +114,34 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             let (Some(group), Some(remote)) = (groups.get(&server), groups.get(&other)) else {
                 continue;
             };
-            let properties = vec![
-                ("security_group", Expr::reference(group)),
-                ("protocol", Expr::text(&protocol)),
-                ("port_range_min", port.clone()),
-                ("port_range_max", port.clone()),
-                ("remote_group", Expr::reference(remote)),
-            ];
-            let why = format!("software on `{other}` is connected to software on `{server}`");
-            let wanted = format!("{group}_from_{other}");
-            model.derive(
-                &wanted,
-                Derived {
-                    pass: NAME,
-                    resource_type: SECURITY_GROUP_RULE,
-                    why,
-                    serves: Some(&server),
-                    properties,
-                },
-            );
+            let v6 = has_v6(model, &server, &by_network);
+            let mut versions = vec![(V4, format!("{group}_from_{other}"))];
+            if v6 {
+                versions.push((V6, format!("{group}_from_{other}_v6")));
+            }
+            for (version, wanted) in versions {
+                let mut properties = vec![
+                    ("security_group", Expr::reference(group)),
+                    ("protocol", Expr::text(&protocol)),
+                    ("port_range_min", port.clone()),
+                    ("port_range_max", port.clone()),
+                    ("remote_group", Expr::reference(remote)),
+                ];
+                if version == V6 {
+                    properties.push(("ethertype", Expr::text(V6)));
+                }
+                let why = format!("software on `{other}` is connected to software on `{server}`");
+                model.derive(
+                    &wanted,
+                    Derived {
+                        pass: NAME,
+                        resource_type: SECURITY_GROUP_RULE,
+                        why,
+                        serves: Some(&server),
+                        properties,
+                    },
+                );
+            }
         }
     }
     diagnostics
@@ -136,10 +156,14 @@ enum Remote {
 /// Sources that are known now, and servers whose group comes later.
 fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSet<String>) {
     match from {
-        From::Everybody => (
-            vec![Remote::Range(Expr::text("0.0.0.0/0"))],
-            BTreeSet::new(),
-        ),
+        From::Everybody(versions) => {
+            let ranges = versions.into_iter().map(|version| match version {
+                V6 => "::/0",
+                _ => "0.0.0.0/0",
+            });
+            let ranges = ranges.map(|range| Remote::Range(Expr::text(range)));
+            (ranges.collect(), BTreeSet::new())
+        }
         From::Ranges(ranges) => (
             ranges.into_iter().map(Remote::Range).collect(),
             BTreeSet::new(),
@@ -161,18 +185,34 @@ fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSe
     }
 }
 
-fn inline(protocol: &str, port: &Expr, remote: Remote) -> Expr {
+/// Whether a server has addresses of version 6.
+fn has_v6(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<String>>) -> bool {
+    let Some(spec) = model.get(server) else {
+        return false;
+    };
+    let mut subnets = ports_of(spec).flat_map(|port| subnets_of_port(model, port, by_network));
+    subnets.any(|subnet| model.get(&subnet).is_some_and(ways::is_v6))
+}
+
+fn is_range_v6(range: &Expr) -> bool {
+    range.as_str().is_some_and(|range| range.contains(':'))
+}
+
+fn inline(protocol: &str, port: &Expr, remote: &Remote, version: &str) -> Expr {
     let mut rule = vec![
         ("protocol", Expr::text(protocol)),
         ("port_range_min", port.clone()),
         ("port_range_max", port.clone()),
     ];
     match remote {
-        Remote::Range(range) => rule.push(("remote_ip_prefix", range)),
+        Remote::Range(range) => rule.push(("remote_ip_prefix", range.clone())),
         Remote::Group(group) => {
             rule.push(("remote_mode", Expr::text("remote_group_id")));
             rule.push(("remote_group_id", Expr::reference(group)));
         }
+    }
+    if version == V6 {
+        rule.push(("ethertype", Expr::text(V6)));
     }
     map(rule)
 }
@@ -182,7 +222,8 @@ fn openings(
     model: &Model,
     context: &PassContext<'_>,
 ) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
-    let public = public_servers(model);
+    let mut public = public_servers(model);
+    public.extend(ways::stand_outside(model, context));
     let by_network = subnets_by_network(model);
     let connected = connections(model, context);
     let mut diagnostics = Vec::new();
@@ -196,7 +237,11 @@ fn openings(
                 continue;
             };
             let from = if public.contains(server) {
-                From::Everybody
+                let mut versions = vec![V4];
+                if has_v6(model, server, &by_network) {
+                    versions.push(V6);
+                }
+                From::Everybody(versions)
             } else if let Some(sources) = connected.get(name) {
                 From::Servers(
                     sources

@@ -1,7 +1,7 @@
 //! Software is installed through one server with a public address: the bastion.
 //!
-//! A person marks it, else the first public server by name is taken, with a warning. Deployments
-//! without software have none.
+//! A person marks it, else the public server that reaches most of the others is taken (of several such the first by
+//! name), with a warning. Whom it does not reach is told too. Deployments without software have none.
 
 use super::*;
 
@@ -10,13 +10,14 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     if hosts.is_empty() {
         return Vec::new();
     }
+    let ways = ways::Ways::of(model);
     let marked: Vec<String> = model
         .of_type(SERVER)
         .filter(|(_, spec)| spec.marks.bastion)
         .map(|(name, _)| name.to_owned())
         .collect();
     if let [first, rest @ ..] = marked.as_slice() {
-        return rest
+        let mut diagnostics: Vec<Diagnostic> = rest
             .iter()
             .map(|name| {
                 let message =
@@ -24,8 +25,21 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 Diagnostic::error("bastion-ambiguous", format!("resources.{name}"), message)
             })
             .collect();
+        diagnostics.extend(out_of_reach(model, &ways, first, &hosts));
+        return diagnostics;
     }
-    let Some(picked) = public_servers(model).into_iter().next() else {
+    let mut candidates = public_servers(model);
+    if candidates.is_empty() {
+        candidates = ways::stand_outside(model, context);
+    }
+    let reached = |candidate: &String| {
+        let reached = hosts
+            .iter()
+            .filter(|host| ways.reaches(model, candidate, host));
+        reached.count()
+    };
+    // Of equals the last is taken, so the first by name comes last.
+    let Some(picked) = candidates.into_iter().rev().max_by_key(reached) else {
         let host = hosts.first().map(String::as_str).unwrap_or_default();
         let message = format!(
             "`{host}` carries software, but no server can be reached from outside; mark one server public"
@@ -39,9 +53,35 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let message = format!(
         "`{picked}` is used as the bastion, through which software is installed; mark a server as the bastion to choose"
     );
-    let diagnostic = Diagnostic::warning("bastion-picked", format!("resources.{picked}"), message);
+    let mut diagnostics = vec![Diagnostic::warning(
+        "bastion-picked",
+        format!("resources.{picked}"),
+        message,
+    )];
+    diagnostics.extend(out_of_reach(model, &ways, &picked, &hosts));
     if let Some(spec) = model.get_mut(&picked) {
         spec.marks.bastion = true;
     }
-    vec![diagnostic]
+    diagnostics
+}
+
+/// Servers with software that share neither a network nor a router with the bastion. What leads there otherwise (routes
+/// between routers, say) is not looked through, so it is a warning.
+fn out_of_reach(
+    model: &Model,
+    ways: &ways::Ways,
+    bastion: &str,
+    hosts: &BTreeSet<String>,
+) -> Vec<Diagnostic> {
+    let out = hosts
+        .iter()
+        .filter(|host| *host != bastion && !ways.reaches(model, bastion, host));
+    out.map(|host| {
+        let message = format!(
+            "the bastion `{bastion}` shares neither a network nor a router with `{host}`, so software may not get there; \
+             put one of them into a network of the other, or both behind one router"
+        );
+        Diagnostic::warning("bastion-unreachable", format!("resources.{host}"), message)
+    })
+    .collect()
 }

@@ -1,4 +1,8 @@
-//! A public server, and the bastion, get a public address, unless one is drawn.
+//! A public server, and the bastion, get a public address, unless one is drawn or they stand outside themselves.
+//!
+//! The address leads to the first of its ports that is behind a router with a way outside, and comes from the network
+//! that this router leads to: a design may have several of both. Floating IPs are of version 4, so a port that has
+//! addresses of version 6 alone is not taken.
 
 use super::*;
 
@@ -6,7 +10,8 @@ const NAME: &str = "floating-ip";
 
 pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    let served = with_floating_ip(model);
+    let mut served = with_floating_ip(model);
+    served.extend(ways::stand_outside(model, context));
     let hosts = software_hosts(model, context);
     let bastion = the_bastion(model, &hosts).map(str::to_owned);
     let wanted: Vec<String> = model
@@ -17,23 +22,22 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         .map(|(name, _)| name.to_owned())
         .collect();
     for server in wanted {
-        let Some(port) = model
-            .get(&server)
-            .and_then(|spec| ports_of(spec).next())
-            .map(str::to_owned)
-        else {
-            let message = format!(
-                "`{server}` shall have a public address, but its networks cannot be read from the template; write them out as a list"
-            );
-            diagnostics.push(Diagnostic::error(
-                "server-without-port",
-                format!("resources.{server}"),
-                message,
-            ));
-            continue;
+        let (port, outside) = match port_of(model, &server) {
+            Ok(found) => found,
+            Err(message) => {
+                let path = format!("resources.{server}");
+                diagnostics.push(Diagnostic::error("server-without-port", path, message));
+                continue;
+            }
         };
-        let (network, said) = super::router::external_network(model, context, &server);
-        diagnostics.extend(said.into_iter().filter(|one| one.is_error()));
+        let network = match outside {
+            Some(network) => Some(network),
+            None => {
+                let (network, said) = super::router::external_network(model, context, &server);
+                diagnostics.extend(said.into_iter().filter(|one| one.is_error()));
+                network
+            }
+        };
         let Some(network) = network else { continue };
         let why = if Some(&server) == bastion.as_ref() {
             format!("`{server}` is the bastion, through which software is installed")
@@ -47,12 +51,51 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 resource_type: FLOATING_IP,
                 why,
                 serves: Some(&server),
-                properties: vec![
-                    ("floating_network", network),
-                    ("port_id", Expr::reference(port)),
-                ],
+                properties: vec![("floating_network", network), ("port_id", port)],
             },
         );
     }
     diagnostics
+}
+
+/// The port to lead to, and the network outside that its router leads to, where that is drawn.
+fn port_of(model: &Model, server: &str) -> Result<(Expr, Option<Expr>), String> {
+    let Some(spec) = model.get(server) else {
+        return Err(format!("`{server}` is not there"));
+    };
+    let ways = ways::Ways::of(model);
+    let by_network = subnets_by_network(model);
+    let mut ports: Vec<(Expr, Option<Expr>)> = Vec::new();
+    let mut without_v4 = false;
+    for entry in list(spec, "networks") {
+        let Some(port) = entry.get("port").filter(|port| !port.is_null()) else {
+            continue;
+        };
+        let subnets = match target(port) {
+            Some(port) => subnets_of_port(model, port, &by_network),
+            None => Vec::new(),
+        };
+        let mut drawn = subnets
+            .iter()
+            .filter_map(|subnet| model.get(subnet))
+            .peekable();
+        if drawn.peek().is_some() && drawn.all(ways::is_v6) {
+            without_v4 = true;
+            continue;
+        }
+        let network = ways::network_of(model, entry).and_then(ways::key);
+        let outside = network.and_then(|network| ways.way_outside(model, &network));
+        ports.push((port.clone(), outside.cloned()));
+    }
+    let with_way = ports.iter().position(|(_, outside)| outside.is_some());
+    match ports.into_iter().nth(with_way.unwrap_or(0)) {
+        Some(found) => Ok(found),
+        None if without_v4 => Err(format!(
+            "`{server}` shall have a public address, and floating IPs are of IP version 4, but its networks have version 6 alone; \
+             draw a subnet of version 4 in one of them"
+        )),
+        None => Err(format!(
+            "`{server}` shall have a public address, but its networks cannot be read from the template; write them out as a list"
+        )),
+    }
 }

@@ -29,6 +29,7 @@ mod names;
 mod ports;
 mod router;
 mod subnets;
+mod ways;
 
 /// What passes read beside the model.
 pub struct PassContext<'a> {

@@ -4,7 +4,10 @@
 //! drawn router if there is one, else of a new one. Networks that are there already are the cloud's.
 
 use super::*;
-use crate::types::{ROUTER, ROUTER_INTERFACE};
+use crate::{
+    range::{self, Range},
+    types::{ROUTER, ROUTER_INTERFACE},
+};
 
 const NAME: &str = "router";
 
@@ -13,7 +16,9 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     let hosts = software_hosts(model, context);
     let mut servers = public_servers(model);
     servers.extend(the_bastion(model, &hosts).map(str::to_owned));
-    servers.extend(hosts);
+    servers.extend(hosts.iter().cloned());
+    let outside = ways::stand_outside(model, context);
+    servers.retain(|server| !outside.contains(server));
     let by_network = subnets_by_network(model);
     let (interfaces, through_ports) = interfaces(model);
     let mut done: BTreeSet<String> = BTreeSet::new();
@@ -22,13 +27,20 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             continue;
         };
         let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
+        // One way is enough, except for software: its server is reached by its first network.
+        let ways = ways::Ways::of(model);
+        let mut networks = ways::networks_of(model, &server).into_iter().flatten();
+        let has_way =
+            !hosts.contains(&server) && networks.any(|one| ways.way_outside(model, &one).is_some());
         for port in ports {
             let subnets = subnets_of_port(model, &port, &by_network);
             let network = model
                 .get(&port)
                 .and_then(|spec| target(spec.properties.get("network")?))
                 .map(str::to_owned);
-            let Some(subnet) = subnets.first() else {
+            // A way outside is one of version 4 first: so floating IPs go.
+            let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(ways::is_v6);
+            let Some(subnet) = subnets.iter().find(of_v4).or_else(|| subnets.first()) else {
                 continue;
             };
             if !done.insert(network.clone().unwrap_or_else(|| subnet.clone())) {
@@ -38,9 +50,10 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             let by_port = network.is_some_and(|network| through_ports.contains(&network));
             match served {
                 Some(router) => diagnostics.extend(with_gateway(model, context, router)),
-                None if by_port => {}
+                None if by_port || has_way => {}
                 None => {
-                    let (router, said) = router_with_gateway(model, context, &server);
+                    let range = model.get(subnet).and_then(range::of_subnet);
+                    let (router, said) = router_with_gateway(model, context, &server, range);
                     diagnostics.extend(said);
                     let Some(router) = router else {
                         return diagnostics;
@@ -85,11 +98,24 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
     (by_subnet, through_ports)
 }
 
+/// Ranges of the subnets that each router stands in.
+fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
+    let mut ranges: BTreeMap<String, Vec<Range>> = BTreeMap::new();
+    for (_, spec) in model.of_type(ROUTER_INTERFACE) {
+        let of = |property: &str| spec.properties.get(property).and_then(target);
+        let range = of("subnet").and_then(|subnet| range::of_subnet(model.get(subnet)?));
+        if let (Some(router), Some(range)) = (of("router"), range) {
+            ranges.entry(router.to_owned()).or_default().push(range);
+        }
+    }
+    ranges
+}
+
 /// Give a drawn router a gateway if it has none.
 fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
     let needs_one = model.get(router).is_some_and(|spec| {
         spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")
-    });
+    }) && ways::outside_of(model, router).is_none();
     if !needs_one {
         return Vec::new();
     }
@@ -114,14 +140,21 @@ fn router_with_gateway(
     model: &mut Model,
     context: &PassContext<'_>,
     server: &str,
+    range: Option<Range>,
 ) -> (Option<String>, Vec<Diagnostic>) {
+    // What stands in a network whose range overlaps cannot stand in this one too.
+    let ranges = ranges_by_router(model);
+    let is_free = |router: &str| {
+        let there = ranges.get(router).map(Vec::as_slice).unwrap_or_default();
+        !range.is_some_and(|range| there.iter().any(|one| one.overlaps(&range)))
+    };
     let routers: Vec<(String, bool)> = model
         .of_type(ROUTER)
+        .filter(|(name, _)| is_free(name))
         .map(|(name, spec)| {
-            (
-                name.to_owned(),
-                spec.properties.contains_key("external_gateway_info"),
-            )
+            let leads = spec.properties.contains_key("external_gateway_info")
+                || ways::outside_of(model, name).is_some();
+            (name.to_owned(), leads)
         })
         .collect();
     if let Some((router, _)) = routers.iter().find(|(_, gateway)| *gateway) {
@@ -157,7 +190,7 @@ pub(super) fn external_network(
     let path = format!("resources.{at}");
     let gateway = model
         .of_type(ROUTER)
-        .find_map(|(_, spec)| spec.properties.get("external_gateway_info")?.get("network"));
+        .find_map(|(name, _)| ways::outside_of(model, name));
     let floating = || {
         model
             .of_type(FLOATING_IP)

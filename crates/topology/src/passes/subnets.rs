@@ -1,7 +1,10 @@
 //! A network that servers use and that has no subnet gets one: without addresses nothing works.
 
 use super::*;
-use crate::types::NET;
+use crate::{
+    range::{self, Range},
+    types::NET,
+};
 
 const NAME: &str = "subnet";
 
@@ -27,17 +30,24 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
             used.push(network.to_owned());
         }
     }
-    let mut taken: BTreeSet<String> = model
+    let mut taken: Vec<Range> = model
         .of_type(SUBNET)
-        .filter_map(|(_, spec)| spec.properties.get("cidr")?.as_str())
-        .map(str::to_owned)
+        .filter_map(|(_, spec)| range::of_subnet(spec))
         .collect();
     for network in used {
-        let free = (0..=255)
-            .map(|third| format!("10.0.{third}.0/24"))
-            .find(|cidr| !taken.contains(cidr));
-        let cidr = free.unwrap_or_else(|| "192.168.0.0/24".to_owned());
-        taken.insert(cidr.clone());
+        // One router may lead to all of them, so they do not overlap.
+        let is_free = |cidr: &String| {
+            let own = range::parse(cidr);
+            own.is_some_and(|own| !taken.iter().any(|one| one.overlaps(&own)))
+        };
+        let ranges = (0..=u16::MAX).map(|number| match number {
+            0..=255 => format!("10.0.{number}.0/24"),
+            256..=511 => format!("192.168.{}.0/24", number - 256),
+            _ => format!("10.{}.{}.0/24", number >> 8, number & 255),
+        });
+        let mut ranges = ranges.filter(is_free);
+        let cidr = ranges.next().unwrap_or_else(|| "172.31.0.0/24".to_owned());
+        taken.extend(range::parse(&cidr));
         model.derive(
             &format!("{network}_subnet"),
             Derived {

@@ -50,6 +50,8 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
     lines.join("\n")
 }
 
+mod edges;
+
 const NET: &str = "
   net: {type: OS::Neutron::Net}
   sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}

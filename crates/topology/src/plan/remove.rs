@@ -259,7 +259,7 @@ impl<'a> Removals<'a> {
                     let of_it = self.all.iter();
                     of_it.filter(|piece| whole.get(piece.row) == Some(&removal.row))
                 };
-                after.extend(pieces().flat_map(|piece| waits_for(piece)));
+                after.extend(pieces().flat_map(&waits_for));
                 for piece in pieces() {
                     after.remove(&piece.id);
                 }

@@ -1,7 +1,10 @@
 //! What a thing holds, as texts that are equal where the cloud would see the same.
 
-use super::{Range, Thing, range};
-use crate::expr::Expr;
+use super::Thing;
+use crate::{
+    expr::Expr,
+    range::{self, Range},
+};
 
 /// One thing that is held: by its key, or, where a range is given too, by what overlaps within the same key.
 pub(super) struct Claim {

@@ -20,6 +20,7 @@ use super::{Action, Change, Deployed, Model};
 use crate::{
     expr::Expr,
     graph::target,
+    range::{self, Range},
     types::{
         EXTRA_ROUTE_SET, FLOATING_IP, FLOATING_IP_ASSOCIATION, KEY_PAIR, NET, PORT, ROUTER,
         ROUTER_GATEWAY, ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, SUBNET,
@@ -28,10 +29,8 @@ use crate::{
 };
 
 mod claims;
-mod range;
 
 use claims::Claim;
-use range::Range;
 
 const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 const TRUNK: &str = "OS::Neutron::Trunk";

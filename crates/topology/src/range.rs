@@ -6,7 +6,7 @@ use crate::{expr::Expr, workflow::ResourceSpec};
 
 /// `10.0.0.0/24`: its first bits, and how many of them count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(crate) struct Range {
     /// Left-aligned in 128 bits, those that do not count set to zero.
     bits: u128,
     length: u8,
@@ -15,7 +15,7 @@ pub(super) struct Range {
 
 impl Range {
     /// Whether an address is in both.
-    pub(super) fn overlaps(&self, other: &Range) -> bool {
+    pub(crate) fn overlaps(&self, other: &Range) -> bool {
         let length = self.length.min(other.length);
         self.is_v6 == other.is_v6 && cut(self.bits, length) == cut(other.bits, length)
     }
@@ -29,7 +29,7 @@ fn cut(bits: u128, length: u8) -> u128 {
 }
 
 /// A range as people write it; an address alone is a range of one.
-pub(super) fn parse(text: &str) -> Option<Range> {
+pub(crate) fn parse(text: &str) -> Option<Range> {
     let (address, length) = match text.trim().split_once('/') {
         Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
         None => (text.trim(), None),
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str) -> Option<Range> {
 }
 
 /// A subnet's own range, where it is known. One from a pool does not overlap its neighbours.
-pub(super) fn of_subnet(subnet: &ResourceSpec) -> Option<Range> {
+pub(crate) fn of_subnet(subnet: &ResourceSpec) -> Option<Range> {
     parse(subnet.properties.get("cidr").and_then(Expr::as_str)?)
 }
 
