@@ -8,16 +8,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use api::{
-    CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest, DesignSummary,
-    DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported, LoginRequest, Me, Plan, PlanRequest, Problem,
-    Run, Started, ValidateRequest, ValidateResponse,
+    CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest,
+    DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported,
+    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, ValidateRequest, ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use topology::{
-    catalog::CatalogItem,
-    types::{Registry, ResourceType},
-};
+use topology::types::{Registry, ResourceType};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};
@@ -217,13 +214,20 @@ pub async fn events(run: &str, after: u64, limit: u32) -> Answer<Vec<Event>> {
 }
 
 /// `GET /catalog`.
-pub async fn catalog() -> Answer<Vec<CatalogItem>> {
+pub async fn catalog() -> Answer<Vec<CatalogEntry>> {
     get("/catalog").await
 }
 
 /// `GET /catalog/{item}`.
-pub async fn catalog_item(name: &str) -> Answer<CatalogItem> {
+pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
     get(&format!("/catalog/{}", browser::encode(name))).await
+}
+
+/// `POST /catalog`: a tar.gz as the person's disk has it.
+pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
+    let body = ("application/gzip", JsValue::from(archive.clone()));
+    let text = call("POST", "/catalog", Some(body)).await?;
+    serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
 }
 
 /// `GET /resource-types`, those of the catalogue included. The browser keeps them and asks whether they are still good.
@@ -264,9 +268,11 @@ async fn send<B: Serialize, T: DeserializeOwned>(
     body: Option<&B>,
 ) -> Answer<T> {
     let body = match body {
-        Some(body) => Some(
-            serde_json::to_string(body).map_err(|error| unreadable(path, &error.to_string()))?,
-        ),
+        Some(body) => {
+            let json = serde_json::to_string(body);
+            let json = json.map_err(|error| unreadable(path, &error.to_string()))?;
+            Some(("application/json", JsValue::from_str(&json)))
+        }
         None => None,
     };
     let text = call(method, path, body).await?;
@@ -278,8 +284,8 @@ async fn done(method: &str, path: &str) -> Answer<()> {
     call(method, path, None).await.map(|_| ())
 }
 
-/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small.
-async fn call(method: &str, path: &str, body: Option<String>) -> Answer<String> {
+/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small. A body comes with its media type.
+async fn call(method: &str, path: &str, body: Option<(&str, JsValue)>) -> Answer<String> {
     let Some(window) = browser::window() else {
         return Err(offline());
     };
@@ -287,9 +293,9 @@ async fn call(method: &str, path: &str, body: Option<String>) -> Answer<String> 
     request.set_method(method);
     let headers = Headers::new().map_err(|_| offline())?;
     let _ = headers.set("Accept", "application/json");
-    if let Some(body) = &body {
-        let _ = headers.set("Content-Type", "application/json");
-        request.set_body(&JsValue::from_str(body));
+    if let Some((kind, body)) = &body {
+        let _ = headers.set("Content-Type", kind);
+        request.set_body(body);
     }
     request.set_headers(headers.as_ref());
 

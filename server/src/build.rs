@@ -29,7 +29,6 @@ use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
     auth::{self, TokenLogins},
-    catalog::Catalog,
     config::Config,
     designs::Designs,
     facts::Facts,
@@ -61,8 +60,6 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         .with_context(|| format!("cannot make the folder {}", config.data.display()))?;
     let clouds = clouds(&config)?;
     let pool = open_database(&config).await?;
-    let catalog = Catalog::load(&config.catalog)
-        .with_context(|| format!("cannot read the catalogue {}", config.catalog.display()))?;
     let engine = engine::Engine::start(engine_config(&config, &clouds), pool.clone())
         .await
         .context("the engine did not start")?;
@@ -72,7 +69,6 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         sessions: SealedStore::new(pool.clone()),
         tokens: TokenLogins::default(),
         designs: Designs::new(pool.clone()),
-        catalog: Arc::new(catalog),
         facts: Facts::default(),
         metrics: metrics::Metrics::default(),
         leptos: pages::options(&config),

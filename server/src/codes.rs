@@ -40,6 +40,5 @@ codes! {
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
     TOO_LARGE = "too-large", PAYLOAD_TOO_LARGE, "Too large";
     VERSION_CONFLICT = "version-conflict", CONFLICT, "Somebody else saved in the meantime";
-    NOT_AVAILABLE_YET = "not-available-yet", NOT_IMPLEMENTED, "Not available yet";
     INTERNAL_ERROR = "internal-error", INTERNAL_SERVER_ERROR, "Internal error";
 }

@@ -28,6 +28,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_CATALOG", default_value = "catalog")]
     pub catalog: PathBuf,
 
+    /// The largest archive of a catalogue item that is taken, in MiB.
+    #[arg(long, env = "STACKLOOM_UPLOAD_MIB", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub upload_mib: u32,
+
     /// The built site, with `pkg/` in it.
     #[arg(long, env = "STACKLOOM_SITE", default_value = "target/site")]
     pub site: PathBuf,

@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request, rejection::QueryRejection},
-    http::{StatusCode, header, request::Parts},
+    http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
@@ -33,33 +33,32 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, _: &S) -> Result<Self> {
-        let is_json = request
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .map(|value| {
-                value
-                    .split(';')
-                    .next()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_ascii_lowercase()
-            })
-            .is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"));
-        if !is_json {
+        let kind = media_type(request.headers());
+        if kind != "application/json" && !kind.ends_with("+json") {
             return Err(Error::new(
                 codes::UNSUPPORTED_MEDIA_TYPE,
                 "The request's body is not declared as JSON.",
             )
             .hint("Send the header `Content-Type: application/json`."));
         }
-        let bytes = read(request.into_body(), BODY_BYTES_MAX).await?;
+        let hint = "Split the template, or leave large files out of it.";
+        let bytes = read(request.into_body(), BODY_BYTES_MAX, hint).await?;
         parse(&bytes).map(Json)
     }
 }
 
-/// The whole body, if it is not larger than `limit_bytes`.
-pub async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>> {
+/// What a body is declared as, without parameters; empty where it is not.
+pub fn media_type(headers: &HeaderMap) -> String {
+    let declared = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let kind = declared.split(';').next().unwrap_or_default();
+    kind.trim().to_ascii_lowercase()
+}
+
+/// The whole body, if it is not larger than `limit_bytes`. The hint says what to do where it is.
+pub async fn read(body: Body, limit_bytes: usize, hint: &str) -> Result<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut seen = 0usize;
@@ -83,7 +82,7 @@ pub async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>> {
             codes::TOO_LARGE,
             format!("The request has more than {mib} MiB, which is the limit."),
         )
-        .hint("Split the template, or leave large files out of it."));
+        .hint(hint));
     }
     Ok(bytes)
 }
@@ -163,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_over_the_limit_is_read_to_its_end_and_refused() {
-        let error = read(Body::from(vec![b' '; 10 * 1024 * 1024]), BODY_BYTES_MAX)
+        let error = read(Body::from(vec![b' '; 10 * 1024 * 1024]), BODY_BYTES_MAX, "")
             .await
             .unwrap_err();
         assert_eq!(error.into_problem().code, "too-large");

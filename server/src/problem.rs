@@ -153,6 +153,10 @@ impl From<engine::Error> for Error {
             engine::Error::Busy(_) => "A run is at work",
             engine::Error::NotNow(_) => "Not possible now",
             engine::Error::NoVault => "Nowhere to keep secrets",
+            engine::Error::ItemRefused(_) => "Item refused",
+            engine::Error::ItemNameTaken(_) => "Name taken",
+            engine::Error::ItemVersionTaken { .. } => "Version taken",
+            engine::Error::CatalogFull(_) => "Catalogue full",
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::Storage { .. } => "Database failed",
         };
@@ -164,7 +168,11 @@ impl From<engine::Error> for Error {
             problem = problem.caused_by(chain(&error));
         }
         match error {
-            engine::Error::Refused(diagnostics) => problem.diagnostics(diagnostics),
+            engine::Error::Refused(diagnostics) | engine::Error::ItemRefused(diagnostics) => {
+                problem.diagnostics(diagnostics)
+            }
+            engine::Error::ItemNameTaken(_) => problem.path("item.yml.name"),
+            engine::Error::ItemVersionTaken { .. } => problem.path("item.yml.version"),
             engine::Error::BadName(_) | engine::Error::NameTaken(_) => problem.path("name"),
             _ => problem,
         }

@@ -8,8 +8,8 @@ use sqlx::SqlitePool;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    auth::TokenLogins, catalog::Catalog, config::Config, designs::Designs, facts::Facts,
-    metrics::Metrics, session_store::SealedStore,
+    auth::TokenLogins, config::Config, designs::Designs, facts::Facts, metrics::Metrics,
+    session_store::SealedStore,
 };
 
 /// The state of the router.
@@ -29,8 +29,6 @@ pub struct Services {
     pub tokens: TokenLogins,
     /// Stored designs.
     pub designs: Designs,
-    /// Resource types and catalogue items.
-    pub catalog: Arc<Catalog>,
     /// What clouds have, cached briefly.
     pub facts: Facts,
     /// Counters.

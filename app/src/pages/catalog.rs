@@ -1,9 +1,12 @@
 //! The service catalogue: what can be dropped on a server.
 
+mod upload;
+
+use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
-use topology::catalog::CatalogItem;
 
+use self::upload::{Upload, UploadButton, UploadState};
 use crate::{
     browser, client,
     frame::{Crumb, use_frame},
@@ -16,16 +19,18 @@ use crate::{
 pub fn CatalogPage() -> impl IntoView {
     use_frame().crumbs(|| vec![Crumb::here("Catalogue")]);
     let items = Load::new(client::catalog);
+    let upload = Upload::new(items);
+    let over = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let category = RwSignal::new(None::<String>);
     let list = items.view(
         || skeleton::cards(6),
-        move |items: Vec<CatalogItem>| {
+        move |items: Vec<CatalogEntry>| {
             if items.is_empty() {
                 return view! {
                     <Empty
                         icon="blocks" title="The catalogue is empty"
-                        text="An item is an Ansible role with a small manifest. Put one into the server's catalogue folder, or send it as tar.gz to POST /api/v1/catalog."
+                        text="An item is an Ansible role with a small manifest, `item.yml`. Pack its folder as tar.gz and upload it, or drop it here."
                     />
                 }
                 .into_any();
@@ -35,13 +40,26 @@ pub fn CatalogPage() -> impl IntoView {
     );
     view! {
         <Title text="Catalogue" />
-        <div class="page">
+        <div
+            class="page" data-drop=move || over.get().then_some("true")
+            on:dragover=move |event| if browser::drags_files(&event) { event.prevent_default(); over.set(true) }
+            on:dragleave=move |_| over.set(false)
+            on:drop=move |event| {
+                over.set(false);
+                if let Some(files) = browser::dropped(&event) {
+                    event.prevent_default();
+                    upload.send(files);
+                }
+            }
+        >
             <header class="page-head">
                 <div>
                     <h1>"Catalogue"</h1>
                     <p>"Software for your servers: Ansible roles, installed over SSH, without an agent."</p>
                 </div>
+                <UploadButton upload />
             </header>
+            <UploadState upload />
             {list}
         </div>
     }
@@ -49,11 +67,11 @@ pub fn CatalogPage() -> impl IntoView {
 
 #[component]
 fn Cards(
-    items: Vec<CatalogItem>,
+    items: Vec<CatalogEntry>,
     query: RwSignal<String>,
     category: RwSignal<Option<String>>,
 ) -> impl IntoView {
-    let mut categories: Vec<String> = items.iter().map(|item| item.category.clone()).collect();
+    let mut categories: Vec<String> = items.iter().map(|it| it.item.category.clone()).collect();
     categories.sort();
     categories.dedup();
     let items = StoredValue::new(items);
@@ -62,12 +80,12 @@ fn Cards(
         items.with_value(|items| {
             items
                 .iter()
-                .filter(|item| {
+                .filter(|CatalogEntry { item, .. }| {
                     category
                         .as_ref()
                         .is_none_or(|category| item.category == *category)
                 })
-                .filter(|item| {
+                .filter(|CatalogEntry { item, .. }| {
                     [&item.name, &item.title, &item.summary, &item.category]
                         .iter()
                         .any(|text| text.to_lowercase().contains(&query))
@@ -105,7 +123,7 @@ fn Cards(
             {chips}
         </div>
         <div class="cards">
-            <For each=shown key=|item| item.name.clone() let:item>
+            <For each=shown key=|it| (it.item.name.clone(), it.item.version.clone()) let(CatalogEntry { item, uploaded })>
                 <article class="card" data-item=item.name.clone()>
                     <div class="card-head">
                         <ItemIcon icon=item.icon.clone() />
@@ -119,6 +137,7 @@ fn Cards(
                     </div>
                     <p class="card-text">{item.summary.clone()}</p>
                     <div class="card-foot">
+                        {uploaded.is_some().then(|| view! { <span class="pill">"this project's"</span> })}
                         {(!item.requires.is_empty()).then(|| view! { <span class="pill">"connects"</span> })}
                         {item.tested.iter().map(|image| view! { <span class="pill">{format!("tested on {image}")}</span> }).collect_view()}
                     </div>

@@ -2,6 +2,7 @@
 
 mod add;
 
+use api::CatalogEntry;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
@@ -32,13 +33,13 @@ pub fn CatalogItemPage() -> impl IntoView {
         async move { client::catalog_item(&name).await }
     });
     let title = move || {
-        item.with(|item| item.map(|item| item.title.clone()))
+        item.with(|entry| entry.map(|entry| entry.item.title.clone()))
             .unwrap_or_else(|| name.get())
     };
     use_frame().crumbs(move || vec![Crumb::link("Catalogue", "/catalog"), Crumb::here(title())]);
     let body = item.view(
         || skeleton::rows(8),
-        |item: CatalogItem| view! { <Body item /> },
+        |entry: CatalogEntry| view! { <Body entry /> },
     );
     view! {
         <Title text=title />
@@ -47,7 +48,8 @@ pub fn CatalogItemPage() -> impl IntoView {
 }
 
 #[component]
-fn Body(item: CatalogItem) -> impl IntoView {
+fn Body(entry: CatalogEntry) -> impl IntoView {
+    let CatalogEntry { item, uploaded } = entry;
     let session = use_session();
     let adding = RwSignal::new(false);
     let fact =
@@ -82,6 +84,16 @@ fn Body(item: CatalogItem) -> impl IntoView {
             </div>
             <dl class="facts">
                 {fact("Version", item.version.clone())}
+                {uploaded.map(|it| view! {
+                    <div>
+                        <dt>"Uploaded by"</dt>
+                        <dd>{it.author}", "<time datetime=it.time.clone()>{it.time.chars().take(10).collect::<String>()}</time></dd>
+                    </div>
+                    <div>
+                        <dt>"Versions"</dt>
+                        <dd class="pills">{it.versions.into_iter().map(|version| view! { <span class="pill">{version}</span> }).collect_view()}</dd>
+                    </div>
+                })}
                 {fact("Category", item.category.clone())}
                 {fact("Resource type", format!("Stackloom::Catalog::{}", item.name))}
                 {(!listens.is_empty()).then(|| fact("Listens on", listens))}

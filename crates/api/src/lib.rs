@@ -4,6 +4,7 @@
 //! these types by the feature `openapi`, which only the server switches on. Read in this order:
 
 mod beside;
+mod catalog;
 mod deployment;
 mod design;
 mod event;
@@ -13,6 +14,7 @@ mod run;
 mod session;
 
 pub use beside::Beside;
+pub use catalog::{CatalogEntry, Uploaded};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, OnFailure, OutputValue,
     ResourceState, Started,

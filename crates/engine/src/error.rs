@@ -18,6 +18,10 @@ pub const CODES: &[&str] = &[
     "cloud-refused",
     "engine-unavailable",
     "storage",
+    "item-refused",
+    "item-name-taken",
+    "item-version-taken",
+    "catalog-full",
 ];
 
 /// Why the engine did not do as asked.
@@ -54,6 +58,23 @@ pub enum Error {
     /// The cloud said no before anything was started.
     #[error("the cloud refused: {0}")]
     Cloud(#[from] openstack::Error),
+    /// An archive is no catalogue item.
+    #[error("the archive is not a catalogue item that can be used; {} problem(s)", .0.len())]
+    ItemRefused(Vec<Diagnostic>),
+    /// One of the server's own items has the name.
+    #[error("`{0}` is one of the server's own items")]
+    ItemNameTaken(String),
+    /// The version is there with other files.
+    #[error("version {version} of `{name}` is there already, with other files; raise the version")]
+    ItemVersionTaken {
+        /// The item.
+        name: String,
+        /// The version of both.
+        version: String,
+    },
+    /// A project's items have this many MiB together, or would have more.
+    #[error("this project's items would have more than {0} MiB together, all versions counted")]
+    CatalogFull(i64),
     /// The engine is about to stop, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
@@ -79,6 +100,10 @@ impl Error {
             Error::Busy(_) => "run-in-progress",
             Error::NotNow(_) => "not-possible-now",
             Error::NoVault => "no-vault",
+            Error::ItemRefused(_) => "item-refused",
+            Error::ItemNameTaken(_) => "item-name-taken",
+            Error::ItemVersionTaken { .. } => "item-version-taken",
+            Error::CatalogFull(_) => "catalog-full",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::Storage { .. } => "storage",
@@ -89,8 +114,14 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Error::NotFound { .. } => 404,
-            Error::NameTaken(_) | Error::Busy(_) | Error::NotNow(_) | Error::NoVault => 409,
-            Error::BadName(_) | Error::Refused(_) => 422,
+            Error::NameTaken(_)
+            | Error::Busy(_)
+            | Error::NotNow(_)
+            | Error::NoVault
+            | Error::ItemNameTaken(_)
+            | Error::ItemVersionTaken { .. }
+            | Error::CatalogFull(_) => 409,
+            Error::BadName(_) | Error::Refused(_) | Error::ItemRefused(_) => 422,
             Error::Cloud(_) => 502,
             Error::Unavailable(_) => 503,
             Error::Storage { .. } => 500,
@@ -109,6 +140,16 @@ impl Error {
             Error::Busy(_) => "Wait until it ends, or cancel it.",
             Error::NotNow(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
+            Error::ItemRefused(_) => {
+                "Mend the problems that are listed, pack it and upload it again."
+            }
+            Error::ItemNameTaken(_) => "Give your item another `name` in `item.yml`.",
+            Error::ItemVersionTaken { .. } => {
+                "Raise `version` in `item.yml`: deployments rely on a version to stay as it is."
+            }
+            Error::CatalogFull(_) => {
+                "Ask the server's operator to remove versions that nobody uses."
+            }
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
             Error::Storage { .. } => "Look at the server's log; the disk may be full.",

@@ -9,19 +9,21 @@ use api::CloudFacts;
 use sqlx::SqlitePool;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use topology::types::Registry;
 
 use crate::{
-    Actor, Config, Error, Result, catalog::Catalog, journal::Journal, run::Command,
-    sandbox::Sandboxes, secrets::SealingKey,
+    Actor, Config, Error, Result,
+    catalog::{self, Catalog},
+    journal::Journal,
+    run::Command,
+    sandbox::Sandboxes,
+    secrets::SealingKey,
 };
 
 /// One per engine.
 pub struct Core {
     pub config: Config,
     pub journal: Journal,
-    pub catalog: Catalog,
-    pub registry: Registry,
+    pub catalogs: catalog::Store,
     pub key: SealingKey,
     pub sandboxes: Sandboxes,
     /// To the tasks of runs at work, by run.
@@ -67,9 +69,8 @@ impl Core {
             config.sandbox_memory_bytes,
         );
         Ok(Arc::new(Core {
+            catalogs: catalog::Store::new(catalog, &config.data_dir, pool.clone()),
             journal: Journal::start(pool),
-            registry: catalog.registry(),
-            catalog,
             key,
             sandboxes,
             config,

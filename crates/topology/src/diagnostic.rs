@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const CODES: &[&str] = &[
     "action-restricted",
     "alias-bomb",
+    "archive-invalid",
     "bad-name",
     "bastion-ambiguous",
     "bastion-missing",

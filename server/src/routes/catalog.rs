@@ -1,47 +1,82 @@
-//! The service catalogue.
+//! The service catalogue: the server's own items, and the project's.
 
-use axum::extract::{Path, State};
-use topology::catalog::CatalogItem;
+use api::CatalogEntry;
+use axum::{
+    extract::{Path, Request, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
 
 use crate::{
     auth::{Caller, Member},
     codes,
-    extract::Json,
+    extract::{Json, media_type, read},
     problem::{Error, Result},
     services::Services,
 };
 
-/// All items, by name.
+/// All items, by name: of the project's own the newest version.
 #[utoipa::path(get, path = "/api/v1/catalog", tag = "catalogue", responses((status = 200, body = Vec<Object>)))]
-pub async fn list(State(services): State<Services>, _: Caller) -> Json<Vec<CatalogItem>> {
-    Json(services.catalog.items().to_vec())
+pub async fn list(
+    State(services): State<Services>,
+    caller: Caller,
+) -> Result<Json<Vec<CatalogEntry>>> {
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    Ok(Json(catalog.items().map(|item| item.entry()).collect()))
 }
 
 /// One, with its inputs, outputs and text.
 #[utoipa::path(get, path = "/api/v1/catalog/{item}", tag = "catalogue", params(("item" = String, Path)), responses((status = 200, body = Object)))]
 pub async fn get(
     State(services): State<Services>,
-    _: Caller,
+    caller: Caller,
     Path(name): Path<String>,
-) -> Result<Json<CatalogItem>> {
-    services
-        .catalog
-        .item(&name)
-        .cloned()
-        .map(Json)
-        .ok_or_else(|| {
-            Error::new(
-                codes::NOT_FOUND,
-                format!("There is no `{name}` in the catalogue."),
-            )
-            .hint("`/api/v1/catalog` lists all items.")
-        })
+) -> Result<Json<CatalogEntry>> {
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    let item = catalog.get(&name).map(|item| Json(item.entry()));
+    item.ok_or_else(|| {
+        Error::new(
+            codes::NOT_FOUND,
+            format!("There is no `{name}` in the catalogue."),
+        )
+        .hint("`/api/v1/catalog` lists all items.")
+    })
 }
 
-/// An item of one's own, as tar.gz; not yet.
-#[utoipa::path(post, path = "/api/v1/catalog", tag = "catalogue", responses((status = 501)))]
-pub async fn upload(_: Member) -> Error {
-    Error::new(codes::NOT_AVAILABLE_YET, "Items cannot be uploaded yet.").hint(
-        "Put the item's folder below the server's catalogue folder and start the server again.",
-    )
+/// An item of one's own, as tar.gz: an Ansible role with an `item.yml`.
+///
+/// The archive holds the item itself, or one folder with it. Its files are taken as they are and run in the sandbox only. A version never
+/// changes: the same files again change nothing (200), other files under the same version are refused (409). Deployments keep the
+/// version that they were made with.
+#[utoipa::path(
+    post, path = "/api/v1/catalog", tag = "catalogue",
+    request_body(content = Vec<u8>, content_type = "application/gzip"),
+    responses((status = 201, body = Object), (status = 200, description = "The project has it already", body = Object))
+)]
+pub async fn upload(
+    State(services): State<Services>,
+    Member(caller): Member,
+    request: Request,
+) -> Result<Response> {
+    let kind = media_type(request.headers());
+    if !matches!(kind.as_str(), "application/gzip" | "application/x-gzip") {
+        return Err(Error::new(
+            codes::UNSUPPORTED_MEDIA_TYPE,
+            "The request's body is not declared as a tar.gz archive.",
+        )
+        .hint(
+            "Pack the item's folder and send it with the header `Content-Type: application/gzip`.",
+        ));
+    }
+    let limit = services.config.upload_mib as usize * 1024 * 1024;
+    let hint = "Leave large files out of the role: it can fetch them when it runs.";
+    let archive = read(request.into_body(), limit, hint).await?;
+    let published = services.engine.publish(&caller.actor, archive).await?;
+    let status = match published.was_there {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    };
+    let item = published.item.entry();
+    let place = format!("/api/v1/catalog/{}", item.item.name);
+    Ok((status, [(header::LOCATION, place)], Json(item)).into_response())
 }

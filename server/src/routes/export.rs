@@ -14,7 +14,7 @@ use axum::{
 use canvas::layout::{Place, Places};
 use export::{Additions, Export, Format, Kind, Source, archive};
 use serde::Deserialize;
-use topology::document::Document;
+use topology::{document::Document, types::Registry};
 
 use crate::{
     auth::Caller,
@@ -97,14 +97,15 @@ async fn exported(
 ) -> Result<(ExportFormat, Export)> {
     let facts = services.facts.of(&caller.actor).await;
     let format = request.format;
-    let work = move || Ok((format, export_now(&services, &facts, request)?));
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    let work = move || Ok((format, export_now(catalog.registry(), &facts, request)?));
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Error::internal("exporting a design", error))?
 }
 
 fn export_now(
-    services: &Services,
+    types: &Registry,
     facts: &Arc<CloudFacts>,
     request: ExportRequest,
 ) -> Result<Export> {
@@ -114,7 +115,7 @@ fn export_now(
         name: &request.name,
         document: &document,
         bundle: &bundle,
-        types: services.catalog.types(),
+        types,
         cloud: facts,
         places: &places(&request.layout),
         additions: match request.additions {

@@ -9,7 +9,7 @@ use topology::types::ResourceType;
 
 use crate::{
     auth::Caller,
-    codes,
+    catalog, codes,
     extract::Json,
     problem::{Error, Result},
     services::Services,
@@ -20,20 +20,25 @@ use crate::{
     get, path = "/api/v1/resource-types", tag = "templates",
     responses((status = 200, body = Vec<Object>), (status = 304, description = "As in the answer with that `ETag`"))
 )]
-pub async fn list(State(services): State<Services>, _: Caller, headers: HeaderMap) -> Response {
-    services.catalog.described().answer(&headers)
+pub async fn list(
+    State(services): State<Services>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    Ok(catalog::answer(catalog.described(), &headers))
 }
 
 /// One.
 #[utoipa::path(get, path = "/api/v1/resource-types/{type}", tag = "templates", params(("type" = String, Path)), responses((status = 200, body = Object)))]
 pub async fn get(
     State(services): State<Services>,
-    _: Caller,
+    caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<ResourceType>> {
-    services
-        .catalog
-        .types()
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    catalog
+        .registry()
         .get(&name)
         .cloned()
         .map(Json)

@@ -21,10 +21,11 @@ pub async fn validate(
     Json(request): Json<ValidateRequest>,
 ) -> Result<Json<ValidateResponse>> {
     let facts = services.facts.of(&caller.actor).await;
+    let catalog = services.engine.catalog(caller.tenant()).await?;
     let work = move || {
         let document = Document::parse(request.template);
         let bundle = request.beside.bundle();
-        let types = services.catalog.types();
+        let types = catalog.registry();
         compose::validate(&document, &bundle, types, &facts, &request.parameters)
     };
     let diagnostics = tokio::task::spawn_blocking(work)

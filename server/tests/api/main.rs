@@ -6,6 +6,7 @@
 mod keystone;
 mod stack;
 
+mod catalog;
 mod designs;
 mod exports;
 mod imports;

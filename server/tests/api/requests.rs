@@ -90,7 +90,7 @@ async fn paths_and_methods_that_do_not_exist_are_problems_too() {
     );
     assert_eq!(
         problem(browser.post("/api/v1/catalog", &json!({})).await).await,
-        (501, "not-available-yet".into())
+        (415, "unsupported-media-type".into())
     );
 }
 

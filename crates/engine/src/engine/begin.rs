@@ -1,6 +1,9 @@
 //! Taking work: plan, check, and hand over to be stored and started.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use api::{
     Beside, CloudFacts, DeploymentState, OnFailure, Plan, RunKind, RunState, Severity, Started,
@@ -15,14 +18,16 @@ use topology::{
     environment::Merged,
     plan::{Deployed, PlanInput},
     template::Template,
+    types::Registry,
 };
 use uuid::Uuid;
 
 use super::{Changes, Engine, Force, NewDeployment, compare, store::NewRun};
 use crate::{
     Actor, Error, Result, Tenant,
+    catalog::Catalog,
     driver::Vault,
-    journal::{DeploymentRow, RunRow, Scoped, from_json, now_text, to_json, to_text},
+    journal::{DeploymentRow, ResourceRow, RunRow, Scoped, from_json, now_text, to_json, to_text},
     run::{Command, Opening, defaults, divide, good_parameters_name, hidden_parameters_name},
     secrets::{RunSecrets, RunVault},
 };
@@ -31,6 +36,7 @@ use crate::{
 const NAME_MAX: usize = 63;
 
 impl Engine {
+    /// The plan, and the catalogue that it was made with.
     pub(super) async fn plan_for(
         &self,
         tenant: &Tenant,
@@ -39,7 +45,8 @@ impl Engine {
         parameters: &BTreeMap<String, Value>,
         deployment: Option<&str>,
         cloud: &CloudFacts,
-    ) -> Result<Plan> {
+    ) -> Result<(Plan, Arc<Catalog>)> {
+        let catalog = self.catalog_for(tenant, deployment).await?;
         let document = Document::parse(template);
         let mut parameters = parameters.clone();
         let mut bundle = bundle.cloned();
@@ -61,31 +68,27 @@ impl Engine {
             };
         }
         let bundle = bundle.unwrap_or_default();
-        Ok(self.plan_with(&document, &bundle, &parameters, &deployed, cloud))
+        let types = catalog.registry();
+        let plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
+        Ok((plan, catalog))
     }
 
-    fn plan_with(
+    /// What a deployment has, or a new one would have.
+    pub(super) async fn catalog_for(
         &self,
-        document: &Document,
-        bundle: &Bundle,
-        parameters: &BTreeMap<String, Value>,
-        deployed: &Deployed,
-        cloud: &CloudFacts,
-    ) -> Plan {
-        topology::plan::plan(&PlanInput {
-            document,
-            bundle,
-            parameters,
-            deployed,
-            types: &self.core.registry,
-            cloud,
-        })
+        tenant: &Tenant,
+        deployment: Option<&str>,
+    ) -> Result<Arc<Catalog>> {
+        match deployment {
+            Some(id) => self.core.catalogs.of_deployment(tenant, id).await,
+            None => self.core.catalogs.of(tenant).await,
+        }
     }
 
     pub(super) async fn begin_deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
         self.core.check_running()?;
         check_name(&new.name)?;
-        let plan = self
+        let (plan, catalog) = self
             .plan_for(
                 &actor.tenant,
                 &new.template,
@@ -144,6 +147,11 @@ impl Engine {
             }
             other => other.map_err(Error::storage("storing a deployment"))?,
         };
+        let types = types_of(&workflow, &[]);
+        let catalogs = &self.core.catalogs;
+        catalogs
+            .pin(&mut transaction, &id, &catalog, &types)
+            .await?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
             hidden,
@@ -203,12 +211,21 @@ impl Engine {
         };
         let mut all = given;
         all.extend(hidden.clone());
+        let there = self.core.journal.resources(deployment).await?;
         let deployed = Deployed {
             parameters: row.parameters.clone(),
             hidden_changed: compare::hidden_changed(&kept, &hidden),
-            ..compare::deployed(self.core.journal.resources(deployment).await?)
+            ..compare::deployed(there.clone())
         };
-        let plan = self.plan_with(&document, &bundle, &all, &deployed, &changes.cloud);
+        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let plan = plan_with(
+            &document,
+            &bundle,
+            &all,
+            &deployed,
+            &changes.cloud,
+            catalog.registry(),
+        );
         let workflow = accepted(plan)?;
         if row.shown.state == DeploymentState::Deployed && !kept.is_empty() {
             self.keep_hidden_of_good(actor, deployment, &kept).await?;
@@ -245,6 +262,11 @@ impl Engine {
             actor.vault_key.as_ref(),
         );
         take_back(&mut transaction, deployment, &workflow).await?;
+        let types = types_of(&workflow, &there);
+        let catalogs = &self.core.catalogs;
+        catalogs
+            .pin(&mut transaction, deployment, &catalog, &types)
+            .await?;
         let run = NewRun {
             actor,
             deployment,
@@ -285,7 +307,8 @@ impl Engine {
 
         let there = self.core.journal.resources(deployment).await?;
         let all = compare::deployed(there);
-        let workflow = accepted(topology::plan::plan_undeploy(&all, &self.core.registry))?;
+        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let workflow = accepted(topology::plan::plan_undeploy(&all, catalog.registry()))?;
         let doing = "storing an undeploy";
         let mut transaction = self
             .core
@@ -495,6 +518,33 @@ fn check_name(name: &str) -> Result<()> {
     } else {
         Err(Error::BadName(name.to_owned()))
     }
+}
+
+fn plan_with(
+    document: &Document,
+    bundle: &Bundle,
+    parameters: &BTreeMap<String, Value>,
+    deployed: &Deployed,
+    cloud: &CloudFacts,
+    types: &Registry,
+) -> Plan {
+    topology::plan::plan(&PlanInput {
+        document,
+        bundle,
+        parameters,
+        deployed,
+        types,
+        cloud,
+    })
+}
+
+/// Types of what will be there and of what is there.
+fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> BTreeSet<&'w str> {
+    let planned = workflow.resources.values();
+    planned
+        .chain(there.iter().map(|row| &row.spec))
+        .map(|spec| spec.resource_type.as_str())
+        .collect()
 }
 
 /// The workflow of a plan without errors.

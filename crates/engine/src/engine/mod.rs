@@ -18,7 +18,7 @@ use topology::bundle::Bundle;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
-    catalog::Catalog,
+    catalog::{Catalog, Published},
     journal::{RunRow, Scoped},
     run::Command,
     shared::Core,
@@ -100,9 +100,22 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The service catalogue, as read at the start.
-    pub fn catalog(&self) -> &Catalog {
-        &self.core.catalog
+    /// The catalogue that a project sees: the server's own items and those that were uploaded to it.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub async fn catalog(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
+        self.core.catalogs.of(tenant).await
+    }
+
+    /// Takes a tar.gz of an item into the project's catalogue.
+    ///
+    /// # Errors
+    /// Where it is no item, or its name or version is taken; then nothing has changed.
+    pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
+        self.core.check_running()?;
+        let store = &self.core.catalogs;
+        store.publish(&actor.tenant, &actor.user, archive).await
     }
 
     /// What a template would do: to nothing, or to `deployment`. Problems are in the plan.
@@ -120,6 +133,7 @@ impl Engine {
     ) -> Result<Plan> {
         self.plan_for(tenant, template, bundle, parameters, deployment, cloud)
             .await
+            .map(|(plan, _)| plan)
     }
 
     /// Makes a template real.

@@ -240,7 +240,7 @@ impl Attempt {
 
     /// Whether a type has anything that can be changed in place.
     fn updates(&self, spec: &ResourceSpec) -> bool {
-        match self.site.core.registry.get(&spec.resource_type) {
+        match self.site.catalog.registry().get(&spec.resource_type) {
             Some(described) => described
                 .properties
                 .iter()
@@ -347,7 +347,7 @@ impl Attempt {
             return Ok(false);
         }
         let properties = self.resolve(spec)?;
-        let described = self.site.core.registry.get(&spec.resource_type);
+        let described = self.site.catalog.registry().get(&spec.resource_type);
         let names = thing.spec.properties.keys().chain(spec.properties.keys());
         Ok(names
             .filter(|name| {

@@ -74,6 +74,10 @@ impl Opening<'_> {
         );
         Ok(Site {
             core: core.clone(),
+            catalog: core
+                .catalogs
+                .of_deployment(&run.tenant, &deployment.shown.id)
+                .await?,
             run: run.shown.id.clone(),
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),

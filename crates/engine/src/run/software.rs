@@ -124,10 +124,10 @@ impl Attempt {
         let spec = self.site.workflow.resources.get(&name).cloned();
         let spec =
             spec.ok_or_else(|| Ended::lasting(format!("the workflow does not describe `{name}`")))?;
-        let item = self.site.core.catalog.of_type(&spec.resource_type).cloned();
+        let item = self.site.catalog.of_type(&spec.resource_type).cloned();
         let item = item.ok_or_else(|| {
             Ended::lasting(format!(
-                "the catalogue has no item for `{}`; add it again, or take `{name}` out",
+                "the catalogue has no item for `{}` in the version that this was made with; add it again, or take `{name}` out",
                 spec.resource_type
             ))
         })?;
@@ -150,10 +150,19 @@ impl Attempt {
         let role = item.described.name.clone();
         let mut files = way.files(&self.private_key().await?);
         files.extend(ansible::play(&role, &name, &host, &variables));
+        let role_files =
+            tokio::task::spawn_blocking(move || item.files().map(|files| (item, files)))
+                .await
+                .map_err(|error| Ended::lasting(error.to_string()))?;
+        let (item, role_files) = role_files.map_err(|error| {
+            Ended::lasting(format!(
+                "the files of item `{role}` cannot be read ({error}); upload the same version of it again"
+            ))
+        })?;
         files.extend(
-            item.files
-                .iter()
-                .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes.clone())),
+            role_files
+                .into_iter()
+                .map(|(path, bytes)| (format!("roles/{role}/{path}"), bytes)),
         );
         self.log
             .info(format!("running role `{role}` on `{host}`"))
@@ -274,7 +283,6 @@ impl Attempt {
             .ok_or_else(missing)?;
         let item = self
             .site
-            .core
             .catalog
             .of_type(&spec.resource_type)
             .map(|item| &item.described);

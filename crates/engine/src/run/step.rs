@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     bastion::{Bastion, address_towards},
+    catalog::Catalog,
     driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
     drivers,
     journal::{Entry, ResourceChange},
@@ -35,6 +36,8 @@ const SSH_KEY: &str = "Stackloom::SSHKey";
 /// What all steps of a run share. A new login brings a new one.
 pub struct Site {
     pub core: Arc<Core>,
+    /// What the deployment has: of its project's own items the versions that it was made with.
+    pub catalog: Arc<Catalog>,
     pub run: String,
     pub deployment: String,
     pub deployment_name: String,
@@ -121,7 +124,6 @@ impl Attempt {
     fn item(&self) -> StepResult<Option<&CatalogItem>> {
         Ok(self
             .site
-            .core
             .catalog
             .of_type(&self.spec()?.resource_type)
             .map(|item| &item.described))

@@ -3,6 +3,8 @@
 //! `meta/argument_specs.yml` of the role gives the properties; `item.yml` adds what Ansible has no
 //! word for. Reading the files is the caller's; this is the pure part.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use crate::types::{
@@ -98,6 +100,31 @@ pub struct Output {
     pub name: String,
     /// Text with `{...}` in it.
     pub value: String,
+}
+
+/// Which of two versions is newer, by the rules of Semantic Versioning 2.0: numbers count as numbers, a release is newer than what led
+/// to it, and what follows a `+` does not count.
+pub fn precedence(one: &str, other: &str) -> Ordering {
+    let parts = |version: &str| {
+        let version = version.split('+').next().unwrap_or_default().to_owned();
+        match version.split_once('-') {
+            Some((core, before)) => (core.to_owned(), Some(before.to_owned())),
+            None => (version, None),
+        }
+    };
+    let ((core, before), (other_core, other_before)) = (parts(one), parts(other));
+    dotted(&core, &other_core).then_with(|| match (before, other_before) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Greater,
+        (Some(_), None) => Ordering::Less,
+        (Some(before), Some(other)) => dotted(&before, &other),
+    })
+}
+
+fn dotted(one: &str, other: &str) -> Ordering {
+    // Numbers are older than words, as the rules say; `Ok` is less than `Err`.
+    let key = |part: &str| part.parse::<u64>().map_err(|_| part.to_owned());
+    one.split('.').map(key).cmp(other.split('.').map(key))
 }
 
 impl CatalogItem {

@@ -12,6 +12,8 @@ use crate::{
 
 const MANIFEST: &str = "item.yml";
 const SPECS: &str = "argument_specs.yml";
+/// Bytes of a name and of a version.
+const NAME_BYTES_MAX: usize = 63;
 const MANIFEST_KEYS: [&str; 10] = [
     "name", "title", "version", "summary", "category", "listens", "provides", "requires",
     "outputs", "tested",
@@ -205,7 +207,7 @@ impl<'t> Reader<'t> {
                 "name",
                 at("name"),
                 format!(
-                    "`{}` cannot name an item: use lower case letters, digits, `_` and `-`",
+                    "`{}` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`",
                     shown(&item.name)
                 ),
             );
@@ -483,6 +485,11 @@ impl<'t> Reader<'t> {
             "list" => {
                 let elements = self.text(node, "elements", path);
                 let of = match elements {
+                    // What is in the inner lists cannot be said in an argument specification.
+                    Some(elements) if elements == "list" => Some(Box::new(types::of_kind(
+                        "item",
+                        PropertyKind::List { of: None },
+                    ))),
                     Some(elements) => Some(Box::new(types::of_kind(
                         "item",
                         self.kind(node, &elements, path)?,
@@ -511,8 +518,10 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// It becomes the name of a folder, here and in the sandbox.
 fn is_item_name(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_lowercase())
+    name.len() <= NAME_BYTES_MAX
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
@@ -521,10 +530,13 @@ fn is_item_name(name: &str) -> bool {
 fn is_version(version: &str) -> bool {
     let core = version.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<&str> = core.split('.').collect();
-    parts.len() == 3
-        && parts
-            .iter()
-            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()))
+    let is_number =
+        |part: &&str| (1..=9).contains(&part.len()) && part.chars().all(|c| c.is_ascii_digit());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    version.len() <= NAME_BYTES_MAX
+        && version.chars().all(is_plain)
+        && parts.len() == 3
+        && parts.iter().all(is_number)
 }
 
 /// Words in braces.

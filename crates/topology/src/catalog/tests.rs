@@ -99,13 +99,58 @@ fn an_output_may_be_what_the_role_tells() {
 }
 
 #[test]
+fn names_and_versions_can_be_folders_and_lists_of_lists_end() {
+    let manifest = |name: &str, version: &str| {
+        MANIFEST
+            .replace("name: nginx\n", &format!("name: {name}\n"))
+            .replace("1.0.0", version)
+    };
+    for bad in [
+        "1.0.0-../../x",
+        "1.0.0-a/b",
+        "1.0",
+        "1.0.99999999999999999999",
+    ] {
+        let problems = CatalogItem::parse(&manifest("nginx", bad), SPECS).unwrap_err();
+        assert_eq!(problems[0].path, "item.yml.version", "{bad}");
+    }
+    let long = "x".repeat(64);
+    assert!(CatalogItem::parse(&manifest(&long, "1.0.0"), SPECS).is_err());
+    let specs = SPECS.replace("elements: str", "elements: list");
+    let item = CatalogItem::parse(&manifest("nginx", "2.0.0-rc.1+b"), &specs).unwrap();
+    assert_eq!(item.version, "2.0.0-rc.1+b");
+}
+
+#[test]
+fn newer_versions_come_later() {
+    let ordered = [
+        "0.9.0",
+        "1.0.0-1",
+        "1.0.0-2",
+        "1.0.0-10",
+        "1.0.0-alpha",
+        "1.0.0-alpha.1",
+        "1.0.0-rc.1",
+        "1.0.0",
+        "1.2.0",
+        "1.10.0",
+    ];
+    for (at, one) in ordered.iter().enumerate() {
+        for (other_at, other) in ordered.iter().enumerate() {
+            assert_eq!(precedence(one, other), at.cmp(&other_at), "{one} {other}");
+        }
+    }
+    assert_eq!(precedence("1.0.0+a", "1.0.0+b"), std::cmp::Ordering::Equal);
+}
+
+#[test]
 fn authors_are_told_what_is_wrong_and_where() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
     insta::assert_snapshot!(told(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
     2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested`
     1:1 Error item-invalid item.yml.title: item.yml: `title` is missing
-    1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use lower case letters, digits, `_` and `-`
+    1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`
     3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
     6:11 Error item-invalid item.yml.listens.0: item.yml: `sctp` is not one of `tcp` and `udp`
     6:1 Error item-invalid item.yml.listens: item.yml: `prot` is no option of the role; `port` names the option that holds the number

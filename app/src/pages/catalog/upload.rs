@@ -1,0 +1,117 @@
+//! Bringing an item of one's own: chosen or dropped, sent, and told what is wrong with it.
+
+use api::{CatalogEntry, Problem};
+use leptos::{html::Input, prelude::*};
+
+use crate::{
+    client,
+    load::Load,
+    session::use_session,
+    ui::{
+        Icon, ProblemNote,
+        toast::{ToastList, use_toasts},
+    },
+};
+
+/// An upload, or none.
+#[derive(Clone, Copy)]
+pub struct Upload {
+    items: Load<Vec<CatalogEntry>>,
+    /// Name of the file that is on its way.
+    sending: RwSignal<Option<String>>,
+    problem: RwSignal<Option<Problem>>,
+    input: NodeRef<Input>,
+    toasts: ToastList,
+}
+
+impl Upload {
+    /// Into this list.
+    pub fn new(items: Load<Vec<CatalogEntry>>) -> Upload {
+        Upload {
+            items,
+            sending: RwSignal::new(None),
+            problem: RwSignal::new(None),
+            input: NodeRef::new(),
+            toasts: use_toasts(),
+        }
+    }
+
+    /// Sends them one after the other, up to the first that is refused.
+    pub fn send(self, files: web_sys::FileList) {
+        if self.sending.with_untracked(Option::is_some) {
+            return;
+        }
+        self.problem.set(None);
+        leptos::task::spawn_local(async move {
+            for file in (0..files.length()).filter_map(|at| files.get(at)) {
+                self.sending.try_set(Some(file.name()));
+                match client::catalog_upload(&file).await {
+                    Ok(CatalogEntry { item, .. }) => {
+                        let text = format!("{} {} is in the catalogue", item.title, item.version);
+                        self.toasts.done(text);
+                        self.items.reload();
+                    }
+                    Err(problem) => {
+                        self.problem.try_set(Some(problem));
+                        break;
+                    }
+                }
+            }
+            self.sending.try_set(None);
+        });
+    }
+
+    fn choose(self) {
+        if let Some(input) = self.input.try_get_untracked().flatten() {
+            input.set_value("");
+            input.click();
+        }
+    }
+
+    fn chosen(self) {
+        if let Some(files) = self.input.get_untracked().and_then(|input| input.files()) {
+            self.send(files);
+        }
+    }
+}
+
+/// Opens the file chooser.
+#[component]
+pub fn UploadButton(
+    /// What it starts.
+    upload: Upload,
+) -> impl IntoView {
+    let session = use_session();
+    let is_off = move || !session.can_change() || upload.sending.with(Option::is_some);
+    view! {
+        <div class="page-actions">
+            <button type="button" class="button" data-look="primary" disabled=is_off on:click=move |_| upload.choose()>
+                <Icon name="file-up" />
+                "Upload an item"
+            </button>
+            <input
+                type="file" hidden multiple accept=".gz,.tgz,application/gzip" aria-label="Catalogue item (tar.gz)" node_ref=upload.input
+                on:change=move |_| upload.chosen()
+            />
+        </div>
+    }
+}
+
+/// What is on its way, and what was wrong with it.
+#[component]
+pub fn UploadState(
+    /// Of this one.
+    upload: Upload,
+) -> impl IntoView {
+    view! {
+        <div role="status">
+            {move || upload.sending.get().map(|name| view! {
+                <p class="upload-state">
+                    <progress aria-label="Upload"></progress>
+                    {format!("{name} is sent and checked")}
+                </p>
+            })}
+        </div>
+        <ProblemNote problem=upload.problem />
+    }
+}

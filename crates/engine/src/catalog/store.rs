@@ -1,0 +1,336 @@
+//! Items that projects uploaded: their rows, their folders, and what a project or a deployment sees.
+//!
+//! The folder comes first, whole and under its digest (`catalog/<project>/<item>/<digest>` below the data folder), then the row: a crash
+//! in between leaves a folder that nobody sees and that the same upload takes again. A version never changes; what a deployment was made
+//! with it keeps ([`Store::of_deployment`]) until the components of that item are gone from it.
+//!
+//! A project's item may not take the name of one of the server's own: templates say `Stackloom::Catalog::nginx`, and must mean the same
+//! in every project and in what others were given. Where a later version of this program brings an item of a name that a project has
+//! used already, the project's own counts for it, so that nothing changes under its deployments.
+//!
+//! Nothing removes an item but the server's operator: its row, then its folder, then a restart.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sha2::{Digest, Sha256};
+use sqlx::{FromRow, SqliteConnection, SqlitePool};
+use tokio::sync::{Mutex, Semaphore};
+use topology::catalog::precedence;
+
+use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
+use crate::{Error, Result, Tenant, journal::now_text};
+
+/// Bytes that a project's items may have together, all versions of them.
+const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
+/// Archives that are taken apart at the same time.
+const UNPACKED_AT_ONCE: usize = 2;
+
+/// All catalogues.
+pub struct Store {
+    /// The server's own items.
+    own: Arc<Catalog>,
+    /// `catalog` below the data folder.
+    folder: PathBuf,
+    pool: SqlitePool,
+    /// What projects see, until they upload something.
+    seen: Mutex<HashMap<Tenant, Arc<Catalog>>>,
+    unpacking: Semaphore,
+}
+
+/// What an upload led to.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The item as it is shown now.
+    pub item: Arc<Item>,
+    /// Whether the project has it for longer: the same files under the same version.
+    pub was_there: bool,
+}
+
+#[derive(Clone, FromRow)]
+struct Row {
+    name: String,
+    version: String,
+    digest: String,
+    author: String,
+    uploaded: String,
+}
+
+impl Store {
+    /// Over a migrated database.
+    pub fn new(own: Catalog, data_dir: &Path, pool: SqlitePool) -> Store {
+        Store {
+            own: Arc::new(own),
+            folder: data_dir.join("catalog"),
+            pool,
+            seen: Mutex::default(),
+            unpacking: Semaphore::new(UNPACKED_AT_ONCE),
+        }
+    }
+
+    /// What a project has: the newest version of each of its items, and the server's own.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub async fn of(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
+        let mut seen = self.seen.lock().await;
+        if let Some(known) = seen.get(tenant) {
+            return Ok(known.clone());
+        }
+        let newest = newest(self.rows(tenant).await?);
+        let catalog = match newest.is_empty() {
+            true => self.own.clone(),
+            false => self.read(tenant, self.own.clone(), newest).await?,
+        };
+        seen.insert(tenant.clone(), catalog.clone());
+        Ok(catalog)
+    }
+
+    /// What a deployment has: as [`Store::of`], and of the items that it was made with the version that it was made with. One that is
+    /// gone is missing; it does not become another.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub async fn of_deployment(&self, tenant: &Tenant, deployment: &str) -> Result<Arc<Catalog>> {
+        let catalog = self.of(tenant).await?;
+        let pinned: Vec<(String, String)> =
+            sqlx::query_as("SELECT item, version FROM deployment_items WHERE deployment = ?")
+                .bind(deployment)
+                .fetch_all(&self.pool)
+                .await
+                .map_err(Error::storage("reading a deployment's items"))?;
+        let is_newest = |(name, version): &&(String, String)| {
+            let newest = catalog.get(name).filter(|item| item.uploaded.is_some());
+            newest.is_some_and(|item| item.described.version == *version)
+        };
+        if pinned.iter().all(|one| is_newest(&one)) {
+            return Ok(catalog);
+        }
+        let rows = self.rows(tenant).await?.into_iter();
+        let is_pinned = |row: &Row| {
+            let mut pinned = pinned.iter();
+            pinned.any(|(name, version)| *name == row.name && *version == row.version)
+        };
+        let mut without = catalog.items.clone();
+        without.retain(|name, _| !pinned.iter().any(|(pinned, _)| pinned == name));
+        let without = Arc::new(Catalog::of(without, Vec::new()));
+        let versions = rows.filter(is_pinned).map(|row| (row, Vec::new()));
+        self.read(tenant, without, versions.collect()).await
+    }
+
+    /// Notes which versions a deployment has of the items behind these types. `catalog` is what it was planned with.
+    pub async fn pin(
+        &self,
+        connection: &mut SqliteConnection,
+        deployment: &str,
+        catalog: &Catalog,
+        types: &BTreeSet<&str>,
+    ) -> Result<()> {
+        let doing = "storing a deployment's items";
+        sqlx::query("DELETE FROM deployment_items WHERE deployment = ?")
+            .bind(deployment)
+            .execute(&mut *connection)
+            .await
+            .map_err(Error::storage(doing))?;
+        let items = types.iter().filter_map(|name| catalog.of_type(name));
+        for item in items.filter(|item| item.uploaded.is_some()) {
+            sqlx::query(
+                "INSERT INTO deployment_items (deployment, item, version) VALUES (?, ?, ?)",
+            )
+            .bind(deployment)
+            .bind(&item.described.name)
+            .bind(&item.described.version)
+            .execute(&mut *connection)
+            .await
+            .map_err(Error::storage(doing))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a tar.gz of an item into a project's catalogue.
+    ///
+    /// # Errors
+    /// Where it is no item, its name is one of the server's own, its version is there with other files, or the project has no room left.
+    pub async fn publish(
+        &self,
+        tenant: &Tenant,
+        user: &str,
+        archive: Vec<u8>,
+    ) -> Result<Published> {
+        let turn = self.unpacking.acquire().await;
+        let checked = blocking(move || {
+            let files = unpack(archive.as_slice(), &Limits::default())?;
+            check::item(&files).map(|described| (described, digest(&files), files))
+        });
+        let (described, digest, files) = checked.await?.map_err(Error::ItemRefused)?;
+        drop(turn);
+        let (name, version) = (described.name.clone(), described.version.clone());
+
+        // One upload at a time: what is looked up here still holds when the row is written.
+        let mut seen = self.seen.lock().await;
+        let rows = self.rows(tenant).await?;
+        if self.own.get(&name).is_some() && !rows.iter().any(|row| row.name == name) {
+            return Err(Error::ItemNameTaken(name));
+        }
+        let same = |row: &&Row| row.name == name && row.version == version;
+        let was_there = match rows.iter().find(same) {
+            Some(row) if row.digest != digest => {
+                return Err(Error::ItemVersionTaken { name, version });
+            }
+            Some(_) => true,
+            None => false,
+        };
+        let bytes = files.values().map(|file| file.len() as i64).sum();
+        if !was_there {
+            self.check_room(tenant, bytes).await?;
+        }
+        self.write(tenant, &name, &digest, files).await?;
+        if !was_there {
+            sqlx::query(
+                "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, uploaded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(&name)
+            .bind(&version)
+            .bind(&digest)
+            .bind(bytes)
+            .bind(user)
+            .bind(now_text())
+            .execute(&self.pool)
+            .await
+            .map_err(Error::storage("storing a catalogue item"))?;
+        }
+        seen.remove(tenant);
+        drop(seen);
+        let item = self.of(tenant).await?.get(&name).cloned();
+        let item = item.ok_or_else(|| {
+            Error::Unavailable(format!("`{name}` is stored and cannot be read again"))
+        })?;
+        Ok(Published { item, was_there })
+    }
+
+    async fn check_room(&self, tenant: &Tenant, bytes: i64) -> Result<()> {
+        let used: i64 = sqlx::query_scalar(
+            "SELECT COALESCE(SUM(bytes), 0) FROM catalog_items WHERE cloud = ? AND project_id = ?",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(&self.pool)
+        .await
+        .map_err(Error::storage("measuring a project's catalogue"))?;
+        match used + bytes > PROJECT_BYTES_MAX {
+            true => Err(Error::CatalogFull(PROJECT_BYTES_MAX / (1024 * 1024))),
+            false => Ok(()),
+        }
+    }
+
+    async fn write(&self, tenant: &Tenant, name: &str, digest: &str, files: Files) -> Result<()> {
+        let place = self.place(tenant, name, digest);
+        blocking(move || folder::store_files(&place, &files))
+            .await?
+            .map_err(|error| Error::Unavailable(format!("the item cannot be written: {error}")))
+    }
+
+    async fn rows(&self, tenant: &Tenant) -> Result<Vec<Row>> {
+        sqlx::query_as(
+            "SELECT name, version, digest, author, uploaded FROM catalog_items WHERE cloud = ? AND project_id = ?",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(Error::storage("reading a project's catalogue"))
+    }
+
+    /// These in their folders, over `below`. What cannot be read is left out, and told of in the log.
+    async fn read(
+        &self,
+        tenant: &Tenant,
+        below: Arc<Catalog>,
+        rows: Vec<(Row, Vec<String>)>,
+    ) -> Result<Arc<Catalog>> {
+        let placed = rows.into_iter().map(|(row, versions)| {
+            let place = self.place(tenant, &row.name, &row.digest);
+            (row, versions, place)
+        });
+        let placed: Vec<_> = placed.collect();
+        blocking(move || {
+            let mut items = below.items.clone();
+            for (row, versions, place) in placed {
+                // A name that cannot be read is not another's either.
+                items.remove(&row.name);
+                match stored_item(&row, versions, place) {
+                    Ok(item) => {
+                        items.insert(row.name, Arc::new(item));
+                    }
+                    Err(why) => {
+                        tracing::error!(
+                            item = row.name,
+                            version = row.version,
+                            "an uploaded item is left out: {why}"
+                        );
+                    }
+                }
+            }
+            Arc::new(Catalog::of(items, below.problems.clone()))
+        })
+        .await
+    }
+
+    fn place(&self, tenant: &Tenant, name: &str, digest: &str) -> PathBuf {
+        // A project's name is the cloud's to choose: it is no path.
+        let owner = Sha256::new()
+            .chain_update((tenant.cloud.len() as u64).to_be_bytes())
+            .chain_update(&tenant.cloud)
+            .chain_update(&tenant.project_id)
+            .finalize();
+        self.folder
+            .join(hexadecimal(&owner[..16]))
+            .join(name)
+            .join(digest)
+    }
+}
+
+fn stored_item(row: &Row, versions: Vec<String>, place: PathBuf) -> Result<Item, String> {
+    let files = folder::stored_files(&place, &row.digest).map_err(|error| error.to_string())?;
+    let described = check::item(&files).map_err(|problems| {
+        let messages: Vec<String> = problems.into_iter().map(|one| one.message).collect();
+        messages.join("; ")
+    })?;
+    Ok(Item {
+        described,
+        uploaded: Some(api::Uploaded {
+            author: row.author.clone(),
+            time: row.uploaded.clone(),
+            versions,
+        }),
+        content: Content::Stored(place, row.digest.clone()),
+    })
+}
+
+/// Of each name the newest version, with the names of all versions, newest first.
+fn newest(rows: Vec<Row>) -> Vec<(Row, Vec<String>)> {
+    let mut by_name: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        by_name.entry(row.name.clone()).or_default().push(row);
+    }
+    let newest = by_name.into_values().filter_map(|mut rows| {
+        rows.sort_by(|one, other| precedence(&other.version, &one.version));
+        let versions = rows.iter().map(|row| row.version.clone()).collect();
+        Some((rows.into_iter().next()?, versions))
+    });
+    newest.collect()
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Error::Unavailable(format!("the catalogue's work broke off: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! A stranger's tar.gz, taken apart in memory.
+//!
+//! Everything in it may be a lie. So no path of it ever reaches the disk before it was taken to pieces and found to be plain; links and special
+//! files are refused; and what counts is what was unpacked, not what headers promise: the stream ends with an error at the limit, so that
+//! a small archive cannot become a large one.
+
+use std::{
+    cell::Cell,
+    io::{self, Read},
+};
+
+use flate2::read::MultiGzDecoder;
+use tar::{Archive, Entry, EntryType};
+use topology::diagnostic::Diagnostic;
+
+use super::{Files, ITEM_BYTES_MAX};
+
+/// How large an archive may become.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// All files together.
+    pub bytes: usize,
+    /// Files and folders.
+    pub entries: usize,
+    /// Folders in folders.
+    pub depth: usize,
+    /// Bytes of a path.
+    pub path_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            bytes: ITEM_BYTES_MAX,
+            entries: 500,
+            depth: 8,
+            path_bytes: 200,
+        }
+    }
+}
+
+/// Problems that are told before the rest is left alone.
+const PROBLEMS_MAX: usize = 20;
+/// A header, and what fills its file up to a whole block; room for a long name.
+const ENTRY_OVERHEAD_BYTES: usize = 2048;
+
+/// The files of an item, by path inside its folder. The archive holds the item itself, or one folder with it.
+///
+/// # Errors
+/// What cannot be taken; a path is the entry's.
+pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnostic>> {
+    let is_over = Cell::new(false);
+    let stream = Limited {
+        inner: MultiGzDecoder::new(archive),
+        left: limits.bytes + limits.entries * ENTRY_OVERHEAD_BYTES,
+        is_over: &is_over,
+    };
+    let mut unpacking = Unpacking {
+        limits,
+        files: Files::new(),
+        bytes: 0,
+        is_full: false,
+        problems: Vec::new(),
+    };
+    let ended = unpacking.all(&mut Archive::new(stream));
+    if let Err(error) = ended {
+        let problem = match is_over.get() {
+            true => too_large(limits),
+            false => Diagnostic::error(
+                "archive-invalid",
+                "",
+                format!("this is no whole tar.gz archive: {error}"),
+            ),
+        };
+        unpacking.problems.push(problem);
+    }
+    if !unpacking.problems.is_empty() {
+        return Err(unpacking.problems);
+    }
+    item_in(unpacking.files)
+}
+
+struct Unpacking<'l> {
+    limits: &'l Limits,
+    files: Files,
+    bytes: usize,
+    is_full: bool,
+    problems: Vec<Diagnostic>,
+}
+
+impl Unpacking<'_> {
+    fn all(&mut self, archive: &mut Archive<impl Read>) -> io::Result<()> {
+        for (number, entry) in archive.entries()?.enumerate() {
+            if number == self.limits.entries {
+                let most = self.limits.entries;
+                self.problem("", format!("it has more than {most} files and folders"));
+            }
+            let is_enough = self.is_full || self.problems.len() >= PROBLEMS_MAX;
+            if is_enough || number >= self.limits.entries {
+                return Ok(());
+            }
+            self.one(entry?)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, mut entry: Entry<'_, impl Read>) -> io::Result<()> {
+        let named = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let kind = match entry.header().entry_type() {
+            // Comments of the program that made the archive, such as git's.
+            EntryType::XGlobalHeader => return Ok(()),
+            EntryType::Regular | EntryType::Continuous => Kind::File,
+            EntryType::Directory => Kind::Folder,
+            EntryType::Symlink | EntryType::Link => {
+                self.problem(&named, "links are not taken: put the file itself there");
+                return Ok(());
+            }
+            _ => {
+                self.problem(&named, "only files and folders are taken");
+                return Ok(());
+            }
+        };
+        let path = match plain_path(&entry.path_bytes(), self.limits) {
+            Ok(path) => path,
+            Err(why) => {
+                self.problem(&named, why);
+                return Ok(());
+            }
+        };
+        if kind == Kind::Folder || path.is_empty() || is_leftover(&path) {
+            return Ok(());
+        }
+        let left = self.limits.bytes - self.bytes;
+        let mut content = Vec::new();
+        (&mut entry)
+            .take(left as u64 + 1)
+            .read_to_end(&mut content)?;
+        if content.len() > left {
+            self.problems.push(too_large(self.limits));
+            self.is_full = true;
+            return Ok(());
+        }
+        self.bytes += content.len();
+        if self.files.insert(path, content).is_some() {
+            self.problem(&named, "it is there twice");
+        }
+        Ok(())
+    }
+
+    fn problem(&mut self, path: &str, what: impl std::fmt::Display) {
+        let shown: String = path.chars().filter(|c| !c.is_control()).take(200).collect();
+        let message = if shown.is_empty() {
+            what.to_string()
+        } else {
+            format!("{shown}: {what}")
+        };
+        self.problems
+            .push(Diagnostic::error("archive-invalid", shown, message));
+    }
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    File,
+    Folder,
+}
+
+/// The path with nothing in it but names of folders and of the file; empty for the archive's own root.
+fn plain_path(path: &[u8], limits: &Limits) -> Result<String, String> {
+    let path = std::str::from_utf8(path).map_err(|_| "its name is no UTF-8 text")?;
+    if path.len() > limits.path_bytes {
+        return Err(format!(
+            "its path has more than {} bytes",
+            limits.path_bytes
+        ));
+    }
+    if path.starts_with('/') {
+        return Err("absolute paths are not taken".to_owned());
+    }
+    let mut names = Vec::new();
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        if name == ".." {
+            return Err("`..` leads out of the item's folder".to_owned());
+        }
+        if let Some(odd) = name.chars().find(|c| !is_plain(*c)) {
+            return Err(format!(
+                "{odd:?} cannot be part of a name: use letters, digits, blanks and `._-+@,=`"
+            ));
+        }
+        names.push(name);
+    }
+    if names.len() > limits.depth + 1 {
+        return Err(format!("it is more than {} folders deep", limits.depth));
+    }
+    Ok(names.join("/"))
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | ',' | '=' | ' ')
+}
+
+/// What file managers leave in archives.
+fn is_leftover(path: &str) -> bool {
+    let mut names = path.split('/');
+    names.any(|name| name.starts_with("._") || matches!(name, ".DS_Store" | "__MACOSX"))
+}
+
+/// The item's own files: the archive's, or those of its only folder.
+fn item_in(files: Files) -> Result<Files, Vec<Diagnostic>> {
+    let problem = |path: &str, message: String| {
+        Err(vec![Diagnostic::error("archive-invalid", path, message)])
+    };
+    for path in files.keys() {
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if let Some(both) = above.into_iter().find(|above| files.contains_key(*above)) {
+            return problem(both, format!("{both}: it is a file and a folder"));
+        }
+    }
+    if files.contains_key("item.yml") {
+        return Ok(files);
+    }
+    let Some((top, _)) = files.keys().next().and_then(|path| path.split_once('/')) else {
+        return problem("item.yml", nothing_there());
+    };
+    let top = format!("{top}/");
+    let is_alone = files.keys().all(|path| path.starts_with(&top));
+    if !is_alone || !files.contains_key(&format!("{top}item.yml")) {
+        return problem("item.yml", nothing_there());
+    }
+    let inside = |(path, content): (String, Vec<u8>)| (path[top.len()..].to_owned(), content);
+    Ok(files.into_iter().map(inside).collect())
+}
+
+fn nothing_there() -> String {
+    "there is no `item.yml`, neither in the archive itself nor in its only folder".to_owned()
+}
+
+fn too_large(limits: &Limits) -> Diagnostic {
+    let kib = limits.bytes / 1024;
+    Diagnostic::error(
+        "archive-invalid",
+        "",
+        format!("its files have more than {kib} KiB together"),
+    )
+}
+
+/// Ends with an error where more comes than may.
+struct Limited<'c, R> {
+    inner: R,
+    left: usize,
+    is_over: &'c Cell<bool>,
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        match self.left.checked_sub(read) {
+            Some(left) => self.left = left,
+            None => {
+                self.is_over.set(true);
+                return Err(io::Error::other("more than may come"));
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests;

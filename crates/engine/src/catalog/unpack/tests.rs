@@ -1,0 +1,191 @@
+use std::io::Write;
+
+use flate2::{Compression, write::GzEncoder};
+use proptest::prelude::*;
+use tar::{Builder, Header};
+
+use super::*;
+
+const MANIFEST: &[u8] = b"name: hello";
+
+/// An entry as anybody could write it: the path goes into the header unchecked.
+fn entry(path: &str, kind: EntryType, content: &[u8]) -> Vec<u8> {
+    let mut header = Header::new_gnu();
+    header.as_gnu_mut().unwrap().name[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_entry_type(kind);
+    header.set_mode(0o777);
+    header.set_size(content.len() as u64);
+    if matches!(kind, EntryType::Symlink | EntryType::Link) {
+        header.set_link_name("/etc/passwd").unwrap();
+    }
+    header.set_cksum();
+    let mut bytes = header.as_bytes().to_vec();
+    bytes.extend_from_slice(content);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    bytes
+}
+
+fn file(path: &str, content: &[u8]) -> Vec<u8> {
+    entry(path, EntryType::Regular, content)
+}
+
+fn zipped(parts: &[Vec<u8>]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for part in parts {
+        encoder.write_all(part).unwrap();
+    }
+    encoder.write_all(&[0; 1024]).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn taken(parts: &[Vec<u8>]) -> Result<Vec<String>, String> {
+    let limits = Limits {
+        bytes: 10_000,
+        entries: 20,
+        ..Limits::default()
+    };
+    told(unpack(&*zipped(parts), &limits))
+}
+
+fn told(result: Result<Files, Vec<Diagnostic>>) -> Result<Vec<String>, String> {
+    let all = |problems: Vec<Diagnostic>| {
+        let messages: Vec<String> = problems.into_iter().map(|one| one.message).collect();
+        messages.join("; ")
+    };
+    result.map(|files| files.into_keys().collect()).map_err(all)
+}
+
+#[test]
+fn the_item_itself_or_one_folder_with_it() {
+    let inside = ["item.yml", "tasks/main.yml"];
+    let whole = [file("./item.yml", MANIFEST), file("./tasks/main.yml", b"")];
+    assert_eq!(taken(&whole).unwrap(), inside);
+    let folder = [
+        entry("pax_global_header", EntryType::XGlobalHeader, b"comment"),
+        entry("hello/", EntryType::Directory, b""),
+        file("hello/item.yml", MANIFEST),
+        file("._hello", b"of a file manager"),
+        file("hello/.DS_Store", b"of another"),
+        file("hello/tasks/main.yml", b""),
+    ];
+    assert_eq!(taken(&folder).unwrap(), inside);
+}
+
+#[test]
+fn what_a_builder_makes_with_long_names_is_read() {
+    let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let long = format!("templates/{}.j2", "x".repeat(120));
+    for path in ["item.yml", &long] {
+        let mut header = Header::new_gnu();
+        header.set_size(MANIFEST.len() as u64);
+        builder.append_data(&mut header, path, MANIFEST).unwrap();
+    }
+    let archive = builder.into_inner().unwrap().finish().unwrap();
+    let files = told(unpack(&*archive, &Limits::default())).unwrap();
+    assert_eq!(files, ["item.yml", &long]);
+}
+
+#[test]
+fn nothing_leads_out_and_nothing_is_special() {
+    let item = || file("item.yml", MANIFEST);
+    for (hostile, why) in [
+        (file("../evil", b"x"), "`..` leads out"),
+        (file("a/../../evil", b"x"), "`..` leads out"),
+        (file("/etc/cron.d/evil", b"x"), "absolute paths"),
+        (file("a\\..\\evil", b"x"), "cannot be part of a name"),
+        (file("C:evil", b"x"), "cannot be part of a name"),
+        (file("a\nb", b"x"), "cannot be part of a name"),
+        (
+            file("a/b/c/d/e/f/g/h/i/j", b"x"),
+            "more than 8 folders deep",
+        ),
+        (
+            entry("link", EntryType::Symlink, b""),
+            "links are not taken",
+        ),
+        (entry("link", EntryType::Link, b""), "links are not taken"),
+        (
+            entry("pipe", EntryType::Fifo, b""),
+            "only files and folders",
+        ),
+        (
+            entry("disk", EntryType::Block, b""),
+            "only files and folders",
+        ),
+        (entry("tty", EntryType::Char, b""), "only files and folders"),
+        (file("item.yml", MANIFEST), "it is there twice"),
+        (file("item.yml/x", b"x"), "a file and a folder"),
+    ] {
+        let message = taken(&[item(), hostile]).unwrap_err();
+        assert!(message.contains(why), "{why}: {message}");
+    }
+    let two = [file("a/item.yml", MANIFEST), file("b/item.yml", MANIFEST)];
+    assert!(taken(&two).unwrap_err().contains("no `item.yml`"));
+    assert!(taken(&[]).unwrap_err().contains("no `item.yml`"));
+}
+
+#[test]
+fn an_archive_cannot_become_large() {
+    let zeros = vec![0; 10_001];
+    let message = taken(&[file("item.yml", MANIFEST), file("zeros", &zeros)]).unwrap_err();
+    assert!(message.contains("more than 9 KiB together"), "{message}");
+    let many: Vec<Vec<u8>> = (0..21).map(|n| file(&format!("f{n}"), b"")).collect();
+    assert!(taken(&many).unwrap_err().contains("more than 20 files"));
+    // 200 MB of nothing, which its header calls one short file, and 200 MB of a name.
+    for kind in [EntryType::Regular, EntryType::GNULongName] {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(200 << 20);
+        header.set_cksum();
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(header.as_bytes()).unwrap();
+        for _ in 0..200 {
+            encoder.write_all(&vec![b'x'; 1 << 20]).unwrap();
+        }
+        let bomb = encoder.finish().unwrap();
+        assert!(bomb.len() < 2 << 20);
+        let message = told(unpack(&*bomb, &Limits::default())).unwrap_err();
+        assert!(message.contains("more than 4096 KiB together"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_called_so() {
+    let whole = zipped(&[file("item.yml", &[b'x'; 4000])]);
+    for broken in [b"PK\x03\x04".as_slice(), b"", &whole[..whole.len() / 2]] {
+        let message = told(unpack(broken, &Limits::default())).unwrap_err();
+        assert!(message.contains("no whole tar.gz archive"), "{message}");
+    }
+    let text = zipped(&[b"name: hello\n".repeat(100)]);
+    assert!(unpack(&*text, &Limits::default()).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever bytes come, they are files with plain paths below the limits, or problems.
+    #[test]
+    fn no_bytes_break_it(parts in prop::collection::vec((".{0,99}", 0u8..128, prop::collection::vec(any::<u8>(), 0..700)), 0..8), cut in 0usize..4096, flip in any::<(u16, u8)>()) {
+        let mut parts: Vec<Vec<u8>> = parts
+            .iter()
+            .map(|(path, kind, content)| {
+                let end = path.floor_char_boundary(99);
+                entry(&path[..end], EntryType::new(*kind), content)
+            })
+            .collect();
+        parts.push(file("item.yml", MANIFEST));
+        let (at, bits) = (usize::from(flip.0), flip.1);
+        if let Some(byte) = parts[0].get_mut(at % 1024) {
+            *byte ^= bits;
+        }
+        let mut archive = zipped(&parts);
+        archive.truncate(archive.len().saturating_sub(cut / 16));
+        match unpack(&*archive, &Limits::default()) {
+            Ok(files) => {
+                prop_assert!(files.contains_key("item.yml"));
+                prop_assert!(files.keys().all(|path| !path.starts_with('/') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))));
+            }
+            Err(problems) => prop_assert!(!problems.is_empty() && problems.len() <= PROBLEMS_MAX + 1),
+        }
+    }
+}

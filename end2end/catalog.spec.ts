@@ -1,0 +1,147 @@
+// An item of one's own: packed, uploaded, dropped on a server, deployed; and what is said of archives that are no item.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test, type Page } from '@playwright/test';
+import { alert, api, login, newDesign, node, shoot } from './support/app.ts';
+import { add, inspect, saved, tab } from './support/draw.ts';
+import { leftovers } from './support/lab.ts';
+
+const manifest = (version: string) => `name: greeter
+title: Greeter
+version: ${version}
+summary: Writes a word on the server and reads it back.
+category: your own
+outputs:
+  said: "{stats.said}"
+`;
+const specs = `argument_specs:
+  main:
+    options:
+      word: {type: str, default: hello, description: What it writes.}
+`;
+const tasks = (version: string) => `- name: Write the word
+  ansible.builtin.copy: {content: "{{ word }} of ${version}", dest: /root/word}
+- name: Read it
+  ansible.builtin.command: cat /root/word
+  register: read
+  changed_when: false
+- ansible.builtin.set_stats: {data: {said: "{{ read.stdout }}"}}
+`;
+const item = (version: string) => ({
+  'item.yml': manifest(version),
+  'meta/argument_specs.yml': specs,
+  'tasks/main.yml': tasks(version),
+  'README.md': '# Greeter\n\nSays a word. <img src=x onerror=alert(1)>\n',
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'stackloom-item-'));
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A tar.gz of a folder with these files; `links` point to what they say. */
+function pack(name: string, files: Record<string, string>, links: Record<string, string> = {}): string {
+  const root = join(folder, name);
+  const at = (path: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    return join(root, path);
+  };
+  for (const [path, text] of Object.entries(files)) writeFileSync(at(path), text);
+  for (const [path, target] of Object.entries(links)) symlinkSync(target, at(path));
+  execFileSync('tar', ['-czf', `${root}.tar.gz`, '-C', folder, name]);
+  return `${root}.tar.gz`;
+}
+
+async function upload(page: Page, archive: string): Promise<void> {
+  await expect(page.getByRole('button', { name: 'Upload an item' })).toBeEnabled({ timeout: 30_000 });
+  await page.getByLabel('Catalogue item (tar.gz)').setInputFiles(archive);
+}
+
+test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ page, request }) => {
+  test.setTimeout(5 * 60_000);
+  await login(page);
+
+  await test.step('upload', async () => {
+    await page.goto('/catalog');
+    await upload(page, pack('greeter', item('1.0.0')));
+    await expect(page.getByText('Greeter 1.0.0 is in the catalogue')).toBeVisible();
+    const card = page.locator('[data-item="greeter"]');
+    await expect(card).toContainText("this project's");
+    await shoot(page, 'catalog');
+    await card.getByRole('link', { name: 'Greeter' }).click();
+    await expect(page.getByRole('region', { name: 'Inputs' })).toContainText('What it writes.');
+    await expect(page.getByText('<img src=x onerror=alert(1)>')).toBeVisible();
+    await shoot(page, 'catalog-item');
+  });
+
+  await test.step('draw', async () => {
+    await newDesign(page);
+    const network = await add(page, 'Network', { x: 0.4, y: 0.35 });
+    const edge = await add(page, 'Public server', { on: node(page, network), x: 0.5, y: 0.6 });
+    await tab(page, 'Catalogue');
+    const greeter = await add(page, 'Greeter', { on: node(page, edge), x: 0.5, y: 0.5 });
+    let form = await inspect(page, edge);
+    await form.getByLabel('Image', { exact: true }).selectOption('debian-12');
+    await form.getByLabel('Flavor', { exact: true }).selectOption('m1.small');
+    form = await inspect(page, greeter);
+    await form.getByLabel('Word', { exact: true }).fill('good morning');
+    await saved(page);
+  });
+
+  const deployment = await test.step('plan and deploy', async () => {
+    await page.getByRole('link', { name: 'Plan', exact: true }).click();
+    await expect(page.getByRole('region', { name: 'Changes' })).toContainText('Stackloom::Catalog::greeter');
+    await page.getByLabel('Deployment name').fill('greeting');
+    await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    const run = new URL(page.url()).pathname.split('/').pop() ?? '';
+    return (await ended(page, run)).deployment;
+  });
+
+  await test.step('a newer version changes nothing of what is deployed', async () => {
+    await page.goto('/catalog');
+    await upload(page, pack('greeter', item('1.1.0')));
+    await expect(page.getByText('Greeter 1.1.0 is in the catalogue')).toBeVisible();
+    const there = await api<{ template: string }>(page, 'GET', `/deployments/${deployment}`);
+    const template = there.template.replace('good morning', 'good evening');
+    const { run } = await api<{ run: string }>(page, 'PUT', `/deployments/${deployment}`, { template, parameters: {} });
+    await ended(page, run);
+    const events = await api<{ text?: string }[]>(page, 'GET', `/runs/${run}/events?after=0&limit=10000`);
+    expect(events.some((event) => event.text?.includes('good evening of 1.0.0'))).toBe(true);
+  });
+
+  await test.step('undeploy', async () => {
+    const { run } = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+    await ended(page, run);
+    expect(await leftovers(request)).toEqual({});
+  });
+});
+
+/** The run at its end, which must be a good one. */
+async function ended(page: Page, run: string): Promise<{ deployment: string }> {
+  let state = '';
+  let shown: { deployment: string; state: string } | undefined;
+  await expect.poll(async () => {
+    shown = await api(page, 'GET', `/runs/${run}`);
+    state = shown!.state;
+    return state;
+  }, { timeout: 3 * 60_000 }).toMatch(/succeeded|failed|cancelled|paused/);
+  expect(state, JSON.stringify(shown)).toBe('succeeded');
+  return shown!;
+}
+
+test('an archive that is no item is refused in words, with the place', async ({ page }) => {
+  await login(page);
+  await page.goto('/catalog');
+  await upload(page, pack('broken', { ...item('one'), 'meta/argument_specs.yml': specs.replace('str', 'text') }));
+  await expect(alert(page)).toContainText('is no version such as');
+  await expect(alert(page)).toContainText('item.yml.version line 3');
+  await expect(alert(page)).toContainText('is no type of option');
+  await shoot(page, 'catalog-refused');
+  await upload(page, pack('linked', item('1.0.0'), { 'files/passwd': '/etc/passwd' }));
+  await expect(alert(page)).toContainText('links are not taken');
+  const text = join(folder, 'text.tar.gz');
+  writeFileSync(text, 'not packed at all');
+  await upload(page, text);
+  await expect(alert(page)).toContainText('no whole tar.gz archive');
+});

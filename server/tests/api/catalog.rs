@@ -1,0 +1,190 @@
+//! Items of a project's own: uploaded, seen by that project alone, kept.
+
+use flate2::{Compression, write::GzEncoder};
+use reqwest::{Method, Response, header};
+use serde_json::{Value, json};
+
+use crate::stack::{Client, Stack, json, problem};
+
+const SPECS: &str = "\
+argument_specs:
+  main:
+    options:
+      word: {type: str, default: hi, description: What it says.}
+";
+const TEMPLATE: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  front: {type: OS::Neutron::Net}
+  web:
+    type: OS::Nova::Server
+    properties: {image: debian-12, flavor: m1.small, networks: [{network: {get_resource: front}}]}
+  greeting:
+    type: Stackloom::Catalog::greeter
+    properties: {host: {get_resource: web}, word: hello}
+";
+
+fn manifest(name: &str, version: &str) -> String {
+    format!(
+        "name: {name}\ntitle: Greeter\nversion: {version}\nsummary: Says a word.\ncategory: test\noutputs: {{said: '{{stats.said}}'}}\n"
+    )
+}
+
+fn packed(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (path, text) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        let path = format!("item/{path}");
+        builder
+            .append_data(&mut header, path, text.as_bytes())
+            .unwrap();
+    }
+    builder.into_inner().unwrap().finish().unwrap()
+}
+
+fn item(name: &str, version: &str, task: &str) -> Vec<u8> {
+    packed(&[
+        ("item.yml", &manifest(name, version)),
+        ("meta/argument_specs.yml", SPECS),
+        ("tasks/main.yml", task),
+    ])
+}
+
+async fn upload(browser: &Client, archive: Vec<u8>) -> Response {
+    let request = browser
+        .request(Method::POST, "/api/v1/catalog")
+        .header(header::CONTENT_TYPE, "application/gzip")
+        .body(archive);
+    request.send().await.unwrap()
+}
+
+async fn validate(browser: &Client) -> String {
+    let body = json!({"template": TEMPLATE});
+    let answer = json(browser.post("/api/v1/validate", &body).await, 200).await;
+    answer["diagnostics"].to_string()
+}
+
+async fn types_tag(browser: &Client) -> String {
+    let answer = browser.get("/api/v1/resource-types").await;
+    answer.headers()[header::ETAG].to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_uploaded_item_is_everywhere_in_its_project_and_nowhere_else() {
+    let stack = Stack::start().await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let tag = types_tag(&demo).await;
+    assert_eq!(tag, types_tag(&other).await);
+    assert!(validate(&demo).await.contains("resource-type-unknown"));
+
+    let answer = upload(&demo, item("greeter", "1.0.0", "- debug:")).await;
+    assert_eq!(
+        answer.headers()[header::LOCATION],
+        "/api/v1/catalog/greeter"
+    );
+    let made = json(answer, 201).await;
+    assert_eq!(made["uploaded"]["author"], "demo");
+    assert_eq!(made["uploaded"]["versions"], json!(["1.0.0"]));
+
+    let stack = stack.restart().await;
+    let demo = stack.with_cookie(&demo.cookie.unwrap());
+    let other = stack.with_cookie(&other.cookie.unwrap());
+    let path = "/api/v1/catalog/greeter";
+    assert_eq!(json(demo.get(path).await, 200).await, made);
+    let names = |listed: &Value| {
+        let all = listed.as_array().unwrap().iter();
+        all.map(|item| item["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let listed = json(demo.get("/api/v1/catalog").await, 200).await;
+    assert_eq!(names(&listed), ["greeter", "haproxy", "nginx", "script"]);
+    let described = "/api/v1/resource-types/Stackloom::Catalog::greeter";
+    let described = json(demo.get(described).await, 200).await;
+    assert_eq!(described["component"]["version"], "1.0.0");
+    assert!(!validate(&demo).await.contains("resource-type-unknown"));
+    assert_ne!(types_tag(&demo).await, tag, "the browser asks anew");
+
+    assert_eq!(types_tag(&other).await, tag);
+    assert_eq!(
+        problem(other.get(path).await).await,
+        (404, "not-found".into())
+    );
+    let listed = json(other.get("/api/v1/catalog").await, 200).await;
+    assert_eq!(names(&listed), ["haproxy", "nginx", "script"]);
+    assert!(validate(&other).await.contains("resource-type-unknown"));
+}
+
+#[tokio::test]
+async fn a_version_stays_what_it_is() {
+    let stack = Stack::start().await;
+    let (demo, other) = (stack.login("demo").await, stack.login("other").await);
+    let first = item("greeter", "1.0.0", "- debug:");
+    assert_eq!(upload(&demo, first.clone()).await.status(), 201);
+    assert_eq!(upload(&demo, first).await.status(), 200);
+    let changed = item("greeter", "1.0.0", "- debug: {msg: x}");
+    let taken = (409, "item-version-taken".to_owned());
+    assert_eq!(problem(upload(&demo, changed.clone()).await).await, taken);
+    assert_eq!(
+        upload(&other, changed).await.status(),
+        201,
+        "another's is another"
+    );
+    let second = item("greeter", "1.1.0", "- debug: {msg: x}");
+    let made = json(upload(&demo, second).await, 201).await;
+    assert_eq!(made["uploaded"]["versions"], json!(["1.1.0", "1.0.0"]));
+    let ours = item("nginx", "9.0.0", "- debug:");
+    let taken = (409, "item-name-taken".to_owned());
+    assert_eq!(problem(upload(&demo, ours).await).await, taken);
+}
+
+#[tokio::test]
+async fn a_reader_cannot_upload() {
+    let stack = Stack::start().await;
+    let ada = stack.login("ada").await;
+    let archive = item("greeter", "1.0.0", "- debug:");
+    let refused = (403, "reader-cannot-change".to_owned());
+    assert_eq!(problem(upload(&ada, archive.clone()).await).await, refused);
+    let refused = (401, "not-signed-in".to_owned());
+    assert_eq!(
+        problem(upload(&stack.stranger(), archive).await).await,
+        refused
+    );
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_with_its_place() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let broken = packed(&[
+        ("item.yml", &manifest("Greeter", "one")),
+        (
+            "meta/argument_specs.yml",
+            "argument_specs:\n  main:\n    options:\n      word: {type: text}\n",
+        ),
+    ]);
+    let answer = json(upload(&demo, broken).await, 422).await;
+    assert_eq!(answer["code"], "item-refused");
+    let places: Vec<(Option<&str>, Option<u64>)> = answer["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["path"].as_str(), one["line"].as_u64()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (Some("item.yml.name"), Some(1)),
+            (Some("item.yml.version"), Some(3)),
+            (Some("argument_specs.yml.main.word"), Some(4)),
+            (Some("tasks/main.yml"), None),
+        ]
+    );
+    let answer = json(upload(&demo, b"PK\x03\x04".to_vec()).await, 422).await;
+    assert_eq!(answer["diagnostics"][0]["code"], "archive-invalid");
+    let answer = upload(&demo, vec![0; 11 * 1024 * 1024]).await;
+    assert_eq!(problem(answer).await, (413, "too-large".into()));
+    let listed = json(demo.get("/api/v1/catalog").await, 200).await;
+    assert_eq!(listed.as_array().unwrap().len(), 3, "nothing was stored");
+}
