@@ -18,10 +18,12 @@ use crate::{
     yaml::{self, Entry, Node},
 };
 
+mod hidden;
 mod locks;
 mod merge;
 mod registry;
 
+pub use hidden::without_hidden;
 pub use merge::Merged;
 pub(crate) use registry::is_file;
 pub use registry::{Aliases, Target};
