@@ -5,6 +5,8 @@
 //! looks for what carries the [`Marker`] before it makes anything, and `delete` counts "not there"
 //! as done. Drivers do not wait, retry or sleep: they answer what is, and the engine decides.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use topology::workflow::Marks;
@@ -158,6 +160,11 @@ pub trait Driver: Send + Sync {
         Err(DriverError::Other(format!(
             "no snapshot can be taken of `{physical_id}`; use `deletion_policy: Retain` or `Delete`"
         )))
+    }
+
+    /// How long to wait before it is removed; nothing for most.
+    async fn waits_before_delete(&self, _context: &Context<'_>) -> Result<Duration, DriverError> {
+        Ok(Duration::ZERO)
     }
 
     /// Remove it. Without an id, look for the marker first (a crash may have come between the

@@ -5,13 +5,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use api::CloudFacts;
 use sqlx::SqlitePool;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Actor, Config, Error, Result,
+    Config, Error, Result,
     catalog::{self, Catalog},
     journal::Journal,
     run::Command,
@@ -28,8 +27,6 @@ pub struct Core {
     pub sandboxes: Sandboxes,
     /// To the tasks of runs at work, by run.
     runs: Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>,
-    /// Runs that are rolled back if they fail: for whom, and what the cloud had.
-    pub roll_backs: Mutex<HashMap<String, (Actor, CloudFacts)>>,
     /// The engine lets go of its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
@@ -75,7 +72,6 @@ impl Core {
             sandboxes,
             config,
             runs: Mutex::default(),
-            roll_backs: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))

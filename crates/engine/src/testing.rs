@@ -30,9 +30,9 @@ pub fn workflow(steps: impl IntoIterator<Item = Step>) -> Workflow {
 }
 
 /// A drawn resource.
-pub fn resource<const N: usize>(
+pub fn resource<'a>(
     resource_type: &str,
-    properties: [(&str, Expr); N],
+    properties: impl IntoIterator<Item = (&'a str, Expr)>,
 ) -> ResourceSpec {
     ResourceSpec {
         resource_type: resource_type.into(),

@@ -26,7 +26,7 @@ pub async fn plan(
     let plan = services
         .engine
         .plan(
-            caller.tenant(),
+            &caller.actor,
             &template,
             bundle.as_ref(),
             &parameters,

@@ -23,11 +23,13 @@ pub async fn open(
     let network = session.network();
     let wanted = format!("{address}/{}", if address.is_ipv4() { 32 } else { 128 });
     let mut open = false;
-    for rule in find(session, security_group_id, marker).await? {
-        if rule.remote_ip_prefix.as_deref() == Some(wanted.as_str()) {
+    for rule in find(session, marker).await? {
+        if rule.security_group_id == security_group_id
+            && rule.remote_ip_prefix.as_deref() == Some(wanted.as_str())
+        {
             open = true;
         } else {
-            // Our address has changed since an earlier run that was cut short.
+            // Our address, or the group, has changed since an earlier run that was cut short.
             neutron::done_if_gone(network.delete::<SecurityGroupRule>(&rule.id).await)?;
         }
     }
@@ -50,13 +52,9 @@ pub async fn open(
     }
 }
 
-/// Take the rule away again. None there is fine, and so is a group that is gone.
-pub async fn close(
-    session: &Session,
-    security_group_id: &str,
-    marker: &Marker,
-) -> Result<(), DriverError> {
-    for rule in find(session, security_group_id, marker).await? {
+/// Take the rule away again, in whichever group it is. None there is fine, and so is a group that is gone.
+pub async fn close(session: &Session, marker: &Marker) -> Result<(), DriverError> {
+    for rule in find(session, marker).await? {
         neutron::done_if_gone(
             session
                 .network()
@@ -67,24 +65,22 @@ pub async fn close(
     Ok(())
 }
 
-/// What the rule says of itself.
+/// What the rule says of itself. Server and group may be replaced between the opening and the closing, or come
+/// back by a roll-back, so it does not say which server of the name it is.
 pub fn description(marker: &Marker) -> String {
-    format!("{} ssh for the run", mark::text(marker))
+    let name = marker.resource.split('#').next().unwrap_or_default();
+    let bastion = Marker {
+        resource: name.to_owned(),
+        ..marker.clone()
+    };
+    format!("{} ssh for the run", mark::text(&bastion))
 }
 
-async fn find(
-    session: &Session,
-    group: &str,
-    marker: &Marker,
-) -> Result<Vec<SecurityGroupRule>, DriverError> {
+async fn find(session: &Session, marker: &Marker) -> Result<Vec<SecurityGroupRule>, DriverError> {
     let description = description(marker);
-    let query = [
-        ("security_group_id", group),
-        ("description", description.as_str()),
-    ];
+    let query = [("description", description.as_str())];
     let mut found: Vec<SecurityGroupRule> = session.network().list(&query).await?;
-    found.retain(|rule| {
-        rule.description.as_deref() == Some(description.as_str()) && rule.security_group_id == group
-    });
+    // Asked again here, for clouds that do not know the filter.
+    found.retain(|rule| rule.description.as_deref() == Some(description.as_str()));
     Ok(found)
 }

@@ -16,32 +16,44 @@ pub(super) struct ExtraRouteSet;
 
 #[async_trait]
 impl Driver for ExtraRouteSet {
+    /// Only looks: the routes are added once the journal has the id, which says all of them. So at no moment
+    /// are there routes of ours that nobody knows of, and those that were there before are never taken for ours.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let router = router(context).await?;
         let routes = routes(context.properties)?;
-        act(context, &router, "add_extraroutes", &routes).await?;
+        refuse_anothers(context, &router, &routes).await?;
         Ok(id(&router, &routes))
     }
 
     async fn progress(
         &self,
-        _context: &Context<'_>,
+        context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
+        let (router, routes) = parse(physical_id);
+        let there = match there(context, &router).await {
+            Ok(there) => there,
+            Err(DriverError::Cloud(error)) if error.is_not_found() => {
+                return Ok(Progress::Failed("the router is gone".into()));
+            }
+            Err(error) => return Err(error),
+        };
+        let missing = only_in(&routes, &there);
+        if !missing.is_empty() {
+            act(context, &router, "add_extraroutes", &missing).await?;
+        }
         Ok(Progress::Ready(Ready {
             reference: json!(physical_id),
             attributes: Map::new(),
         }))
     }
 
-    /// The router stays: another one is another set.
+    /// The router stays: another one is another set. What goes, goes now, as in Heat; what comes, comes when the
+    /// journal has the new id.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (router, before) = parse(physical_id);
         let routes = routes(context.properties)?;
-        let added = only_in(&routes, &before);
-        if !added.is_empty() {
-            act(context, &router, "add_extraroutes", &added).await?;
-        }
+        refuse_anothers(context, &router, &only_in(&routes, &before)).await?;
         let removed = only_in(&before, &routes);
         if !removed.is_empty() {
             act(context, &router, "remove_extraroutes", &removed).await?;
@@ -61,13 +73,9 @@ impl Driver for ExtraRouteSet {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let (router, routes) = match physical_id {
-            Some(id) => parse(id),
-            None => match router(context).await {
-                Ok(router) => (router, routes(context.properties)?),
-                Err(DriverError::Property { .. }) => return Ok(()),
-                Err(error) => return Err(error),
-            },
+        // Without an id, none was ever added.
+        let Some((router, routes)) = physical_id.map(parse) else {
+            return Ok(());
         };
         match act(context, &router, "remove_extraroutes", &routes).await {
             Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
@@ -97,6 +105,35 @@ fn routes(properties: &Map<String, Value>) -> Result<Vec<(String, String)>, Driv
         routes.push((route.required("destination")?, route.required("nexthop")?));
     }
     Ok(routes)
+}
+
+/// The routes that a router has.
+async fn there(context: &Context<'_>, router: &str) -> Result<Vec<(String, String)>, DriverError> {
+    let router: Router = context.session.network().get(router).await?;
+    let routes = router.other.get("routes").and_then(Value::as_array);
+    let text = |route: &Value, field: &str| Some(route.get(field)?.as_str()?.to_owned());
+    let routes = routes.into_iter().flatten();
+    Ok(routes
+        .filter_map(|route| Some((text(route, "destination")?, text(route, "nexthop")?)))
+        .collect())
+}
+
+/// A route that is there already is somebody else's, and would go with ours.
+async fn refuse_anothers(
+    context: &Context<'_>,
+    router: &str,
+    routes: &[(String, String)],
+) -> Result<(), DriverError> {
+    let there = there(context, router).await?;
+    match routes.iter().find(|route| there.contains(route)) {
+        None => Ok(()),
+        Some((destination, nexthop)) => Err(DriverError::Property {
+            property: "routes".to_owned(),
+            message: format!(
+                "the router has the route to {destination} by {nexthop} already; leave it out, or remove it from the router"
+            ),
+        }),
+    }
 }
 
 fn only_in(one: &[(String, String)], other: &[(String, String)]) -> Vec<(String, String)> {

@@ -55,6 +55,11 @@ mod volume_attachment;
 
 use crate::driver::Driver;
 
+/// Whether a type is the language's own: nothing of it is in a cloud.
+pub fn is_of_the_language(resource_type: &str) -> bool {
+    heat::driver_for(resource_type).is_some()
+}
+
 /// The driver of a resource type; `None` for types that are not ours to make (software, unknown ones).
 pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {

@@ -2,7 +2,7 @@
 //!
 //! The mark is in the metadata, set with the very call that makes the volume. A volume can grow and
 //! change its type while it stays the same volume; it never shrinks, and what it was filled from is
-//! history. A volume that the cloud gave up on (`error`) is removed before another is made in its place.
+//! history. A volume that the cloud gave up on (`error`) is found like any other: what becomes of it is the engine's to say.
 
 use async_trait::async_trait;
 use openstack::block_storage::Volume as Found;
@@ -24,10 +24,7 @@ impl Driver for Volume {
         if may_be_there()
             && let Some(found) = find(context).await?
         {
-            if !found.status.starts_with("error") {
-                return Ok(found.id);
-            }
-            neutron::done_if_gone(storage.volume_delete(&found.id).await)?;
+            return Ok(found.id);
         }
         let properties = Properties::of(context.properties);
         let image = match properties.filled("image")? {

@@ -2,10 +2,12 @@
 
 mod begin;
 mod compare;
+mod hidden;
 mod recover;
 mod roll_back;
 mod show;
 mod store;
+mod update;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -124,16 +126,15 @@ impl Engine {
     /// Where there is no such deployment.
     pub async fn plan(
         &self,
-        tenant: &Tenant,
+        actor: &Actor,
         template: &str,
         bundle: Option<&Bundle>,
         parameters: &BTreeMap<String, Value>,
         deployment: Option<&str>,
         cloud: &CloudFacts,
     ) -> Result<Plan> {
-        self.plan_for(tenant, template, bundle, parameters, deployment, cloud)
+        self.plan_for(actor, template, bundle, parameters, deployment, cloud)
             .await
-            .map(|(plan, _)| plan)
     }
 
     /// Makes a template real.

@@ -4,7 +4,7 @@ use api::RunState;
 use openstack::Session;
 use tokio::sync::oneshot;
 
-use super::Engine;
+use super::{Engine, roll_back::roll_back_if_asked};
 use crate::{
     Actor, Error, Result,
     journal::{RunRow, Scoped},
@@ -24,11 +24,19 @@ impl Engine {
                 tracing::warn!(%error, "Docker does not answer; software steps will fail until it does")
             }
         }
+        crate::secrets::shelf::after_a_start(self.core.journal.pool()).await?;
         for row in self.core.journal.runs_at_work(Scoped::ToNone).await? {
             let id = row.shown.id.clone();
             if let Err(error) = self.take_up(row).await {
                 tracing::error!(%error, run.id = id, "a run cannot be taken up");
             }
+        }
+        for row in self.core.journal.runs_to_roll_back().await? {
+            let session = match self.secrets_of(&row).await? {
+                Some(secrets) => self.session_of(&row, &secrets).await,
+                None => None,
+            };
+            roll_back_if_asked(&self.core, &row, session).await;
         }
         Ok(())
     }
@@ -44,13 +52,7 @@ impl Engine {
             what: "deployment",
             id: row.shown.deployment.clone(),
         })?;
-        let secrets = load_run(
-            self.core.journal.pool(),
-            &self.core.key,
-            &row.tenant,
-            &row.shown.id,
-        )
-        .await?;
+        let secrets = self.secrets_of(&row).await?;
         let session = match &secrets {
             Some(secrets) if row.shown.state != RunState::Paused => {
                 self.session_of(&row, secrets).await
@@ -79,6 +81,11 @@ impl Engine {
         let workflow = std::sync::Arc::new(row.workflow()?);
         let begun = RunTask::new(&self.core, &row, workflow, machine, site).spawn(first);
         begun.await.map_err(|_gone| super::let_go())
+    }
+
+    async fn secrets_of(&self, row: &RunRow) -> Result<Option<RunSecrets>> {
+        let (pool, key) = (self.core.journal.pool(), &self.core.key);
+        load_run(pool, key, &row.tenant, &row.shown.id).await
     }
 
     /// The session behind a sealed token, if the token is still good. A cloud that cannot be reached
@@ -120,7 +127,7 @@ impl Engine {
         let hidden =
             match load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run).await? {
                 Some(sealed) => sealed.parameters.clone(),
-                None => self.kept_hidden(actor, &row.shown.deployment).await?,
+                None => self.kept_hidden(actor, &deployment).await?,
             };
         let secrets = RunSecrets::new(
             actor.session.token().expose(),

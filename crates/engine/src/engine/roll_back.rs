@@ -2,13 +2,24 @@
 //!
 //! It is planned from what is there now, like any update, so it takes back copies that the failed change put
 //! aside and has not removed yet.
+//!
+//! A run may be told to be rolled back if it fails. That is stored with it, and its sealed token outlives it until
+//! the run that leads back has one of its own: so a restart in between forgets nothing, and it acts for the person
+//! who started the run, or resumed it last.
 
 use std::sync::Arc;
 
-use api::{Beside, CloudFacts, DeploymentState, OnFailure, Started};
+use api::{Beside, CloudFacts, DeploymentState, OnFailure, RunState, Started};
+use openstack::Session;
 
 use super::{Changes, Engine, Force};
-use crate::{Actor, Error, Result, journal::Good, shared::Core};
+use crate::{
+    Actor, Error, Result,
+    journal::{Good, RunRow, Scoped, from_json},
+    run::Site,
+    secrets::load_run,
+    shared::Core,
+};
 
 impl Engine {
     pub(super) async fn begin_roll_back(
@@ -45,6 +56,7 @@ impl Engine {
             beside,
             layout,
             parameters,
+            hidden: _,
             design_version,
         } = good;
         let beside: Beside = serde_json::from_value(beside).unwrap_or_default();
@@ -61,30 +73,63 @@ impl Engine {
         };
         self.begin_update(actor, deployment, changes).await
     }
+}
 
-    /// Remembers that a run is rolled back if it fails. Kept in memory: after a crash a person chooses.
-    pub(super) fn roll_back_if_it_fails(&self, run: &str, actor: &Actor, cloud: CloudFacts) {
-        self.core
-            .roll_backs
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .insert(run.to_owned(), (actor.clone(), cloud));
+/// A run has ended: what it was given and is of no use any more goes, and it is rolled back, if that was asked
+/// for and it failed.
+pub async fn after_the_end(core: &Arc<Core>, site: Option<&Site>, run: &str, state: RunState) {
+    if let Some(site) = site
+        && state == RunState::Succeeded
+    {
+        site.shelf().forget_useless().await;
+    }
+    match core.journal.run(Scoped::ToNone, run).await {
+        Ok(Some(row)) if row.roll_back.is_some() => {
+            let session = site.map(|site| site.session.clone());
+            roll_back_if_asked(core, &row, session).await;
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
     }
 }
 
-/// A run has ended: rolls it back, if that was asked for and it failed.
-pub async fn after_the_end(core: &Arc<Core>, run: &str, deployment: &str, failed: bool) {
-    let asked = core
-        .roll_backs
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .remove(run);
-    let Some((actor, cloud)) = asked.filter(|_| failed) else {
-        return;
-    };
-    let engine = Engine { core: core.clone() };
-    match Box::pin(engine.begin_roll_back(&actor, deployment, &cloud)).await {
+/// Rolls a run back for the person for whom it acted: its sealed token stayed for that. Where that token has
+/// ended, a person decides.
+pub(super) async fn roll_back_if_asked(core: &Arc<Core>, row: &RunRow, session: Option<Session>) {
+    let done = try_roll_back(core, row, session).await;
+    match &done {
         Ok(started) => tracing::info!(run.id = started.run, "a failed update is rolled back"),
-        Err(error) => tracing::warn!(%error, "a failed update cannot be rolled back"),
+        Err(error) => {
+            tracing::warn!(%error, run.id = row.shown.id, "a failed update cannot be rolled back by itself");
+        }
     }
+    // At the next start it is tried again.
+    if done.is_err()
+        && !core.stopping.is_cancelled()
+        && let Err(error) = core.journal.forget_roll_back(&row.shown.id).await
+    {
+        tracing::warn!(%error, run.id = row.shown.id, "the next start tries to roll it back");
+    }
+}
+
+async fn try_roll_back(
+    core: &Arc<Core>,
+    row: &RunRow,
+    session: Option<Session>,
+) -> Result<Started> {
+    let ended = || Error::NotNow("the login for which the run acted has ended".into());
+    let session = session.ok_or_else(ended)?;
+    let sealed = load_run(core.journal.pool(), &core.key, &row.tenant, &row.shown.id).await?;
+    let actor = Actor {
+        tenant: row.tenant.clone(),
+        user: session.user().name.clone(),
+        vault_key: sealed.ok_or_else(ended)?.vault_key(),
+        session,
+    };
+    let facts = row.roll_back.as_deref().map(from_json).transpose();
+    let facts: CloudFacts = facts
+        .map_err(Error::storage("reading what a cloud has"))?
+        .unwrap_or_default();
+    let engine = Engine { core: core.clone() };
+    Box::pin(engine.begin_roll_back(&actor, &row.shown.deployment, &facts)).await
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Engine, Force};
 use crate::{
     Actor, Error, Result,
-    journal::{RunRow, Scoped, now_text, to_json, to_text},
+    journal::{DeploymentRow, RunRow, Scoped, now_text, to_json, to_text},
     machine::{self, Graph, OnFailure, Settings},
     run::{Opening, RunTask},
     secrets::{RunSecrets, load_run, store_run},
@@ -22,10 +22,14 @@ const SSH_STEP_EXTRA_SECONDS: u32 = 180;
 pub(super) struct NewRun<'a> {
     pub actor: &'a Actor,
     pub deployment: &'a str,
+    /// What the plan was made from, if there was anything: it must still be so.
+    pub seen: Option<&'a DeploymentRow>,
     pub kind: RunKind,
     pub forced: Force,
     /// It leads back to what worked.
     pub rolls_back: bool,
+    /// What the cloud has, in JSON, if it shall be rolled back when it fails.
+    pub roll_back: Option<String>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
 }
@@ -47,8 +51,8 @@ impl Engine {
             ))
         })?;
         let stored = sqlx::query(
-            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, workflow, author, created) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, created) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(&id)
         .bind(new.deployment)
@@ -58,6 +62,7 @@ impl Engine {
         .bind(to_text(&RunState::Queued))
         .bind(i64::from(new.forced == Force::Yes))
         .bind(i64::from(new.rolls_back))
+        .bind(&new.roll_back)
         .bind(to_json(&workflow))
         .bind(&new.actor.user)
         .bind(&now)
@@ -97,15 +102,38 @@ impl Engine {
             .execute(&mut *connection)
             .await
             .map_err(Error::storage(doing))?;
-        sqlx::query(
-            "UPDATE deployments SET state = 'busy', last_run = ?, updated = ? WHERE id = ?",
+        let seen = new.seen.map(|seen| &seen.shown);
+        let claimed = sqlx::query(
+            "UPDATE deployments SET state = 'busy', last_run = ?, updated = ? WHERE id = ? \
+             AND COALESCE(last_run, '') = COALESCE(?, last_run, '') AND updated = COALESCE(?, updated)",
         )
         .bind(&id)
         .bind(&now)
         .bind(new.deployment)
+        .bind(seen.map(|seen| seen.last_run.clone().unwrap_or_default()))
+        .bind(seen.map(|seen| &seen.updated))
         .execute(&mut *connection)
         .await
         .map_err(Error::storage(doing))?;
+        if claimed.rows_affected() == 0 {
+            return Err(Error::NotNow(
+                "another run has changed this deployment meanwhile; look at it and try again"
+                    .into(),
+            ));
+        }
+        // The run before was to be rolled back if it failed: this one comes in place of that.
+        for statement in [
+            "DELETE FROM sealed WHERE kind = 'run' AND name IN \
+             (SELECT id FROM runs WHERE deployment = ?1 AND id <> ?2 AND roll_back IS NOT NULL)",
+            "UPDATE runs SET roll_back = NULL WHERE deployment = ?1 AND id <> ?2 AND roll_back IS NOT NULL",
+        ] {
+            sqlx::query(statement)
+                .bind(new.deployment)
+                .bind(&id)
+                .execute(&mut *connection)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
         store_run(connection, &self.core.key, tenant, &id, &new.secrets).await?;
         Ok(id)
     }

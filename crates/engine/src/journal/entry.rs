@@ -62,6 +62,8 @@ pub enum ResourceChange {
         spec: Box<ResourceSpec>,
         /// Being made, or being changed.
         state: ResourceState,
+        /// Which one it is of all that had the name.
+        incarnation: u32,
     },
     /// The cloud gave it an id.
     Known {

@@ -27,6 +27,8 @@ pub struct DeploymentRow {
     pub outputs: BTreeMap<String, OutputSpec>,
     /// What a roll-back leads to.
     pub good: Option<Good>,
+    /// The name of the secret in the vault that has the hidden parameters.
+    pub hidden: Option<String>,
 }
 
 /// A resource as stored.
@@ -62,6 +64,9 @@ pub struct Good {
     pub layout: Value,
     /// Parameter values, hidden ones left out.
     pub parameters: BTreeMap<String, Value>,
+    /// The name of the secret in the vault that has those.
+    #[serde(default)]
+    pub hidden: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
 }
@@ -77,6 +82,8 @@ pub struct RunRow {
     pub ending: Option<Ending>,
     /// Goes on past failed steps.
     pub forced: bool,
+    /// What the cloud has, in JSON, if it shall be rolled back when it fails.
+    pub roll_back: Option<String>,
     /// JSON; see [`RunRow::workflow`].
     pub workflow: String,
 }
@@ -101,8 +108,8 @@ pub enum Scoped<'a> {
 }
 
 const DEPLOYMENT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
-    author, last_run, created, updated, good FROM deployments";
-const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended, rolls_back FROM runs";
+    author, last_run, created, updated, good, hidden FROM deployments";
+const RUN: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, ended, rolls_back, roll_back FROM runs";
 
 impl Journal {
     /// The project's deployments, newest first.
@@ -207,6 +214,54 @@ impl Journal {
             .collect())
     }
 
+    /// Runs that failed and are to be rolled back, oldest first.
+    pub async fn runs_to_roll_back(&self) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(sql(&[
+            RUN,
+            " WHERE roll_back IS NOT NULL AND state = 'failed' ORDER BY created",
+        ]))
+        .fetch_all(self.pool())
+        .await
+        .map_err(Error::storage("listing runs"))?;
+        rows.iter()
+            .map(run)
+            .collect::<Result<_, _>>()
+            .map_err(Error::storage("listing runs"))
+    }
+
+    /// A run is not rolled back by itself. If it has ended, the token that was kept for it goes.
+    pub async fn forget_roll_back(&self, run: &str) -> Result<()> {
+        let doing = "deciding about a roll-back";
+        let mut transaction = self
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage(doing))?;
+        for statement in [
+            "DELETE FROM sealed WHERE kind = 'run' AND name IN (SELECT id FROM runs WHERE id = ? AND roll_back IS NOT NULL \
+             AND state IN ('succeeded', 'failed', 'cancelled'))",
+            "UPDATE runs SET roll_back = NULL WHERE id = ?",
+        ] {
+            sqlx::query(statement)
+                .bind(run)
+                .execute(&mut *transaction)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
+        transaction.commit().await.map_err(Error::storage(doing))
+    }
+
+    /// The last mark of all that had a resource's name in a deployment.
+    pub async fn marks(&self, deployment: &str) -> Result<BTreeMap<String, u32>> {
+        let rows: Vec<(String, u32)> =
+            sqlx::query_as("SELECT name, last FROM marks WHERE deployment = ?")
+                .bind(deployment)
+                .fetch_all(self.pool())
+                .await
+                .map_err(Error::storage("reading marks"))?;
+        Ok(rows.into_iter().collect())
+    }
+
     /// A run's steps, in the workflow's order.
     pub async fn steps(&self, run: &str) -> Result<Vec<StepRow>> {
         let rows = sqlx::query(
@@ -282,6 +337,7 @@ fn deployment(row: &SqliteRow) -> Result<DeploymentRow, sqlx::Error> {
         parameters: from_json(row.try_get("parameters")?)?,
         outputs: from_json(row.try_get("outputs")?)?,
         good: good.as_deref().map(from_json).transpose()?,
+        hidden: row.try_get("hidden")?,
         shown: Deployment {
             id: row.try_get("id")?,
             name: row.try_get("name")?,
@@ -345,6 +401,7 @@ fn run(row: &SqliteRow) -> Result<RunRow, sqlx::Error> {
         tenant: tenant(row)?,
         ending: ending.as_deref().map(from_text).transpose()?,
         forced: row.try_get::<i64, _>("forced")? != 0,
+        roll_back: row.try_get("roll_back")?,
         workflow: row.try_get("workflow")?,
         shown: Run {
             id: row.try_get("id")?,

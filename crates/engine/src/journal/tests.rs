@@ -82,6 +82,7 @@ async fn moves_change_rows_and_become_events() {
                 net(ResourceChange::Begin {
                     spec,
                     state: ResourceState::Creating,
+                    incarnation: 0,
                 }),
                 net(ResourceChange::Known {
                     physical_id: "n1".into(),

@@ -6,6 +6,7 @@ use api::{Event, RunState, StepState};
 use jiff::{Timestamp, Unit};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
+use topology::workflow::copy_of;
 
 use super::{
     entry::{Entry, ResourceChange},
@@ -269,18 +270,25 @@ async fn apply(
             if *deployment == api::DeploymentState::Deployed {
                 sqlx::query(
                     "UPDATE deployments SET good = json_object('template', template, 'beside', json(beside), 'layout', json(layout), \
-                     'parameters', json(parameters), 'design_version', design_version) WHERE id = (SELECT deployment FROM runs WHERE id = ?)",
+                     'parameters', json(parameters), 'hidden', hidden, 'design_version', design_version) WHERE id = (SELECT deployment FROM runs WHERE id = ?)",
                 )
                 .bind(run)
                 .execute(&mut *connection)
                 .await?;
             }
             if state.is_final() {
-                // The token goes in the same moment: no crash can leave one behind.
-                sqlx::query("DELETE FROM sealed WHERE kind = 'run' AND name = ?")
+                // The token goes in the same moment: no crash can leave one behind. The run that leads back
+                // from a failure takes it over, and removes it as it is stored.
+                sqlx::query("UPDATE runs SET roll_back = NULL WHERE id = ? AND state <> 'failed'")
                     .bind(run)
-                    .execute(connection)
+                    .execute(&mut *connection)
                     .await?;
+                sqlx::query(
+                    "DELETE FROM sealed WHERE kind = 'run' AND name IN (SELECT id FROM runs WHERE id = ? AND roll_back IS NULL)",
+                )
+                .bind(run)
+                .execute(connection)
+                .await?;
             }
             Ok(())
         }
@@ -297,20 +305,31 @@ async fn apply_resource(
     const WHICH: &str = "deployment = (SELECT deployment FROM runs WHERE id = ?) AND name = ?";
     let query = match change {
         // What exists under the name keeps its id: it is looked at, or removed, before another is made.
-        ResourceChange::Begin { spec, state } => {
-            return sqlx::query(
+        ResourceChange::Begin {
+            spec,
+            state,
+            incarnation,
+        } => {
+            sqlx::query(
                 "INSERT INTO resources (deployment, name, type, spec, state, incarnation) \
-                 SELECT deployment, ?, ?, ?, ?, \
-                 (SELECT COALESCE(MAX(incarnation) + 1, 0) FROM resources WHERE deployment = runs.deployment AND substr(name, 1, ?) = ?) \
-                 FROM runs WHERE id = ? \
-                 ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, state = excluded.state",
+                 SELECT deployment, ?, ?, ?, ?, ? FROM runs WHERE id = ? \
+                 ON CONFLICT (deployment, name) DO UPDATE SET type = excluded.type, spec = excluded.spec, state = excluded.state, \
+                 incarnation = excluded.incarnation",
             )
             .bind(name)
             .bind(&spec.resource_type)
             .bind(to_json(spec))
             .bind(to_text(state))
-            .bind(i64::try_from(name.chars().count() + 1).unwrap_or(i64::MAX))
-            .bind(format!("{name}@"))
+            .bind(i64::from(*incarnation))
+            .bind(run)
+            .execute(&mut *connection)
+            .await?;
+            return sqlx::query(
+                "INSERT INTO marks (deployment, name, last) SELECT deployment, ?, ? FROM runs WHERE id = ? \
+                 ON CONFLICT (deployment, name) DO UPDATE SET last = MAX(last, excluded.last)",
+            )
+            .bind(copy_of(name).unwrap_or(name))
+            .bind(i64::from(*incarnation))
             .bind(run)
             .execute(connection)
             .await

@@ -171,7 +171,7 @@ impl Work {
 
     pub(super) fn abandon(&mut self) {
         self.run.ending = Some(Ending::Cancelled);
-        self.run.reason = Some("given up: the deployment is being undeployed".into());
+        self.run.reason = Some("given up: another run takes its place".into());
         for step in 0..self.run.steps.len() {
             let status = &self.run.steps[step];
             if status.state == StepState::Running {

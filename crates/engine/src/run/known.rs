@@ -1,7 +1,7 @@
 //! What a run knows of its deployment's resources, and how expressions are resolved from it. Pure.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -22,9 +22,11 @@ pub struct Known(Mutex<Things>);
 #[derive(Debug, Default)]
 struct Things {
     by_name: BTreeMap<String, Thing>,
-    /// What is gone, with the incarnation that it was: a name that comes again keeps it, and what made way
-    /// for its successor does so once.
-    gone: BTreeMap<String, u32>,
+    /// What is gone: what made way for its successor does so once.
+    gone: BTreeSet<String>,
+    /// The last incarnation of all that had a name. What comes under it next is another one: what had it
+    /// may still be in the cloud, on purpose, or because it takes time to go.
+    last: BTreeMap<String, u32>,
     /// What was left in the cloud on purpose, for people.
     kept: Vec<String>,
 }
@@ -67,13 +69,24 @@ impl Known {
     pub fn of(rows: Vec<ResourceRow>) -> Known {
         let mut things = Things::default();
         for row in rows {
+            things.learn_mark(&row.name, row.incarnation);
             if row.state != ResourceState::Deleted {
                 things.by_name.insert(row.name.clone(), Thing::of(row));
             } else {
-                things.gone.insert(row.name, row.incarnation);
+                things.gone.insert(row.name);
             }
         }
         Known(Mutex::new(things))
+    }
+
+    /// With the last incarnations of names of which no row may be left.
+    pub fn with_marks(self, marks: BTreeMap<String, u32>) -> Known {
+        let mut things = self.lock();
+        for (name, last) in marks {
+            things.learn_mark(&name, last);
+        }
+        drop(things);
+        self
     }
 
     /// One of them.
@@ -93,17 +106,15 @@ impl Known {
         self.lock().by_name.clone()
     }
 
-    /// It will be made by this description; what exists under the name keeps its id.
-    pub fn begin(&self, name: &str, spec: &ResourceSpec) {
+    /// It will be made by this description; what exists under the name keeps its id. Returns which one it is
+    /// of all that had the name.
+    pub fn begin(&self, name: &str, spec: &ResourceSpec) -> u32 {
         let mut things = self.lock();
         let before = things.by_name.get(name);
         let physical_id = before.and_then(|thing| thing.physical_id.clone());
         let incarnation = match before {
             Some(thing) => thing.incarnation,
-            None => match things.gone.get(name) {
-                Some(incarnation) => *incarnation,
-                None => things.next_incarnation(name),
-            },
+            None => things.last.get(name).map_or(0, |last| last + 1),
         };
         let thing = Thing {
             spec: spec.clone(),
@@ -115,12 +126,15 @@ impl Known {
             made_from: BTreeMap::new(),
         };
         things.by_name.insert(name.to_owned(), thing);
+        things.gone.remove(name);
+        things.learn_mark(name, incarnation);
+        incarnation
     }
 
     /// Whether a copy of this name was put aside already.
     pub fn was_put_aside(&self, copy: &str) -> bool {
         let things = self.lock();
-        things.by_name.contains_key(copy) || things.gone.contains_key(copy)
+        things.by_name.contains_key(copy) || things.gone.contains(copy)
     }
 
     /// What has the name is kept under the copy's name from now on.
@@ -141,8 +155,8 @@ impl Known {
     /// It is gone.
     pub fn remove(&self, name: &str) {
         let mut things = self.lock();
-        if let Some(thing) = things.by_name.remove(name) {
-            things.gone.insert(name.to_owned(), thing.incarnation);
+        if things.by_name.remove(name).is_some() {
+            things.gone.insert(name.to_owned());
         }
     }
 
@@ -170,23 +184,12 @@ impl Known {
 }
 
 impl Things {
-    /// One more than that of any copy.
-    fn next_incarnation(&self, name: &str) -> u32 {
-        let there = self
-            .by_name
-            .iter()
-            .map(|(copy, thing)| (copy, thing.incarnation));
-        let gone = self
-            .gone
-            .iter()
-            .map(|(copy, incarnation)| (copy, *incarnation));
-        let of_it = there
-            .chain(gone)
-            .filter(|(copy, _)| copy_of(copy) == Some(name));
-        of_it
-            .map(|(_, incarnation)| incarnation + 1)
-            .max()
-            .unwrap_or(0)
+    fn learn_mark(&mut self, name: &str, incarnation: u32) {
+        let last = self
+            .last
+            .entry(copy_of(name).unwrap_or(name).to_owned())
+            .or_default();
+        *last = incarnation.max(*last);
     }
 }
 

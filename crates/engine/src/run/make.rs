@@ -16,7 +16,7 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    driver::{Context, Driver, Login, Marker, Progress},
+    driver::{Context, Driver, Login, Marker, Progress, may_be_there},
     journal::{Entry, ResourceChange},
 };
 
@@ -26,6 +26,13 @@ pub(super) struct Work {
     pub properties: Map<String, Value>,
     pub marker: Marker,
     pub login: Option<Login>,
+}
+
+/// Whether an attempt before this one may have made the thing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Earlier {
+    Perhaps,
+    None,
 }
 
 impl Work {
@@ -48,6 +55,10 @@ impl Attempt {
         if spec.external_id.is_some() {
             return self.adopt(name, spec).await;
         }
+        let mut earlier = match may_be_there() {
+            true => Earlier::Perhaps,
+            false => Earlier::None,
+        };
         if let Some(copy) = &self.step.replaces {
             if !self.site.known.was_put_aside(copy) {
                 if self.step.if_changed && self.stays(name, &spec)? {
@@ -59,6 +70,7 @@ impl Attempt {
                     return self.change(name, spec).await;
                 }
                 self.put_aside(name, copy, Some(&spec)).await?;
+                earlier = Earlier::None;
             }
             self.make_room(copy).await?;
             if self.site.known.get(name).is_none() {
@@ -67,7 +79,7 @@ impl Attempt {
             }
         }
         let work = self.work(name, spec)?;
-        self.make(name, &work).await
+        self.make(name, &work, earlier).await
     }
 
     pub(super) async fn update(&self) -> StepResult {
@@ -108,11 +120,12 @@ impl Attempt {
     }
 
     /// Makes it, or finds what an earlier attempt made.
-    async fn make(&self, name: &str, work: &Work) -> StepResult {
+    async fn make(&self, name: &str, work: &Work, earlier: Earlier) -> StepResult {
         let driver = self.driver(&work.spec)?;
         let context = work.context(self);
         let known = self.site.known.get(name);
         let mut physical_id = known.and_then(|thing| thing.physical_id);
+        let was_never_heard_of = physical_id.is_none() && earlier == Earlier::Perhaps;
         if let Some(id) = &physical_id
             && let Progress::Failed(why) = driver.progress(&context, id).await?
         {
@@ -125,12 +138,32 @@ impl Attempt {
                 self.log
                     .info(format!("creating {} `{name}`", work.spec.resource_type))
                     .await;
-                let id = driver.create(&context).await?;
-                self.learn_id(name, &id).await?;
-                id
+                let id = self.create_one(name, driver, &context).await?;
+                // What was found by its mark may be what an earlier attempt left broken.
+                match was_never_heard_of {
+                    true => match driver.progress(&context, &id).await? {
+                        Progress::Failed(why) => {
+                            self.clear_away(driver, &context, &id, &why).await?;
+                            self.create_one(name, driver, &context).await?
+                        }
+                        Progress::Pending(_) | Progress::Ready(_) => id,
+                    },
+                    false => id,
+                }
             }
         };
         self.until_ready(driver, &context, &id).await
+    }
+
+    async fn create_one(
+        &self,
+        name: &str,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+    ) -> StepResult<String> {
+        let id = driver.create(context).await?;
+        self.learn_id(name, &id).await?;
+        Ok(id)
     }
 
     async fn learn_id(&self, name: &str, id: &str) -> StepResult {
@@ -189,13 +222,13 @@ impl Attempt {
         else {
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
-            return self.make(name, &work).await;
+            return self.make(name, &work, Earlier::Perhaps).await;
         };
         if let Progress::Failed(why) = driver.progress(&context, &id).await? {
             self.clear_away(driver, &context, &id, &why).await?;
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
-            return self.make(name, &work).await;
+            return self.make(name, &work, Earlier::None).await;
         }
         // After a change that did not end, another copy may hold what this one needs.
         let copies = self.site.known.with_copies();
@@ -223,6 +256,7 @@ impl Attempt {
             ResourceChange::Begin {
                 spec: Box::new(work.spec.clone()),
                 state: ResourceState::Updating,
+                incarnation: thing.incarnation,
             },
         )
         .await?;
@@ -233,9 +267,13 @@ impl Attempt {
     }
 
     async fn begin(&self, name: &str, spec: &ResourceSpec, state: ResourceState) -> StepResult {
-        self.site.known.begin(name, spec);
-        let spec = Box::new(spec.clone());
-        self.note(name, ResourceChange::Begin { spec, state }).await
+        let incarnation = self.site.known.begin(name, spec);
+        let change = ResourceChange::Begin {
+            spec: Box::new(spec.clone()),
+            state,
+            incarnation,
+        };
+        self.note(name, change).await
     }
 
     /// Whether a type has anything that can be changed in place.
@@ -299,12 +337,13 @@ impl Attempt {
         }
         self.site.known.put_aside(name, copy);
         if let Some(spec) = successor {
-            self.site.known.begin(name, spec);
+            let incarnation = self.site.known.begin(name, spec);
             entries.push(Entry::Resource {
                 name: name.to_owned(),
                 change: ResourceChange::Begin {
                     spec: Box::new(spec.clone()),
                     state: ResourceState::Creating,
+                    incarnation,
                 },
             });
         }

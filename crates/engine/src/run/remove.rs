@@ -76,6 +76,15 @@ impl Attempt {
                     .unwrap_or_default()
             ))
             .await;
+        if id.is_some() {
+            let wait = driver.waits_before_delete(&context).await?;
+            if !wait.is_zero() {
+                self.log
+                    .info(format!("`{name}` waits {} s", wait.as_secs()))
+                    .await;
+                self.pause(wait).await?;
+            }
+        }
         driver.delete(&context, id.as_deref()).await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;

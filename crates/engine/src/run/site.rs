@@ -1,6 +1,9 @@
 //! What the steps of a run share, put together from the journal and a person's session.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use openstack::Session;
 use serde_json::Value;
@@ -49,7 +52,8 @@ impl Opening<'_> {
             None => {
                 let id = &deployment.shown.id;
                 let rows = core.journal.all_resources(id).await?;
-                Arc::new(Known::of(kept::open(&core.key, id, rows)))
+                let known = Known::of(kept::open(&core.key, id, rows));
+                Arc::new(known.with_marks(core.journal.marks(id).await?))
             }
         };
         let mask = Mask::default();
@@ -78,6 +82,7 @@ impl Opening<'_> {
                 .catalogs
                 .of_deployment(&run.tenant, &deployment.shown.id)
                 .await?,
+            tenant: run.tenant.clone(),
             run: run.shown.id.clone(),
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),
@@ -86,6 +91,7 @@ impl Opening<'_> {
             session,
             vault,
             parameters: parameters(deployment, &secrets.parameters),
+            hidden: hidden_names(deployment),
             mask: Arc::new(mask),
         })
     }
@@ -116,6 +122,13 @@ pub fn parameters(
     values.extend(merged.parameters(document.template(), &deployment.parameters));
     values.extend(hidden.clone());
     values
+}
+
+fn hidden_names(deployment: &DeploymentRow) -> BTreeSet<String> {
+    let document = Document::parse(deployment.shown.template.clone());
+    let parameters = document.template().parameters.iter();
+    let hidden = parameters.filter(|parameter| parameter.hidden);
+    hidden.map(|parameter| parameter.name.clone()).collect()
 }
 
 /// Default values of a template's parameters, chosen by whether they are hidden.

@@ -219,6 +219,7 @@ impl Attempt {
             thing.state = ResourceState::Ready;
         });
         let made_from = self.component_made_from(name);
+        let (reference, attributes) = self.to_store(name, &reference, &attributes);
         self.note(
             name,
             ResourceChange::Ready {

@@ -3,7 +3,11 @@
 //! Everything here may happen twice: what the cloud has already is found again, and what the journal
 //! knows already is not asked for again. A step waits asleep: no thread, no process.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use api::ResourceState;
 use openstack::Session;
@@ -17,15 +21,17 @@ use topology::{
 use super::{
     known::{Known, made_from},
     log::StepLog,
+    origin::Origins,
     outcome::Ended,
 };
 use crate::{
+    Tenant,
     bastion::{Bastion, address_towards},
     catalog::Catalog,
     driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
     drivers,
     journal::{Entry, ResourceChange},
-    secrets::{Mask, RunVault, kept},
+    secrets::{Mask, RunVault, kept, shelf::Shelf},
     shared::Core,
 };
 
@@ -38,6 +44,7 @@ pub struct Site {
     pub core: Arc<Core>,
     /// What the deployment has: of its project's own items the versions that it was made with.
     pub catalog: Arc<Catalog>,
+    pub tenant: Tenant,
     pub run: String,
     pub deployment: String,
     pub deployment_name: String,
@@ -47,10 +54,22 @@ pub struct Site {
     pub vault: RunVault,
     /// All parameter values, hidden ones included.
     pub parameters: BTreeMap<String, Value>,
+    /// Names of the hidden ones.
+    pub hidden: BTreeSet<String>,
     pub mask: Arc<Mask>,
 }
 
 impl Site {
+    /// Where the deployment's hidden parameters are kept.
+    pub fn shelf(&self) -> Shelf<'_> {
+        Shelf {
+            pool: self.core.journal.pool(),
+            vault: &self.vault,
+            tenant: &self.tenant,
+            deployment: &self.deployment,
+        }
+    }
+
     /// What no ending leaves out, for a run that is given up before it comes to it.
     pub async fn perform_always_run(self) -> StepResult {
         let site = Arc::new(self);
@@ -184,11 +203,53 @@ impl Attempt {
             return BTreeMap::new();
         };
         let mut values = made_from(&thing.spec, resolved);
-        values.retain(|_, value| {
-            let text = value.to_string();
-            self.site.mask.apply(&text) == text
+        self.with_origins(|origins| {
+            values.retain(|property, value| {
+                !origins.property_is_secret(&thing.spec, property) && !self.is_masked(value)
+            });
         });
         values
+    }
+
+    /// Looks where values come from.
+    pub(super) fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
+        let spec_of = |name: &str| {
+            let planned = self.site.workflow.resources.get(name).cloned();
+            planned.or_else(|| Some(self.site.known.get(name)?.spec))
+        };
+        look(&Origins::of(&self.site.hidden, &spec_of))
+    }
+
+    /// Whether a secret of this run stands in it to the letter: whatever its origin, it is not stored in clear.
+    fn is_masked(&self, value: &Value) -> bool {
+        let text = value.to_string();
+        self.site.mask.apply(&text) != text
+    }
+
+    /// What is stored of what a resource gives to others: secrets sealed, the rest as it is.
+    pub(super) fn to_store(
+        &self,
+        name: &str,
+        reference: &Value,
+        attributes: &Map<String, Value>,
+    ) -> (Value, Map<String, Value>) {
+        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
+        let (reference_is_secret, secret) = self.with_origins(|origins| {
+            let secret: Vec<&str> = attributes
+                .iter()
+                .filter(|(attribute, value)| {
+                    origins.attribute_is_secret(name, attribute) || self.is_masked(value)
+                })
+                .map(|(attribute, _)| attribute.as_str())
+                .collect();
+            (origins.reference_is_secret(name), secret)
+        });
+        let reference = match reference_is_secret || self.is_masked(reference) {
+            true => kept::seal(key, deployment, name, "", reference),
+            false => reference.clone(),
+        };
+        let attributes = kept::seal_all(key, deployment, name, &secret, attributes);
+        (reference, attributes)
     }
 
     /// What a server needs so that we can log in to it; only where a later step will.
@@ -346,25 +407,10 @@ impl Attempt {
             self.site.mask.add_value(secret);
         }
         let made_from = self.made_from(name, context.properties);
-        // A value that is masked anywhere is not stored in clear because it went through an output.
-        let told = |value: &Value| {
-            let text = value.to_string();
-            self.site.mask.apply(&text) == text
-        };
-        let hidden: Vec<&str> = ready
-            .attributes
-            .iter()
-            .filter(|(name, value)| secrets.contains(&name.as_str()) || !told(value))
-            .map(|(name, _)| name.as_str())
-            .collect();
-        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
+        let (reference, attributes) = self.to_store(name, &ready.reference, &ready.attributes);
         let change = ResourceChange::Ready {
-            reference: if secrets.is_empty() && told(&ready.reference) {
-                ready.reference.clone()
-            } else {
-                kept::seal(key, deployment, name, "", &ready.reference)
-            },
-            attributes: kept::seal_all(key, deployment, name, &hidden, &ready.attributes),
+            reference,
+            attributes,
             physical_id: Some(id.to_owned()),
             made_from: made_from.clone(),
         };
@@ -424,16 +470,11 @@ impl Attempt {
 
     async fn close_bastion(&self) -> StepResult {
         // Never made, or gone: then no rule is left either.
-        let Some(Bastion {
-            server,
-            group: Some(group),
-            ..
-        }) = self.bastion()
-        else {
+        let Some(Bastion { server, .. }) = self.bastion() else {
             self.log.info("there is no bastion to close").await;
             return Ok(());
         };
-        drivers::bastion::close(&self.site.session, &group, &self.marker(&server)).await?;
+        drivers::bastion::close(&self.site.session, &self.marker(&server)).await?;
         self.log
             .info(format!("port 22 of `{server}` is closed again"))
             .await;

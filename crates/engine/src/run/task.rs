@@ -29,10 +29,9 @@ use super::{
     step::{Attempt, Site},
 };
 use crate::{
-    Error, Result,
-    driver::{self, Vault},
+    Error, Result, driver,
     engine::after_the_end,
-    journal::{Entry, ResourceChange},
+    journal::{Entry, ResourceChange, Scoped},
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
 };
@@ -63,6 +62,8 @@ pub struct RunTask {
     at_work: HashMap<StepIndex, AtWork>,
     /// Steps that are about to make what the journal did not know until now.
     never_tried: HashSet<StepIndex>,
+    /// Another run takes its place.
+    given_up: bool,
     started: u64,
 }
 
@@ -103,25 +104,24 @@ impl RunTask {
             outcomes,
             at_work: HashMap::new(),
             never_tried: HashSet::new(),
+            given_up: false,
             started: 0,
         }
     }
 
     /// Goes to work in the background, beginning with an event. Tells when the journal has it.
-    pub fn spawn(self, first: Event) -> oneshot::Receiver<()> {
+    pub fn spawn(mut self, first: Event) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
         let core = self.core.clone();
         let id = self.id.clone();
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
         core.clone().tasks.spawn(
             async move {
-                let deployment = self.deployment.clone();
                 let ended = self.drive(first, begun).await;
                 core.unregister(&id);
                 match ended {
                     Ok(state) if state.is_final() => {
-                        let failed = state == RunState::Failed;
-                        after_the_end(&core, &id, &deployment, failed).await;
+                        after_the_end(&core, self.site.as_deref(), &id, state).await;
                     }
                     Ok(_let_go) => {}
                     Err(error) => {
@@ -134,7 +134,7 @@ impl RunTask {
         told
     }
 
-    async fn drive(mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
+    async fn drive(&mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
         // Who started it may not want to know.
@@ -190,6 +190,7 @@ impl RunTask {
             )))));
             return Ok(());
         }
+        self.given_up = event == Event::Abandon;
         let taken = self.take(vec![event]).await;
         // Who asked may have gone away meanwhile.
         drop(answer.send(match &taken {
@@ -292,8 +293,8 @@ impl RunTask {
                 if site.known.get(name).is_none() {
                     self.never_tried.insert(index);
                 }
-                site.known.begin(name, spec);
                 ResourceChange::Begin {
+                    incarnation: site.known.begin(name, spec),
                     spec: Box::new(spec.clone()),
                     state: ResourceState::Creating,
                 }
@@ -322,6 +323,14 @@ impl RunTask {
 
     /// What must happen before the final event: it is the last one.
     async fn before_the_end(&self, run: &machine::Run, entries: &mut Vec<Entry>) {
+        if let (Some(Entry::Run { reason, .. }), Some(advice)) =
+            (entries.last_mut(), self.advice(run.state).await)
+        {
+            *reason = Some(match reason.take() {
+                Some(before) => format!("{before}\n{advice}"),
+                None => advice.to_owned(),
+            });
+        }
         let (RunState::Succeeded, Some(site)) = (run.state, &self.site) else {
             return;
         };
@@ -341,16 +350,39 @@ impl RunTask {
         }
     }
 
+    /// What a person can do after a bad end.
+    async fn advice(&self, state: RunState) -> Option<&'static str> {
+        if self.given_up || !matches!(state, RunState::Failed | RunState::Cancelled) {
+            return None;
+        }
+        if self.kind == RunKind::Undeploy {
+            return Some(
+                "Resume the run to go on with what is left; or undeploy by force, which forgets what cannot be removed and tells what that is.",
+            );
+        }
+        let deployment = self
+            .core
+            .journal
+            .deployment(Scoped::ToNone, &self.deployment);
+        let run = self.core.journal.run(Scoped::ToNone, &self.id);
+        let rolls_back = matches!(run.await, Ok(Some(run)) if run.roll_back.is_some());
+        let good = matches!(deployment.await, Ok(Some(row)) if row.good.is_some());
+        Some(match (state, good) {
+            (RunState::Failed, _) if rolls_back => {
+                "It is rolled back now to what worked before, as you asked for."
+            }
+            (_, true) => {
+                "Resume the run to go on from here, update again with a template that is mended, roll back to what worked before, or undeploy."
+            }
+            (_, false) => {
+                "Resume the run to go on from here, update with a template that is mended, or undeploy. What was made so far stays until then."
+            }
+        })
+    }
+
     /// Nothing is left, or it is told what.
     async fn after_undeploy(&self, site: &Site, entries: &mut Vec<Entry>) {
-        for name in [
-            hidden_parameters_name(&self.deployment),
-            good_parameters_name(&self.deployment),
-        ] {
-            if let Err(error) = site.vault.forget(&name).await {
-                tracing::warn!(%error, "hidden parameters of an undeployed deployment stay in the vault");
-            }
-        }
+        site.shelf().forget_all().await;
         let left = site.known.with_copies();
         let Some(Entry::Run { reason, .. }) = entries.last_mut() else {
             return;
@@ -495,16 +527,6 @@ impl RunTask {
             event: Event::Stopped(step),
         }));
     }
-}
-
-/// In the vault: a deployment's hidden parameters, JSON.
-pub fn hidden_parameters_name(deployment: &str) -> String {
-    format!("stackloom-{deployment}-parameters")
-}
-
-/// In the vault: those of the last run that ended well, while a later one has others.
-pub fn good_parameters_name(deployment: &str) -> String {
-    format!("stackloom-{deployment}-parameters-good")
 }
 
 fn until(at: Timestamp) -> Instant {

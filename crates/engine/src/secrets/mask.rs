@@ -9,7 +9,10 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
+};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -30,11 +33,13 @@ impl Mask {
     pub fn add(&self, secret: &str) {
         let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
         let whole = secret.trim();
-        let mut words = vec![
-            whole.to_owned(),
-            STANDARD.encode(whole),
-            STANDARD.encode(secret),
-        ];
+        let mut words = vec![whole.to_owned()];
+        for text in [whole, secret, &format!("{whole}\n")] {
+            words.push(STANDARD.encode(text));
+            words.push(STANDARD_NO_PAD.encode(text));
+            words.push(URL_SAFE.encode(text));
+            words.push(URL_SAFE_NO_PAD.encode(text));
+        }
         words.extend(whole.lines().map(|line| line.trim().to_owned()));
         let escaped = Value::String(whole.to_owned()).to_string();
         words.push(escaped[1..escaped.len() - 1].to_owned());
@@ -107,6 +112,16 @@ mod tests {
             r#"{"p": "***"}"#
         );
         assert_eq!(masked(&["hunter2"], "aHVudGVyMg=="), "***");
+        assert_eq!(
+            masked(&["hunter2"], "aHVudGVyMgo="),
+            "***",
+            "with its line's end"
+        );
+        assert_eq!(
+            masked(&["?>?>?>"], "x=Pz4_Pj8-"),
+            "x=***",
+            "as in an address"
+        );
         assert_eq!(masked(&["hunter2"], "nothing here"), "nothing here");
     }
 

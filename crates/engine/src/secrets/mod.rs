@@ -9,6 +9,7 @@ pub(crate) mod kept;
 mod mask;
 mod run;
 mod seal;
+pub(crate) mod shelf;
 mod vault;
 
 pub use mask::Mask;

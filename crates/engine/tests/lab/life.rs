@@ -285,7 +285,7 @@ outputs:
     );
 }
 
-async fn dump(bench: &Bench, table: &str) -> Vec<String> {
+pub async fn dump(bench: &Bench, table: &str) -> Vec<String> {
     let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info(?)")
         .bind(table)
         .fetch_all(&bench.pool)

@@ -1,13 +1,14 @@
 //! `OS::Heat::Delay`: takes time, so that what depends on it comes later.
 //!
-//! `min_wait` seconds, and up to `max_jitter` times `jitter_multiplier_secs` more, by chance. Only the
-//! wait before a creation is kept; Heat can wait before other actions too.
+//! `min_wait` seconds, and up to `max_jitter` times `jitter_multiplier` more, by chance; when it is made, or when it
+//! goes, or both, as `actions` says. Heat's other two, SUSPEND and RESUME, do not happen here. Source: Heat's
+//! `delay.py`.
 
 use serde_json::{Map, Value as Json};
 
 use super::{DriverError, Local, Properties, Ready};
 
-/// As long as the step of a creation may take at most, less some room.
+/// As long as a step may take at most, less some room.
 const SECONDS_MAX: f64 = 540.0;
 
 pub(super) struct Delay;
@@ -17,12 +18,13 @@ impl Local for Delay {
         Ok(Ready::default())
     }
 
-    fn waits_seconds(&self, properties: Properties<'_>) -> Result<u64, DriverError> {
-        if let Some(actions) = properties
-            .get("actions")
-            .and_then(|actions| actions.as_array())
-            && !actions.iter().any(|action| action == "CREATE")
-        {
+    fn waits_seconds(&self, properties: Properties<'_>, action: &str) -> Result<u64, DriverError> {
+        let actions = properties.get("actions").and_then(Json::as_array);
+        let waits = match actions {
+            Some(actions) => actions.iter().any(|one| one == action),
+            None => action == super::CREATE,
+        };
+        if !waits {
             return Ok(0);
         }
         let number = |name: &str, default: f64| {
@@ -39,8 +41,7 @@ impl Local for Delay {
         };
         let least = number("min_wait", 0.0).ok_or_else(|| wrong("min_wait"))?;
         let jitter = number("max_jitter", 0.0).ok_or_else(|| wrong("max_jitter"))?;
-        let unit =
-            number("jitter_multiplier_secs", 1.0).ok_or_else(|| wrong("jitter_multiplier_secs"))?;
+        let unit = number("jitter_multiplier", 1.0).ok_or_else(|| wrong("jitter_multiplier"))?;
         let seconds = least.max(0.0) + rand::random::<f64>() * jitter.max(0.0) * unit.max(0.0);
         if seconds > SECONDS_MAX {
             return Err(DriverError::Property {

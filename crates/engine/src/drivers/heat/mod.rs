@@ -3,6 +3,8 @@
 //! Each is a pure function from properties to what others can ask of it ([`Local`]); what it means to
 //! make, change and remove such a thing is the same for all ([`Here`]).
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +21,11 @@ mod software_config;
 mod test_resource;
 mod value;
 
+/// Heat's words for what is done to a resource.
+const CREATE: &str = "CREATE";
+const UPDATE: &str = "UPDATE";
+const DELETE: &str = "DELETE";
+
 /// A type with nothing in the cloud.
 pub(super) trait Local: Send + Sync {
     /// What it gives to others.
@@ -29,8 +36,12 @@ pub(super) trait Local: Send + Sync {
         &[]
     }
 
-    /// Seconds that it takes to make.
-    fn waits_seconds(&self, _properties: Properties<'_>) -> Result<u64, DriverError> {
+    /// Seconds that it takes to make ([`CREATE`]), to change ([`UPDATE`]) or to go ([`DELETE`]).
+    fn waits_seconds(
+        &self,
+        _properties: Properties<'_>,
+        _action: &str,
+    ) -> Result<u64, DriverError> {
         Ok(0)
     }
 }
@@ -43,8 +54,7 @@ pub(super) struct Here<T>(pub T);
 impl<T: Local> Driver for Here<T> {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
-        let from = now_seconds() + self.0.waits_seconds(properties)?;
-        Ok(format!("{}@{from}", mark::store_name(context.marker)))
+        Ok(here(context, self.0.waits_seconds(properties, CREATE)?))
     }
 
     async fn progress(
@@ -69,6 +79,21 @@ impl<T: Local> Driver for Here<T> {
 
     async fn update(&self, _: &Context<'_>, _: &str) -> Result<(), DriverError> {
         Ok(())
+    }
+
+    /// A wait makes it there from a later moment on, and its id says so.
+    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
+        let properties = Properties::of(context.properties);
+        match self.0.waits_seconds(properties, UPDATE) {
+            Ok(0) | Err(_) => physical_id.to_owned(),
+            Ok(seconds) => here(context, seconds),
+        }
+    }
+
+    async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError> {
+        let properties = Properties::of(context.properties);
+        let seconds = self.0.waits_seconds(properties, DELETE)?;
+        Ok(Duration::from_secs(seconds))
     }
 
     async fn delete(&self, _: &Context<'_>, _: Option<&str>) -> Result<(), DriverError> {
@@ -100,6 +125,12 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         parent if topology::compose::is_parent(parent) => &Here(parent::Parent),
         _ => return None,
     })
+}
+
+/// The id of what is there in so many seconds.
+fn here(context: &Context<'_>, seconds: u64) -> String {
+    let from = now_seconds() + seconds;
+    format!("{}@{from}", mark::store_name(context.marker))
 }
 
 fn now_seconds() -> u64 {

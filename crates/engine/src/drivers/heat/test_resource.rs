@@ -24,12 +24,15 @@ impl Local for TestResource {
         })
     }
 
-    fn waits_seconds(&self, properties: Properties<'_>) -> Result<u64, DriverError> {
-        let of_create = match properties.get("action_wait_secs") {
-            Some(waits) => Properties::within(waits, "action_wait_secs.")?.integer("create")?,
+    fn waits_seconds(&self, properties: Properties<'_>, action: &str) -> Result<u64, DriverError> {
+        let of_action = match properties.get("action_wait_secs") {
+            Some(waits) => {
+                let action = action.to_lowercase();
+                Properties::within(waits, "action_wait_secs.")?.integer(&action)?
+            }
             None => None,
         };
-        let seconds = match of_create {
+        let seconds = match of_action {
             Some(seconds) => Some(seconds),
             None => properties.integer("wait_secs")?,
         };

@@ -137,11 +137,17 @@ fn what_is_for_trying_does_what_it_is_told() {
         ready(&test, &json!({"fail": true})).unwrap_err(),
         "property `fail`: it is set, so this resource cannot be made"
     );
-    let waits = |of: &dyn Local, properties: &Value| {
-        of.waits_seconds(Properties::of(properties.as_object().unwrap()))
+    let waits_for = |of: &dyn Local, properties: &Value, action: &str| {
+        of.waits_seconds(Properties::of(properties.as_object().unwrap()), action)
             .map_err(|error| error.to_string())
     };
+    let waits = |of: &dyn Local, properties: &Value| waits_for(of, properties, CREATE);
     assert_eq!(waits(&test, &json!({"wait_secs": 3})), Ok(3));
+    let each = json!({"wait_secs": 3, "action_wait_secs": {"update": 4}});
+    assert_eq!(
+        [CREATE, UPDATE, DELETE].map(|action| waits_for(&test, &each, action)),
+        [Ok(3), Ok(4), Ok(3)]
+    );
     assert_eq!(
         waits(
             &test,
@@ -152,7 +158,7 @@ fn what_is_for_trying_does_what_it_is_told() {
     assert_eq!(waits(&delay::Delay, &json!({"min_wait": 2})), Ok(2));
     let jittered = waits(
         &delay::Delay,
-        &json!({"min_wait": "10", "max_jitter": 2, "jitter_multiplier_secs": 5}),
+        &json!({"min_wait": "10", "max_jitter": 2, "jitter_multiplier": 5}),
     )
     .unwrap();
     assert!((10..=20).contains(&jittered));
@@ -161,6 +167,18 @@ fn what_is_for_trying_does_what_it_is_told() {
             &delay::Delay,
             &json!({"min_wait": 5, "actions": ["DELETE"]})
         ),
+        Ok(0)
+    );
+    assert_eq!(
+        waits_for(
+            &delay::Delay,
+            &json!({"min_wait": 5, "actions": ["DELETE"]}),
+            DELETE
+        ),
+        Ok(5)
+    );
+    assert_eq!(
+        waits_for(&delay::Delay, &json!({"min_wait": 5}), DELETE),
         Ok(0)
     );
     assert!(

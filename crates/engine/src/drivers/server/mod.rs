@@ -4,8 +4,8 @@
 //! The host key is made here too: the private half goes to the server by user data and is forgotten,
 //! the public half stays in the server's metadata, where it is found again after a crash.
 //!
-//! A server that the cloud gave up on (`ERROR`) is removed before another is made in its place; while
-//! it still holds its ports, the attempt fails with words that say so, and the engine tries again.
+//! A server that the cloud gave up on (`ERROR`) is found like any other: what becomes of it is the engine's to say,
+//! which knows whether there may be something in it.
 
 use async_trait::async_trait;
 use openstack::compute::Server as Found;
@@ -32,10 +32,7 @@ impl Driver for Server {
         if may_be_there()
             && let Some(found) = find(context).await?
         {
-            if found.status != "ERROR" {
-                return Ok(found.id);
-            }
-            clear_away(context, &found).await?;
+            return Ok(found.id);
         }
         let named = named::look_up(context).await?;
         let host_key = match context.login {
@@ -167,18 +164,4 @@ async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
     Ok(found.into_iter().find(|server| {
         server.tags.contains(&tag) && !matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")
     }))
-}
-
-/// Takes a failed server out of the way of its successor.
-async fn clear_away(context: &Context<'_>, failed: &Found) -> Result<(), DriverError> {
-    let compute = context.session.compute();
-    neutron::done_if_gone(compute.server_delete(&failed.id).await)?;
-    match compute.server_get(&failed.id).await {
-        Err(error) if error.is_not_found() => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(_) => Err(DriverError::Other(format!(
-            "an earlier attempt left server {} in state ERROR; it is being deleted. Try again when it is gone",
-            failed.id
-        ))),
-    }
 }

@@ -1,0 +1,193 @@
+//! Hidden parameters: which values a change leads to, and where they are kept.
+
+use std::collections::BTreeMap;
+
+use api::Workflow;
+use serde_json::Value;
+use topology::{bundle::Bundle, document::Document, environment::Merged, template::Template};
+
+use super::Engine;
+use crate::{
+    Actor, Error, Result,
+    journal::DeploymentRow,
+    run::{defaults, divide},
+    secrets::{RunVault, shelf::Shelf},
+};
+
+impl Engine {
+    pub(super) fn vault(&self, actor: &Actor) -> RunVault {
+        RunVault::new(
+            actor.session.clone(),
+            self.core.journal.pool().clone(),
+            actor.tenant.clone(),
+            actor.vault_key.clone(),
+        )
+    }
+
+    pub(super) fn shelf<'a>(
+        &'a self,
+        actor: &'a Actor,
+        vault: &'a RunVault,
+        deployment: &'a str,
+    ) -> Shelf<'a> {
+        Shelf {
+            pool: self.core.journal.pool(),
+            vault,
+            tenant: &actor.tenant,
+            deployment,
+        }
+    }
+
+    /// Keeps values for a change that is about to be taken up, and returns the name that the deployment
+    /// shall point at; `kept` is what it points at now. Refuses early where secrets cannot be kept.
+    pub(super) async fn keep_hidden(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        workflow: &Workflow,
+        values: &BTreeMap<String, Value>,
+        kept: (Option<&str>, &BTreeMap<String, Value>),
+    ) -> Result<Keeping> {
+        let vault = self.vault(actor);
+        let makes_keys = workflow
+            .resources
+            .values()
+            .any(|spec| spec.resource_type == "Stackloom::SSHKey");
+        if !vault.is_there() && (makes_keys || !values.is_empty()) {
+            return Err(Error::NoVault);
+        }
+        if values == kept.1 {
+            return Ok(Keeping {
+                name: kept.0.map(str::to_owned),
+                is_new: false,
+            });
+        }
+        let name = match values.is_empty() {
+            true => None,
+            false => Some(self.shelf(actor, &vault, deployment).put(values).await?),
+        };
+        Ok(Keeping {
+            is_new: name.is_some(),
+            name,
+        })
+    }
+
+    /// The change was taken up, or it was not: then nothing stays of what was kept for it.
+    pub(super) async fn settle_hidden(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        keeping: &Keeping,
+        is_taken_up: bool,
+    ) {
+        let vault = self.vault(actor);
+        let shelf = self.shelf(actor, &vault, deployment);
+        match &keeping.name {
+            Some(name) if keeping.is_new && !is_taken_up => shelf.give_up(name).await,
+            _ if is_taken_up => shelf.forget_useless().await,
+            _ => {}
+        }
+    }
+
+    /// What the deployment was given last.
+    pub(super) async fn kept_hidden(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+    ) -> Result<BTreeMap<String, Value>> {
+        let vault = self.vault(actor);
+        self.shelf(actor, &vault, &row.shown.id)
+            .get(row.hidden.as_deref())
+            .await
+    }
+
+    /// What a roll-back leads to.
+    pub(super) async fn kept_hidden_of_good(
+        &self,
+        actor: &Actor,
+        row: &DeploymentRow,
+    ) -> Result<BTreeMap<String, Value>> {
+        let vault = self.vault(actor);
+        let good = row.good.as_ref().and_then(|good| good.hidden.as_deref());
+        self.shelf(actor, &vault, &row.shown.id).get(good).await
+    }
+}
+
+/// Where the values of a change are kept.
+pub(super) struct Keeping {
+    pub name: Option<String>,
+    /// Nothing points at it yet.
+    is_new: bool,
+}
+
+/// What was given last counts where nothing is given now.
+pub(super) fn with_stored(
+    row: &DeploymentRow,
+    given: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let mut all = row.parameters.clone();
+    all.extend(given.clone());
+    all
+}
+
+/// And what environments say where a person said nothing.
+pub(super) fn with_environments(
+    document: &Document,
+    bundle: &Bundle,
+    given: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    Merged::of(bundle, document.template()).parameters(document.template(), given)
+}
+
+/// Values of hidden parameters: what was given, else what is kept, else the default. Nothing (`null`) is not
+/// given, as in Heat.
+pub(super) fn hidden_values(
+    template: &Template,
+    given: &BTreeMap<String, Value>,
+    kept: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let mut values = defaults(template, |hidden| hidden);
+    for known in [kept, given] {
+        let (_, hidden) = divide(template, known);
+        values.extend(hidden.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_hidden_value_is_what_was_given_else_what_is_kept_else_the_default() {
+        let document = Document::parse(
+            "heat_template_version: 2021-04-16
+parameters:
+  given: {type: string, hidden: true, default: d}
+  kept: {type: string, hidden: true, default: d}
+  neither: {type: string, hidden: true, default: d}
+  nothing: {type: string, hidden: true}
+  open: {type: string, default: d}
+",
+        );
+        let values = |all: &[(&str, &str)]| {
+            all.iter()
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(
+            hidden_values(
+                document.template(),
+                &values(&[("given", "new"), ("open", "seen")]),
+                &values(&[
+                    ("given", "old"),
+                    ("kept", "old"),
+                    ("of another template", "x")
+                ]),
+            ),
+            values(&[("given", "new"), ("kept", "old"), ("neither", "d")])
+        );
+    }
+}

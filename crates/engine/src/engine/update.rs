@@ -1,0 +1,250 @@
+//! An update: from what is there to what a template says now.
+
+use std::collections::BTreeMap;
+
+use api::{Beside, CloudFacts, DeploymentState, OnFailure, Plan, RunKind, Started, Workflow};
+use serde_json::Value;
+use sqlx::SqliteConnection;
+use topology::{bundle::Bundle, document::Document, plan::Deployed};
+
+use super::{
+    Changes, Engine, Force,
+    begin::{accepted, beside, plan_with, types_of},
+    compare,
+    hidden::{hidden_values, with_environments, with_stored},
+    store::NewRun,
+};
+use crate::{
+    Actor, Error, Result,
+    catalog::Catalog,
+    journal::{ResourceRow, to_json},
+    run::divide,
+    secrets::{RunSecrets, shelf},
+};
+
+/// All that an update stores.
+struct Update<'a> {
+    changes: &'a Changes,
+    beside: Beside,
+    /// Parameters that may be seen.
+    open: BTreeMap<String, Value>,
+    /// The name of the secret that has the others.
+    hidden: Option<&'a str>,
+    /// What it was planned with.
+    catalog: &'a Catalog,
+    /// What was there when it was planned.
+    there: &'a [ResourceRow],
+    run: NewRun<'a>,
+}
+
+impl Engine {
+    /// A plan to look at. Whether a hidden value that is given anew differs from the one that is kept is
+    /// found out here, and only that is told.
+    pub(super) async fn plan_for(
+        &self,
+        actor: &Actor,
+        template: &str,
+        bundle: Option<&Bundle>,
+        parameters: &BTreeMap<String, Value>,
+        deployment: Option<&str>,
+        cloud: &CloudFacts,
+    ) -> Result<Plan> {
+        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
+        let document = Document::parse(template);
+        let mut parameters = parameters.clone();
+        let mut bundle = bundle.cloned();
+        let mut deployed = Deployed::default();
+        if let Some(id) = deployment {
+            let row = self.deployment_row(&actor.tenant, id).await?;
+            let bundle = bundle.get_or_insert_with(|| row.shown.beside.bundle());
+            let said = with_environments(&document, bundle, &with_stored(&row, &parameters));
+            let (_, mut given) = divide(document.template(), &said);
+            given.retain(|_, value| !value.is_null());
+            let hidden_changed = match self.kept_hidden(actor, &row).await {
+                Ok(kept) => compare::hidden_changed(&kept, &given),
+                // Who cannot open what is kept mostly gives another value.
+                Err(_sealed) => given.into_keys().collect(),
+            };
+            parameters = with_stored(&row, &parameters);
+            deployed = Deployed {
+                parameters: row.parameters,
+                hidden_changed,
+                ..compare::deployed(self.core.journal.resources(id).await?)
+            };
+        }
+        let bundle = bundle.unwrap_or_default();
+        let types = catalog.registry();
+        Ok(plan_with(
+            &document, &bundle, &parameters, &deployed, cloud, types,
+        ))
+    }
+
+    pub(super) async fn begin_update(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        changes: Changes,
+    ) -> Result<Started> {
+        self.core.check_running()?;
+        let row = self.deployment_row(&actor.tenant, deployment).await?;
+        if row.shown.state == DeploymentState::Undeployed {
+            return Err(Error::NotNow(format!(
+                "`{}` is undeployed; deploy the design again",
+                row.shown.name
+            )));
+        }
+        self.check_idle(&row).await?;
+        let bundle = changes
+            .bundle
+            .clone()
+            .unwrap_or_else(|| row.shown.beside.bundle());
+        let document = Document::parse(changes.template.clone());
+        let given = match changes.rolls_back {
+            true => changes.parameters.clone(),
+            false => with_stored(&row, &changes.parameters),
+        };
+        let (open, _) = divide(document.template(), &given);
+        let kept = self.kept_hidden(actor, &row).await?;
+        let said = with_environments(&document, &bundle, &given);
+        let hidden = match changes.rolls_back {
+            true => {
+                let good = self.kept_hidden_of_good(actor, &row).await?;
+                hidden_values(document.template(), &good, &said)
+            }
+            false => hidden_values(document.template(), &said, &kept),
+        };
+        let mut all = given;
+        all.extend(hidden.clone());
+        let there = self.core.journal.resources(deployment).await?;
+        let deployed = Deployed {
+            parameters: row.parameters.clone(),
+            hidden_changed: compare::hidden_changed(&kept, &hidden),
+            ..compare::deployed(there.clone())
+        };
+        let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
+        let types = catalog.registry();
+        let plan = plan_with(&document, &bundle, &all, &deployed, &changes.cloud, types);
+        let workflow = accepted(plan)?;
+        let keeping = self
+            .keep_hidden(
+                actor,
+                deployment,
+                &workflow,
+                &hidden,
+                (row.hidden.as_deref(), &kept),
+            )
+            .await?;
+        let secrets = RunSecrets::new(
+            actor.session.token().expose(),
+            hidden,
+            actor.vault_key.as_ref(),
+        );
+        let roll_back =
+            (changes.on_failure == OnFailure::Rollback).then(|| to_json(&changes.cloud));
+        let stored = self
+            .store_update(Update {
+                changes: &changes,
+                beside: beside(&bundle, &document),
+                open,
+                hidden: keeping.name.as_deref(),
+                catalog: &catalog,
+                there: &there,
+                run: NewRun {
+                    actor,
+                    deployment,
+                    seen: Some(&row),
+                    kind: RunKind::Update,
+                    forced: Force::No,
+                    rolls_back: changes.rolls_back,
+                    roll_back,
+                    workflow,
+                    secrets,
+                },
+            })
+            .await;
+        self.settle_hidden(actor, deployment, &keeping, stored.is_ok())
+            .await;
+        let run = stored?;
+        self.go(actor, &run).await?;
+        Ok(Started {
+            deployment: deployment.to_owned(),
+            run,
+        })
+    }
+
+    /// Takes the update up: all of it in one transaction, or nothing.
+    async fn store_update(&self, update: Update<'_>) -> Result<String> {
+        let Update {
+            changes,
+            beside,
+            open,
+            hidden,
+            catalog,
+            there,
+            run,
+        } = update;
+        let doing = "storing an update";
+        let mut transaction = self
+            .core
+            .journal
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage(doing))?;
+        let id = self.store_run(&mut transaction, &run).await?;
+        sqlx::query(
+            "UPDATE deployments SET template = ?, beside = ?, layout = ?, parameters = ?, outputs = ?, hidden = ?, \
+             design = COALESCE(?, design), design_version = COALESCE(?, design_version) WHERE id = ?",
+        )
+        .bind(&changes.template)
+        .bind(to_json(&beside))
+        .bind(to_json(&changes.layout))
+        .bind(to_json(&open))
+        .bind(to_json(&run.workflow.outputs))
+        .bind(hidden)
+        .bind(&changes.design)
+        .bind(changes.design_version)
+        .bind(run.deployment)
+        .execute(&mut *transaction)
+        .await
+        .map_err(Error::storage(doing))?;
+        shelf::claim(&mut transaction, hidden).await?;
+        take_back(&mut transaction, run.deployment, &run.workflow).await?;
+        let types = types_of(&run.workflow, there);
+        let catalogs = &self.core.catalogs;
+        catalogs
+            .pin(&mut transaction, run.deployment, catalog, &types)
+            .await?;
+        transaction.commit().await.map_err(Error::storage(doing))?;
+        Ok(id)
+    }
+}
+
+/// Copies take their names back, and what is known of removed copies goes: their names may come again.
+async fn take_back(
+    connection: &mut SqliteConnection,
+    deployment: &str,
+    workflow: &Workflow,
+) -> Result<()> {
+    let doing = "taking back copies";
+    sqlx::query(
+        "DELETE FROM resources WHERE deployment = ? AND state = 'deleted' AND name LIKE '%@%'",
+    )
+    .bind(deployment)
+    .execute(&mut *connection)
+    .await
+    .map_err(Error::storage(doing))?;
+    for (name, copy) in &workflow.restores {
+        let aside = format!("{copy}@");
+        for (from, to) in [(name, &aside), (copy, name), (&aside, copy)] {
+            sqlx::query("UPDATE resources SET name = ? WHERE deployment = ? AND name = ?")
+                .bind(to)
+                .bind(deployment)
+                .bind(from)
+                .execute(&mut *connection)
+                .await
+                .map_err(Error::storage(doing))?;
+        }
+    }
+    Ok(())
+}

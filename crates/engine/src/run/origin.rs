@@ -1,0 +1,291 @@
+//! What derives from a secret, whatever its text. Pure.
+//!
+//! A secret does not look like one any more when it has gone through `base64`, `str_split` or cloud-init, and a
+//! short one looks like anything. So what may be stored in clear is not decided by how a value reads but by where
+//! it comes from: hidden parameters, what a driver makes up and keeps to itself, and attributes whose name says
+//! it. Who mentions one of those has it in the property that does; a resource of the language hands it on with all
+//! that it gives, one of the cloud with all but what the cloud itself decides.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
+
+use topology::{expr::Expr, workflow::ResourceSpec};
+
+use crate::drivers;
+
+/// Attributes and properties that are secret by themselves.
+const SECRET: [&str; 12] = [
+    "adminPass",
+    "admin_pass",
+    "admin_password",
+    "console_urls",
+    "decrypted_payload",
+    "passphrase",
+    "password",
+    "payload",
+    "private_key",
+    "psk",
+    "secret_key",
+    "token",
+];
+
+/// Attributes that the cloud decides, and no property, unless one has the very name.
+const THE_CLOUDS: [&str; 30] = [
+    "OS::stack_id",
+    "accessIPv4",
+    "accessIPv6",
+    "addresses",
+    "created_at",
+    "fingerprint",
+    "first_address",
+    "fixed_ip_address",
+    "fixed_ips",
+    "flavor",
+    "floating_ip_address",
+    "floating_network_id",
+    "host_key",
+    "id",
+    "image",
+    "instance_name",
+    "mac_address",
+    "network_id",
+    "networks",
+    "port_id",
+    "project_id",
+    "public_key",
+    "router_id",
+    "size",
+    "status",
+    "subnets",
+    "tenant_id",
+    "updated_at",
+    "vip_address",
+    "vip_port_id",
+];
+
+/// Where values come from, for one look: the descriptions must not change meanwhile.
+pub struct Origins<'a> {
+    hidden: &'a BTreeSet<String>,
+    spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
+    /// By resource and attribute; the reference where there is no attribute. `None` while it is looked at.
+    found: RefCell<HashMap<(String, Option<String>), Option<bool>>>,
+}
+
+impl<'a> Origins<'a> {
+    /// From the names of hidden parameters and the resources' descriptions.
+    pub fn of(
+        hidden: &'a BTreeSet<String>,
+        spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
+    ) -> Origins<'a> {
+        Origins {
+            hidden,
+            spec_of,
+            found: RefCell::default(),
+        }
+    }
+
+    /// Whether a value is, or may have in it, a secret.
+    pub fn is_secret(&self, value: &Expr) -> bool {
+        let mut secret = false;
+        value.walk(&mut |expr| {
+            secret = secret
+                || match expr {
+                    Expr::GetParam(name, _) => self.hidden.contains(name),
+                    Expr::GetResource(name) => self.reference_is_secret(name),
+                    Expr::GetAttr(name, path) => match path.first().map(Expr::as_str) {
+                        Some(Some(attribute)) => self.attribute_is_secret(name, attribute),
+                        // Any of them.
+                        _ => self.any_is_secret(name),
+                    },
+                    _ => false,
+                };
+        });
+        secret
+    }
+
+    /// Whether a property of a resource has a secret in it.
+    pub fn property_is_secret(&self, spec: &ResourceSpec, name: &str) -> bool {
+        SECRET.contains(&name)
+            || spec
+                .properties
+                .get(name)
+                .is_some_and(|value| self.is_secret(value))
+    }
+
+    /// Whether `get_attr` of this gives one.
+    pub fn attribute_is_secret(&self, resource: &str, attribute: &str) -> bool {
+        SECRET.contains(&attribute)
+            || self.remembered(resource, Some(attribute), |spec| {
+                let made_up = drivers::driver_for(&spec.resource_type)
+                    .is_some_and(|driver| driver.secrets().contains(&attribute));
+                made_up
+                    || match Kind::of(spec) {
+                        Kind::Parent => self.property_is_secret(spec, attribute),
+                        Kind::OfTheLanguage | Kind::Software => self.any_property_is(spec),
+                        Kind::OfTheCloud if THE_CLOUDS.contains(&attribute) => {
+                            self.property_is_secret(spec, attribute)
+                        }
+                        Kind::OfTheCloud => self.any_property_is(spec),
+                    }
+            })
+    }
+
+    /// Whether `get_resource` gives one.
+    pub fn reference_is_secret(&self, resource: &str) -> bool {
+        self.remembered(resource, None, |spec| {
+            let made_up = drivers::driver_for(&spec.resource_type)
+                .is_some_and(|driver| !driver.secrets().is_empty());
+            made_up
+                || match Kind::of(spec) {
+                    Kind::Parent => self.property_is_secret(spec, "OS::stack_id"),
+                    Kind::OfTheLanguage => self.any_property_is(spec),
+                    // Some things are known by their name.
+                    Kind::OfTheCloud => self.property_is_secret(spec, "name"),
+                    Kind::Software => false,
+                }
+        })
+    }
+
+    fn any_is_secret(&self, resource: &str) -> bool {
+        self.reference_is_secret(resource) || self.attribute_is_secret(resource, "show")
+    }
+
+    fn any_property_is(&self, spec: &ResourceSpec) -> bool {
+        spec.properties.values().any(|value| self.is_secret(value))
+    }
+
+    /// Each once, since the same things are mentioned again and again; in a circle, which no plan lets
+    /// through, nothing is added.
+    fn remembered(
+        &self,
+        resource: &str,
+        attribute: Option<&str>,
+        look: impl FnOnce(&ResourceSpec) -> bool,
+    ) -> bool {
+        let key = (resource.to_owned(), attribute.map(str::to_owned));
+        if let Some(found) = self.found.borrow().get(&key) {
+            return found.unwrap_or(false);
+        }
+        self.found.borrow_mut().insert(key.clone(), None);
+        let found = (self.spec_of)(resource).is_some_and(|spec| look(&spec));
+        self.found.borrow_mut().insert(key, Some(found));
+        found
+    }
+}
+
+enum Kind {
+    /// A group or nested template: what it gives are its properties.
+    Parent,
+    OfTheLanguage,
+    Software,
+    OfTheCloud,
+}
+
+impl Kind {
+    fn of(spec: &ResourceSpec) -> Kind {
+        if topology::compose::is_parent(&spec.resource_type) {
+            Kind::Parent
+        } else if drivers::is_of_the_language(&spec.resource_type) {
+            Kind::OfTheLanguage
+        } else if crate::catalog::item_name(&spec.resource_type).is_some() {
+            Kind::Software
+        } else {
+            Kind::OfTheCloud
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+    use topology::document::Document;
+
+    use super::*;
+
+    const TEMPLATE: &str = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true}
+  open: {type: string}
+resources:
+  random: {type: OS::Heat::RandomString}
+  pin: {type: OS::Heat::Value, properties: {value: {str_split: [',', {get_param: word}, 0]}}}
+  size: {type: OS::Heat::Value, properties: {value: {get_param: open}}}
+  both: {type: OS::Heat::Value, properties: {value: [{get_attr: [pin, value]}, {get_attr: [size, value]}]}}
+  setup: {type: OS::Heat::CloudConfig, properties: {cloud_config: {password: {get_resource: random}}}}
+  web: {type: OS::Nova::Server, properties: {user_data: {get_resource: setup}, metadata: {size: {get_attr: [size, value]}}}}
+  other: {type: OS::Nova::Server, properties: {metadata: {at: {get_attr: [web, first_address]}}}}
+  all: {type: OS::Heat::Value, properties: {value: {get_attr: [web]}}}
+";
+
+    fn check(look: impl FnOnce(&Origins<'_>)) {
+        let document = Document::parse(TEMPLATE);
+        let resources: BTreeMap<String, ResourceSpec> = document
+            .template()
+            .resources
+            .iter()
+            .map(|resource| {
+                let properties = resource.properties.iter();
+                let properties =
+                    properties.map(|property| (property.name.as_str(), property.value.clone()));
+                (
+                    resource.name.clone(),
+                    crate::testing::resource(&resource.resource_type, properties),
+                )
+            })
+            .collect();
+        let hidden = BTreeSet::from(["word".to_owned()]);
+        let spec_of = |name: &str| resources.get(name).cloned();
+        look(&Origins::of(&hidden, &spec_of));
+    }
+
+    #[test]
+    fn what_goes_through_other_resources_stays_secret() {
+        check(|origins| {
+            assert!(origins.reference_is_secret("random"));
+            assert!(origins.attribute_is_secret("pin", "value"));
+            assert!(!origins.attribute_is_secret("size", "value"));
+            assert!(origins.attribute_is_secret("both", "value"));
+            assert!(origins.reference_is_secret("setup"));
+            assert!(origins.attribute_is_secret("setup", "config"));
+            assert!(origins.attribute_is_secret("all", "value"));
+        });
+    }
+
+    #[test]
+    fn what_the_cloud_decides_is_none() {
+        check(|origins| {
+            for attribute in ["first_address", "addresses", "networks"] {
+                assert!(
+                    !origins.attribute_is_secret("web", attribute),
+                    "{attribute}"
+                );
+            }
+            for attribute in ["show", "metadata", "admin_pass"] {
+                assert!(origins.attribute_is_secret("web", attribute), "{attribute}");
+            }
+            assert!(!origins.reference_is_secret("web"));
+            assert!(!origins.attribute_is_secret("other", "show"));
+        });
+    }
+
+    #[test]
+    fn properties_that_mention_one_have_one() {
+        check(|origins| {
+            let spec = crate::testing::resource(
+                "OS::Nova::Server",
+                [
+                    ("user_data", Expr::GetResource("setup".into())),
+                    ("key_name", Expr::Literal(json!("mine"))),
+                    ("admin_pass", Expr::Literal(json!("x"))),
+                ],
+            );
+            assert!(origins.property_is_secret(&spec, "user_data"));
+            assert!(!origins.property_is_secret(&spec, "key_name"));
+            assert!(origins.property_is_secret(&spec, "admin_pass"));
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! Where a deployment's hidden parameters stand in the vault.
+//!
+//! The vault is no part of our database, so no transaction covers both. Hence each set of values is a secret of
+//! its own: it is kept first, under a name at which nothing points; the transaction that takes up a change makes the
+//! deployment point at it. A change that is refused leaves what was there, and what a crash leaves over is known by
+//! the names that were written down before.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sqlx::{SqliteConnection, SqlitePool};
+use uuid::Uuid;
+
+use crate::{
+    Error, Result, Tenant,
+    driver::{DriverError, Vault},
+    journal::{from_json, to_json},
+};
+
+/// The hidden parameters of one deployment.
+pub(crate) struct Shelf<'a> {
+    pub pool: &'a SqlitePool,
+    pub vault: &'a dyn Vault,
+    pub tenant: &'a Tenant,
+    pub deployment: &'a str,
+}
+
+impl Shelf<'_> {
+    /// Keeps values for a change that is about to be taken up. Returns the name.
+    pub async fn put(&self, values: &BTreeMap<String, Value>) -> Result<String> {
+        let name = format!(
+            "stackloom-{}-parameters-{}",
+            self.deployment,
+            Uuid::now_v7().simple()
+        );
+        sqlx::query("INSERT INTO hidden_parameters (name, cloud, project_id, deployment, state) VALUES (?, ?, ?, ?, 'new')")
+            .bind(&name)
+            .bind(&self.tenant.cloud)
+            .bind(&self.tenant.project_id)
+            .bind(self.deployment)
+            .execute(self.pool)
+            .await
+            .map_err(Error::storage("keeping hidden parameters"))?;
+        match self.vault.put(&name, &to_json(values)).await {
+            Ok(_reference) => Ok(name),
+            Err(error) => {
+                self.give_up(&name).await;
+                Err(from_vault(error))
+            }
+        }
+    }
+
+    /// The values under a name; none where nothing was ever kept.
+    pub async fn get(&self, name: Option<&str>) -> Result<BTreeMap<String, Value>> {
+        let Some(name) = name else {
+            return Ok(BTreeMap::new());
+        };
+        let kept = self.vault.get(name).await.map_err(from_vault)?;
+        kept.map(|text| from_json(&text))
+            .transpose()
+            .map(Option::unwrap_or_default)
+            .map_err(Error::storage("reading hidden parameters"))
+    }
+
+    /// The change was not taken up.
+    pub async fn give_up(&self, name: &str) {
+        let marked = sqlx::query(
+            "UPDATE hidden_parameters SET state = 'going' WHERE name = ? AND state = 'new'",
+        )
+        .bind(name)
+        .execute(self.pool)
+        .await;
+        self.tidy_up_after(marked).await;
+    }
+
+    /// Removes what neither the deployment nor its last good state points at.
+    pub async fn forget_useless(&self) {
+        let marked = sqlx::query(
+            "UPDATE hidden_parameters SET state = 'going' WHERE deployment = ?1 AND state = 'kept' AND name NOT IN \
+             (SELECT COALESCE(hidden, '') FROM deployments WHERE id = ?1 \
+              UNION ALL SELECT COALESCE(json_extract(good, '$.hidden'), '') FROM deployments WHERE id = ?1)",
+        )
+        .bind(self.deployment)
+        .execute(self.pool)
+        .await;
+        self.tidy_up_after(marked).await;
+    }
+
+    /// Removes all that the deployment has.
+    pub async fn forget_all(&self) {
+        let marked =
+            sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE deployment = ?")
+                .bind(self.deployment)
+                .execute(self.pool)
+                .await;
+        self.tidy_up_after(marked).await;
+    }
+
+    async fn tidy_up_after<T>(&self, marked: Result<T, sqlx::Error>) {
+        if let Err(error) = marked {
+            tracing::warn!(%error, "hidden parameters of no use stay for now");
+        }
+        self.tidy_up().await;
+    }
+
+    /// Removes what is of no use, the project's leavings from earlier included. What cannot be removed is
+    /// tried again with the next change.
+    pub async fn tidy_up(&self) {
+        let going: Result<Vec<String>, _> = sqlx::query_scalar(
+            "SELECT name FROM hidden_parameters WHERE cloud = ? AND project_id = ? AND state = 'going'",
+        )
+        .bind(&self.tenant.cloud)
+        .bind(&self.tenant.project_id)
+        .fetch_all(self.pool)
+        .await;
+        for name in going.unwrap_or_default() {
+            if let Err(error) = self.vault.forget(&name).await {
+                tracing::warn!(%error, name, "hidden parameters of no use stay in the vault for now");
+                continue;
+            }
+            let forgotten =
+                sqlx::query("DELETE FROM hidden_parameters WHERE name = ? AND state = 'going'")
+                    .bind(&name)
+                    .execute(self.pool)
+                    .await;
+            if let Err(error) = forgotten {
+                tracing::warn!(%error, name, "a name of hidden parameters stays");
+            }
+        }
+    }
+}
+
+/// A change is taken up: from now on a deployment points at the name.
+pub(crate) async fn claim(connection: &mut SqliteConnection, name: Option<&str>) -> Result<()> {
+    let Some(name) = name else { return Ok(()) };
+    sqlx::query("UPDATE hidden_parameters SET state = 'kept' WHERE name = ?")
+        .bind(name)
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(Error::storage("keeping hidden parameters"))
+}
+
+/// After a start nobody is about to take up anything.
+pub(crate) async fn after_a_start(pool: &SqlitePool) -> Result<()> {
+    sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE state = 'new'")
+        .execute(pool)
+        .await
+        .map(drop)
+        .map_err(Error::storage("looking for hidden parameters of no use"))
+}
+
+pub(crate) fn from_vault(error: DriverError) -> Error {
+    match error {
+        DriverError::Cloud(error) => Error::Cloud(error),
+        other => Error::NotNow(other.to_string()),
+    }
+}

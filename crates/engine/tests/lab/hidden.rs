@@ -1,0 +1,314 @@
+//! Hidden values: kept for who changes what, sealed wherever they went, and gone when they are of no use.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use api::{CloudFacts, RunState};
+use engine::{Changes, NewDeployment};
+use serde_json::{Value, json};
+use topology::bundle::Bundle;
+
+use crate::{
+    bench::{Bench, facts, steps},
+    update::{servers_fail, to},
+};
+
+/// A network that is called what a hidden parameter says.
+const WORD: &str = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true, default: x}
+resources:
+  front: {type: OS::Neutron::Net, properties: {name: {get_param: word}}}
+";
+
+fn word(value: &str) -> BTreeMap<String, Value> {
+    BTreeMap::from([("word".to_owned(), json!(value))])
+}
+
+fn with_word(template: &str, value: &str) -> Changes {
+    Changes {
+        parameters: word(value),
+        ..to(template)
+    }
+}
+
+impl Bench {
+    fn a_network_is_called(&self, name: &str) -> bool {
+        self.lab
+            .model(|model| model.networks.iter().any(|network| network.name == name))
+    }
+
+    /// Secrets in the vault that have hidden parameters.
+    fn kept(&self) -> usize {
+        let left = self.left();
+        left.iter()
+            .filter(|one| one.contains("-parameters"))
+            .count()
+    }
+
+    /// What is of no use goes after the end.
+    async fn until_kept(&self, wanted: usize) {
+        let search = async {
+            while self.kept() != wanted {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), search)
+            .await
+            .unwrap_or_else(|_| panic!("{wanted} and not {:?}", self.left()));
+    }
+
+    /// All that the database has, the journal's log of writes left out.
+    async fn database(&self) -> String {
+        let tables: Vec<String> = sqlx::query_scalar(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .unwrap();
+        let mut all = String::new();
+        for table in tables {
+            for row in crate::life::dump(self, &table).await {
+                all.push_str(&row);
+                all.push('\n');
+            }
+        }
+        all
+    }
+}
+
+#[tokio::test]
+async fn a_hidden_value_stays_until_another_is_given_and_comes_back() {
+    let bench = Bench::new().await;
+    let started = bench
+        .try_deploy("shop", WORD, word("secret"))
+        .await
+        .unwrap();
+    bench.end_of(&started.run).await;
+    assert!(bench.a_network_is_called("secret"));
+
+    let run = bench.update(&started.deployment, to(WORD)).await;
+    assert!(run.steps.is_empty(), "nobody said it anew: {run:#?}");
+    let two = format!(
+        "{WORD}  back: {{type: OS::Neutron::Net, properties: {{name: {{get_param: word}}, admin_state_up: false}}}}\n"
+    );
+    let run = bench.update(&started.deployment, to(&two)).await;
+    assert_eq!(
+        steps(&run).into_keys().collect::<Vec<_>>(),
+        ["back:create"],
+        "{run:#?}"
+    );
+    bench.lab.model(|model| {
+        let called = |name| model.networks.iter().filter(move |one| one.name == name);
+        assert_eq!((called("secret").count(), called("x").count()), (2, 0));
+    });
+
+    // Another one reaches the network, the server beside it fails, and all goes back.
+    bench.lab.faults().add(servers_fail(2));
+    let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+";
+    let changes = Changes {
+        parameters: word("other"),
+        ..to(&more)
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert!(bench.a_network_is_called("other"));
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await
+        .unwrap();
+    let run = bench.end_of(&back.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(
+        bench.a_network_is_called("secret")
+            && !bench.a_network_is_called("other")
+            && !bench.a_network_is_called("x")
+    );
+    let run = bench.update(&started.deployment, to(&two)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// Two people change the same at the same time: one is refused, and nothing of theirs stays.
+#[tokio::test]
+async fn a_refused_update_leaves_no_value_behind() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    for round in 0..4 {
+        let (one, other) = (format!("one-{round}"), format!("other-{round}"));
+        let update = |value: &str| {
+            bench
+                .engine
+                .update(&bench.actor, &started.deployment, with_word(WORD, value))
+        };
+        let (first, second) = tokio::join!(update(&one), update(&other));
+        let (winner, run) = match (first, second) {
+            (Ok(started), Err(_busy)) => (one, started.run),
+            (Err(_busy), Ok(started)) => (other, started.run),
+            both => panic!("one at a time: {both:?}"),
+        };
+        assert_eq!(bench.end_of(&run).await.state, RunState::Succeeded);
+        assert!(bench.a_network_is_called(&winner));
+        // What is kept is what the network is called.
+        let run = bench.update(&started.deployment, to(WORD)).await;
+        assert!(run.steps.is_empty(), "{run:#?}");
+        assert!(bench.a_network_is_called(&winner));
+        bench.until_kept(1).await;
+    }
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn values_go_when_nothing_leads_back_to_them() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    bench.until_kept(1).await;
+    let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+";
+    for value in ["second", "third"] {
+        bench.lab.faults().add(servers_fail(2));
+        let run = bench
+            .update(&started.deployment, with_word(&more, value))
+            .await;
+        assert_eq!(run.state, RunState::Failed, "{run:#?}");
+        // The one that worked, and the one that shall be.
+        bench.until_kept(2).await;
+    }
+    let run = bench
+        .update(&started.deployment, with_word(&more, "fourth"))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    bench.until_kept(1).await;
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+    let names: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM hidden_parameters")
+        .fetch_one(&bench.pool)
+        .await
+        .unwrap();
+    assert_eq!(names, 0);
+}
+
+#[tokio::test]
+async fn a_plan_to_look_at_knows_whether_a_hidden_value_is_another() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    for (value, changes) in [("first", false), ("another", true)] {
+        let cloud: CloudFacts = facts();
+        let plan = bench
+            .engine
+            .plan(
+                &bench.actor,
+                WORD,
+                None,
+                &word(value),
+                Some(&started.deployment),
+                &cloud,
+            )
+            .await
+            .unwrap();
+        let is_changed = plan
+            .workflow
+            .is_some_and(|workflow| !workflow.steps.is_empty());
+        assert_eq!(is_changed, changes, "{value}");
+    }
+}
+
+#[tokio::test]
+async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
+    let bench = Bench::new().await;
+    let bundle = |value: &str| {
+        let text = format!("# ours\nparameters:\n  word: {value}\n");
+        Bundle::new([("env.yaml".to_owned(), text)], ["env.yaml".to_owned()])
+    };
+    let new = NewDeployment {
+        name: "shop".into(),
+        template: WORD.into(),
+        bundle: bundle("xyzzy-4711"),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(bench.a_network_is_called("xyzzy-4711"));
+    let stored = bench.database().await;
+    assert!(!stored.contains("xyzzy"), "{stored}");
+    let shown = bench.shown(&started.deployment).await;
+    assert_eq!(
+        shown.beside.files.unwrap()["env.yaml"],
+        "# ours\nparameters:\n  word: null\n"
+    );
+
+    // With the same files it stays, and an environment may say another.
+    let run = bench.update(&started.deployment, to(WORD)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    let changes = Changes {
+        bundle: Some(bundle("xyzzy-4712")),
+        ..to(WORD)
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(bench.a_network_is_called("xyzzy-4712"));
+    assert!(!bench.database().await.contains("xyzzy"));
+}
+
+/// Cut in pieces, encoded, in the middle of other text: what derives from a secret is sealed whole.
+#[tokio::test]
+async fn what_derives_from_a_secret_is_sealed_whatever_it_looks_like() {
+    let bench = Bench::new().await;
+    let template = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true}
+resources:
+  pieces: {type: OS::Heat::Value, properties: {value: {str_split: [',', {get_param: word}]}}}
+  short: {type: OS::Heat::Value, properties: {value: {get_attr: [pieces, value, 0]}}}
+  text: {type: OS::Heat::SoftwareConfig, properties: {config: {str_replace: {template: 'grüße pin=$p', params: {$p: {get_attr: [short, value]}}}}}}
+  mail: {type: OS::Heat::MultipartMime, properties: {parts: [{config: {get_resource: text}}]}}
+  open: {type: OS::Heat::Value, properties: {value: seen}}
+outputs:
+  short: {value: {get_attr: [short, value]}}
+  mail: {value: {get_resource: mail}}
+  open: {value: {get_attr: [open, value]}}
+";
+    let started = bench
+        .try_deploy("shop", template, word("q7,z9"))
+        .await
+        .unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let rows: Vec<(String, Option<String>, Option<String>, Option<String>)> =
+        sqlx::query_as("SELECT name, reference, attributes, made_from FROM resources")
+            .fetch_all(&bench.pool)
+            .await
+            .unwrap();
+    for (name, reference, attributes, made_from) in rows {
+        let stored = format!("{reference:?} {attributes:?} {made_from:?}");
+        assert_eq!(
+            !stored.contains("Stackloom::Sealed"),
+            name == "open",
+            "{name}: {stored}"
+        );
+        // Of what is not sealed, nothing tells.
+        assert_eq!(made_from.as_deref().unwrap_or("{}"), "{}", "{name}");
+        for told in ["q7", "z9", "gr", "pin="] {
+            let clear = attributes.clone().unwrap_or_default();
+            let clear = clear.split("Sealed").next().unwrap_or_default();
+            assert!(!clear.contains(told), "{name}: {stored}");
+        }
+    }
+    // And who may read the outputs reads them.
+    let shown = bench.shown(&started.deployment).await;
+    assert_eq!(shown.outputs["short"].value, Some(json!("q7")));
+    assert_eq!(shown.outputs["open"].value, Some(json!("seen")));
+    let run = bench.update(&started.deployment, to(template)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    assert!(steps(&run).is_empty());
+}

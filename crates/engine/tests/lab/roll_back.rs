@@ -1,0 +1,249 @@
+//! A change that fails: on, or back to what worked, by a person or by itself.
+
+use std::time::Duration;
+
+use api::{DeploymentState, OnFailure, ResourceState, Run, RunState, StepState};
+use engine::{Changes, Error};
+
+use crate::{
+    bench::{Bench, facts, steps},
+    update::{ONE_SERVER, another_network, another_server, servers_fail, to},
+};
+
+impl Bench {
+    /// The run that follows another one by itself, when it has ended.
+    async fn follower(&self, deployment: &str, run: &str) -> Run {
+        // It is the deployment's last as soon as it is stored.
+        let search = async {
+            loop {
+                let last = self.shown(deployment).await.last_run.unwrap();
+                if last != run {
+                    return last;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let next = tokio::time::timeout(Duration::from_secs(30), search)
+            .await
+            .expect("another run follows");
+        self.end_of(&next).await
+    }
+}
+
+#[tokio::test]
+async fn a_failed_update_is_rolled_back_to_what_worked() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    let nothing = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await;
+    assert!(matches!(nothing, Err(Error::NotNow(_))), "{nothing:?}");
+
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, to(&another_server()))
+        .await;
+    assert_eq!(
+        (run.state, steps(&run)["web:create"].0),
+        (RunState::Failed, StepState::Failed)
+    );
+    let failed = bench.shown(&started.deployment).await;
+    assert_eq!(
+        (failed.state, failed.can_roll_back),
+        (DeploymentState::Failed, true)
+    );
+    let kept = failed
+        .resources
+        .iter()
+        .find(|one| one.name == "web@1")
+        .unwrap();
+    assert_eq!(
+        (kept.state, kept.physical_id.as_deref()),
+        (ResourceState::Ready, Some(before["web"].as_str()))
+    );
+
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await
+        .unwrap();
+    let run = bench.end_of(&back.run).await;
+    assert_eq!(
+        (run.state, run.rolls_back),
+        (RunState::Succeeded, true),
+        "{run:#?}"
+    );
+    assert_eq!(
+        bench.ids(&started.deployment).await,
+        before,
+        "the same server with the same port"
+    );
+    assert_eq!(bench.servers(), 1);
+    let shown = bench.shown(&started.deployment).await;
+    assert_eq!(
+        (shown.state, shown.template.as_str()),
+        (DeploymentState::Deployed, ONE_SERVER)
+    );
+    bench
+        .lab
+        .model(|model| assert_eq!(model.servers.iter().next().unwrap().ports.len(), 1));
+    let run = bench.update(&started.deployment, to(ONE_SERVER)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_failed_update_goes_on_with_the_same_or_another_template() {
+    for again in [another_server(), another_network()] {
+        let bench = Bench::new().await;
+        let (started, _) = bench.deploy(ONE_SERVER).await;
+        bench.lab.faults().add(servers_fail(2));
+        let run = bench
+            .update(&started.deployment, to(&another_server()))
+            .await;
+        assert_eq!(run.state, RunState::Failed);
+        let run = bench.update(&started.deployment, to(&again)).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert_eq!(bench.servers(), 1);
+        let shown = bench.shown(&started.deployment).await;
+        assert!(
+            shown
+                .resources
+                .iter()
+                .all(|one| one.state == ResourceState::Ready && !one.name.contains('@')),
+            "{shown:#?}"
+        );
+        bench.undeploy(&started.deployment).await;
+        assert_eq!(bench.left(), Vec::<String>::new());
+    }
+}
+
+fn or_back(template: &str) -> Changes {
+    Changes {
+        on_failure: OnFailure::Rollback,
+        ..to(template)
+    }
+}
+
+#[tokio::test]
+async fn a_failed_update_rolls_back_by_itself_if_told_so() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, or_back(&another_server()))
+        .await;
+    assert_eq!(run.state, RunState::Failed);
+    assert!(run.reason.unwrap().contains("rolled back now"));
+    let back = bench.follower(&started.deployment, &run.id).await;
+    assert_eq!(
+        (back.state, back.rolls_back),
+        (RunState::Succeeded, true),
+        "{back:#?}"
+    );
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    assert_eq!(bench.sealed("run").await, 0, "no token is left of either");
+}
+
+#[tokio::test]
+async fn a_restart_forgets_no_roll_back() {
+    let mut bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().add(servers_fail(8));
+    let run = bench
+        .engine
+        .update(
+            &bench.actor,
+            &started.deployment,
+            or_back(&another_server()),
+        )
+        .await
+        .unwrap()
+        .run;
+    bench
+        .until_step(&run, "web:create", StepState::Running)
+        .await;
+    bench.crash().await;
+    let failed = bench.end_of(&run).await;
+    assert_eq!(failed.state, RunState::Failed, "{failed:#?}");
+    let back = bench.follower(&started.deployment, &run).await;
+    assert_eq!(
+        (back.state, back.rolls_back, back.author.as_str()),
+        (RunState::Succeeded, true, "demo"),
+        "{back:#?}"
+    );
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    assert_eq!(bench.sealed("run").await, 0);
+}
+
+/// The process ends after the failure is stored and before the run that leads back is.
+#[tokio::test]
+async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
+    let mut bench = Bench::new().await;
+    let (started, _) = bench.deploy(ONE_SERVER).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, to(&another_server()))
+        .await;
+    assert_eq!(run.state, RunState::Failed);
+    // As the journal has it in that moment: the wish, and the token that it is for.
+    let (wish, token) = (
+        serde_json::to_string(&facts()).unwrap(),
+        "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('run', ?, ?, ?, 'of another key')",
+    );
+    sqlx::query("UPDATE runs SET roll_back = ? WHERE id = ?")
+        .bind(&wish)
+        .bind(&run.id)
+        .execute(&bench.pool)
+        .await
+        .unwrap();
+    sqlx::query(token)
+        .bind(&bench.tenant.cloud)
+        .bind(&bench.tenant.project_id)
+        .bind(&run.id)
+        .execute(&bench.pool)
+        .await
+        .unwrap();
+    // A token that cannot be opened: a person decides, and nothing is left lying about.
+    bench.crash().await;
+    assert_eq!(bench.sealed("run").await, 0);
+    assert_eq!(
+        bench.shown(&started.deployment).await.last_run.as_deref(),
+        Some(run.id.as_str())
+    );
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await
+        .unwrap();
+    bench.end_of(&back.run).await;
+    assert_eq!(bench.ids(&started.deployment).await, before);
+}
+
+#[tokio::test]
+async fn a_bad_end_says_what_a_person_can_do() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(servers_fail(2));
+    let (started, run) = bench.deploy(ONE_SERVER).await;
+    let reason = run.reason.unwrap();
+    assert!(
+        reason.contains("Resume the run") && !reason.contains("roll back"),
+        "{reason}"
+    );
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, to(&another_server()))
+        .await;
+    let reason = run.reason.unwrap();
+    for way in ["Resume the run", "update again", "roll back", "undeploy"] {
+        assert!(reason.contains(way), "{way}: {reason}");
+    }
+}

@@ -1,0 +1,232 @@
+//! Things with ways of their own: volumes at servers, routes, waits.
+
+use std::collections::BTreeMap;
+
+use api::{RunState, StepState};
+use lab::{CallFault, Damage, Fault};
+
+use crate::{
+    bench::{Bench, steps},
+    update::{ONE_SERVER, another_server, order, to},
+};
+
+#[tokio::test]
+async fn a_volume_is_plugged_into_the_next_server() {
+    let bench = Bench::new().await;
+    let with_disk = |server: &str| {
+        server.replace(
+            "outputs:",
+            "  disk: {type: OS::Cinder::Volume, properties: {size: 1}}
+  plug:
+    type: OS::Cinder::VolumeAttachment
+    properties: {instance_uuid: {get_resource: web}, volume_id: {get_resource: disk}}
+outputs:",
+        )
+    };
+    let (started, run) = bench.deploy(&with_disk(ONE_SERVER)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = bench.ids(&started.deployment).await;
+    let run = bench
+        .update(&started.deployment, to(&with_disk(&another_server())))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let after = bench.ids(&started.deployment).await;
+    assert_eq!(before["disk"], after["disk"]);
+    assert_eq!(after["plug"], format!("{}:{}", after["web"], after["disk"]));
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A router with routes by one neighbour.
+fn routed(ranges: &[&str]) -> String {
+    let routes: Vec<String> = ranges
+        .iter()
+        .map(|range| format!("{{destination: {range}, nexthop: 10.0.1.9}}"))
+        .collect();
+    format!(
+            "heat_template_version: 2021-04-16
+resources:
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.1.0/24}}}}
+  gate: {{type: OS::Neutron::Router}}
+  foot: {{type: OS::Neutron::RouterInterface, properties: {{router: {{get_resource: gate}}, subnet: {{get_resource: sub}}}}}}
+  routes:
+    type: OS::Neutron::ExtraRouteSet
+    depends_on: foot
+    properties: {{router: {{get_resource: gate}}, routes: [{}]}}
+",
+            routes.join(", ")
+        )
+}
+
+impl Bench {
+    fn routes(&self) -> Vec<String> {
+        self.lab.model(|model| {
+            let routes = model.routers.iter().flat_map(|router| &router.routes);
+            routes.map(|route| route.destination.to_string()).collect()
+        })
+    }
+}
+
+#[tokio::test]
+async fn routes_come_and_go_one_by_one() {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(&routed(&["10.1.0.0/24", "10.2.0.0/24"])).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let run = bench
+        .update(
+            &started.deployment,
+            to(&routed(&["10.2.0.0/24", "10.3.0.0/24"])),
+        )
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["routes:update"]);
+    assert_eq!(bench.routes(), ["10.2.0.0/24", "10.3.0.0/24"]);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// Answers are lost, and the process dies while routes are added: none is there twice, none is lost, and none of
+/// somebody else's is taken for ours.
+#[tokio::test]
+async fn routes_are_ours_or_they_are_not() {
+    let mut bench = Bench::new().await;
+    for damage in [Damage::CutAfter, Damage::CutBefore] {
+        bench.lab.faults().add(Fault::Call(CallFault {
+            path: Some("*add_extraroutes".into()),
+            damage: Some(damage),
+            times: Some(1),
+            ..CallFault::default()
+        }));
+        let (started, run) = bench.deploy(&routed(&["10.1.0.0/24"])).await;
+        assert_eq!(steps(&run)["routes:create"], (StepState::Succeeded, 2));
+        assert_eq!(bench.routes(), ["10.1.0.0/24"]);
+        bench.undeploy(&started.deployment).await;
+        assert_eq!(bench.left(), Vec::<String>::new());
+    }
+
+    bench.lab.faults().add(Fault::Call(CallFault {
+        path: Some("*add_extraroutes".into()),
+        delay_ms: 200,
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let started = bench.start(&routed(&["10.1.0.0/24"])).await;
+    bench
+        .until_step(&started.run, "routes:create", StepState::Running)
+        .await;
+    bench.crash().await;
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.routes(), ["10.1.0.0/24"]);
+
+    // Another set with the same route is refused, and takes nothing with it when it goes.
+    let second = routed(&["10.1.0.0/24"]).replace(
+        "  routes:\n",
+        "  more: {type: OS::Neutron::ExtraRouteSet, depends_on: routes, properties: {router: {get_resource: gate}, \
+         routes: [{destination: 10.1.0.0/24, nexthop: 10.0.1.9}]}}\n  routes:\n",
+    );
+    let run = bench.update(&started.deployment, to(&second)).await;
+    assert_eq!(steps(&run)["more:create"].0, StepState::Failed, "{run:#?}");
+    let run = bench
+        .update(&started.deployment, to(&routed(&["10.1.0.0/24"])))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.routes(), ["10.1.0.0/24"]);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_delay_waits_when_it_is_told_to() {
+    let bench = Bench::new().await;
+    let template = "heat_template_version: 2021-04-16
+resources:
+  at_once: {type: OS::Heat::Delay, properties: {min_wait: 1, actions: [DELETE]}}
+  both: {type: OS::Heat::Delay, properties: {min_wait: 1, jitter_multiplier: 0, max_jitter: 500, actions: [CREATE, DELETE]}}
+";
+    let took = async |run: &api::Run| -> BTreeMap<String, bool> {
+        let events = bench.engine.events(&bench.tenant, &run.id, 0, 1000).await;
+        let mut waited: BTreeMap<String, bool> = run
+            .steps
+            .iter()
+            .map(|one| (one.id.clone(), false))
+            .collect();
+        for event in events.unwrap() {
+            if let api::EventBody::Log { step, text, .. } = event.body
+                && (text.contains(" left to wait") || text.contains(" waits "))
+            {
+                waited.insert(step, true);
+            }
+        }
+        waited
+    };
+    let (started, run) = bench.deploy(template).await;
+    let waited = took(&run).await;
+    assert_eq!(
+        (waited["at_once:create"], waited["both:create"]),
+        (false, true)
+    );
+    let run = bench.undeploy(&started.deployment).await;
+    let waited = took(&run).await;
+    assert_eq!(
+        (waited["at_once:delete"], waited["both:delete"]),
+        (true, true)
+    );
+}
+
+/// A new size, a new password, and an image of what goes.
+#[tokio::test]
+async fn a_server_grows_and_leaves_a_picture_of_itself() {
+    let bench = Bench::new().await;
+    let with = |more: &str| {
+        ONE_SERVER
+            .replace("  web:\n", "  web:\n    deletion_policy: Snapshot\n")
+            .replace("flavor: m1.tiny,", more)
+    };
+    let facts = serde_json::from_value(serde_json::json!({
+        "images": [{"id": "1", "name": "debian-12"}],
+        "flavors": [{"id": "1", "name": "m1.tiny", "vcpus": 1, "ram_mib": 512, "disk_gib": 1},
+                    {"id": "2", "name": "m1.small", "vcpus": 1, "ram_mib": 2048, "disk_gib": 20}],
+    }));
+    let changes = engine::Changes {
+        cloud: facts.unwrap(),
+        ..to(&with("flavor: m1.small, admin_pass: n3w-pass,"))
+    };
+    let (started, _) = bench.deploy(&with("flavor: m1.tiny,")).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().clear_calls();
+    // The lab's servers take no password: it says yes all the same.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        path: Some("*/action".into()),
+        nth: Some(1),
+        status: Some(202),
+        ..CallFault::default()
+    }));
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["web:update"]);
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    let calls = bench.lab.faults().calls();
+    let actions = calls
+        .iter()
+        .filter(|call| call.method == "POST" && call.path.ends_with("/action"))
+        .count();
+    assert_eq!(
+        actions, 3,
+        "password, size, and that it is right: {calls:?}"
+    );
+
+    // The second attempt at a snapshot is the same snapshot.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("compute".into()),
+        method: Some("DELETE".into()),
+        status: Some(500),
+        times: Some(1),
+        ..CallFault::default()
+    }));
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let left = bench.left();
+    assert!(left.len() == 1 && left[0].contains("snapshot"), "{left:?}");
+}
