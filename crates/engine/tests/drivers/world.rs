@@ -88,7 +88,7 @@ pub fn two_tier() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 #[derive(Default)]
-pub struct MemoryVault(Mutex<BTreeMap<String, String>>);
+pub struct MemoryVault(pub Mutex<BTreeMap<String, String>>);
 
 #[async_trait]
 impl Vault for MemoryVault {
