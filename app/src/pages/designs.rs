@@ -14,8 +14,8 @@ use crate::{
     starters::{EMPTY, STARTERS, Starter},
     time::Ago,
     ui::{
-        Command, Confirm, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton, toast::ToastList,
-        use_confirm, use_palette, use_toasts,
+        Command, Confirm, Empty, Icon, Menu, Modal, ProblemNote, Question, menu, skeleton,
+        toast::ToastList, use_confirm, use_palette, use_toasts,
     },
 };
 

@@ -104,11 +104,7 @@ async fn exported(
         .map_err(|error| Error::internal("exporting a design", error))?
 }
 
-fn export_now(
-    types: &Registry,
-    facts: &Arc<CloudFacts>,
-    request: ExportRequest,
-) -> Result<Export> {
+fn export_now(types: &Registry, facts: &Arc<CloudFacts>, request: ExportRequest) -> Result<Export> {
     let bundle = request.beside.bundle();
     let document = Document::parse(request.template);
     let source = Source {

@@ -333,10 +333,7 @@ pub(super) fn plan_with(
 }
 
 /// Types of what will be there and of what is there.
-pub(super) fn types_of<'w>(
-    workflow: &'w Workflow,
-    there: &'w [ResourceRow],
-) -> BTreeSet<&'w str> {
+pub(super) fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> BTreeSet<&'w str> {
     let planned = workflow.resources.values();
     planned
         .chain(there.iter().map(|row| &row.spec))

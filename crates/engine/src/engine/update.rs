@@ -75,7 +75,12 @@ impl Engine {
         let bundle = bundle.unwrap_or_default();
         let types = catalog.registry();
         Ok(plan_with(
-            &document, &bundle, &parameters, &deployed, cloud, types,
+            &document,
+            &bundle,
+            &parameters,
+            &deployed,
+            cloud,
+            types,
         ))
     }
 

@@ -65,12 +65,15 @@ const THE_CLOUDS: [&str; 30] = [
     "vip_port_id",
 ];
 
+/// A resource and its attribute; the reference to it where there is no attribute.
+type Asked = (String, Option<String>);
+
 /// Where values come from, for one look: the descriptions must not change meanwhile.
 pub struct Origins<'a> {
     hidden: &'a BTreeSet<String>,
     spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
-    /// By resource and attribute; the reference where there is no attribute. `None` while it is looked at.
-    found: RefCell<HashMap<(String, Option<String>), Option<bool>>>,
+    /// `None` while it is looked at.
+    found: RefCell<HashMap<Asked, Option<bool>>>,
 }
 
 impl<'a> Origins<'a> {

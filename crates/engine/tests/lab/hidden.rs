@@ -284,7 +284,8 @@ outputs:
         .unwrap();
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let rows: Vec<(String, Option<String>, Option<String>, Option<String>)> =
+    type Row = (String, Option<String>, Option<String>, Option<String>);
+    let rows: Vec<Row> =
         sqlx::query_as("SELECT name, reference, attributes, made_from FROM resources")
             .fetch_all(&bench.pool)
             .await
