@@ -307,6 +307,43 @@ fn what_is_no_template_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_vpcs_range_is_followed_where_it_leads_to_no_resource() {
+    let asked = |range: &str| {
+        let text = format!(
+            "AWSTemplateFormatVersion: x\nParameters: {{P: {{Type: String}}}}\nMappings: {{M: {{a: {{b: 10.2.0.0/16}}}}}}\n\
+             Resources:\n  Net: {{Type: AWS::EC2::VPC, Properties: {{CidrBlock: {range}}}}}\nOutputs: {{X: {{Value: !GetAtt Net.CidrBlock}}}}\n"
+        );
+        let imported = import(&text).unwrap();
+        let document = Document::parse(imported.template.as_str());
+        let value = document.value(&["outputs", "X", "value"]);
+        (value.unwrap_or_default(), said(&imported))
+    };
+    for (range, hot) in [
+        ("10.0.0.0/16", json!("10.0.0.0/16")),
+        ("!Ref P", json!({"get_param": "P"})),
+        ("!FindInMap [M, a, b]", json!("10.2.0.0/16")),
+        (
+            "!FindInMap [M, !Ref P, b]",
+            json!({"get_param": ["M", {"get_param": "P"}, "b"]}),
+        ),
+    ] {
+        assert_eq!(asked(range).0, hot, "{range}");
+    }
+    for itself in [
+        "!GetAtt Net.CidrBlock",
+        "!Sub '${Net.CidrBlock}'",
+        "!FindInMap [M, !GetAtt Net.CidrBlock, b]",
+        "!Join ['', [!GetAtt Net.CidrBlock, !GetAtt Net.CidrBlock]]",
+        "!Ref Net",
+    ] {
+        let (value, said) = asked(itself);
+        assert_eq!(value, Value::Null, "{itself}");
+        let message = "6 left out Outputs.X";
+        assert!(said.iter().any(|one| one == message), "{itself}: {said:?}");
+    }
+}
+
+#[test]
 fn hostile_texts_cost_no_memory() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {

@@ -338,6 +338,24 @@ pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> 
     }
 }
 
+/// Whether a value can be put where it is asked for: it says no resource, so what follows it never comes back to where it began.
+fn leads_nowhere(importer: &Importer<'_>, value: &Value) -> bool {
+    let one = |function: &str| value.get(function).filter(|_| is_single(value));
+    if let Some(name) = one("Ref").and_then(Value::as_str) {
+        return !importer.resources.contains_key(name);
+    }
+    match one("Fn::FindInMap").and_then(Value::as_array) {
+        Some(keys) => keys.iter().all(|key| {
+            key.is_string() || (key.get("Ref").is_some() && leads_nowhere(importer, key))
+        }),
+        None => value.is_string(),
+    }
+}
+
+fn is_single(value: &Value) -> bool {
+    value.as_object().is_some_and(|map| map.len() == 1)
+}
+
 /// What `Fn::GetAtt` of a resource gives.
 pub(crate) fn attribute(
     importer: &mut Importer<'_>,
@@ -382,10 +400,14 @@ pub(crate) fn attribute(
             json!({"get_attr": [name, "fixed_ips", 0, "ip_address"]})
         }
         (VPC, "CidrBlock") => {
-            let cidr = importer.resources[name]
-                .pointer("/Properties/CidrBlock")
-                .cloned();
-            importer.value(&cidr.unwrap_or_default(), path)
+            let range = importer.resources[name].pointer("/Properties/CidrBlock");
+            match range {
+                Some(range) if leads_nowhere(importer, range) => importer.value(range, path),
+                _ => {
+                    importer.left_out(path, "the range of a VPC that is computed");
+                    Value::Null
+                }
+            }
         }
         (VPC, "DefaultSecurityGroup") => json!("default"),
         (SUBNET, "CidrBlock") => of("cidr"),

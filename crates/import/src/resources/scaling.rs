@@ -126,18 +126,19 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
 /// `PT1H30M5S`
 fn seconds(text: &str) -> Option<u64> {
     let mut rest = text.strip_prefix("PT")?;
-    let mut sum = 0;
+    let mut sum: u64 = 0;
     while !rest.is_empty() {
         let end = rest.find(|c: char| !c.is_ascii_digit())?;
         let number: u64 = rest[..end].parse().ok()?;
-        let unit = match &rest[end..=end] {
-            "H" => 3600,
-            "M" => 60,
-            "S" => 1,
+        let mut after = rest[end..].chars();
+        let unit = match after.next()? {
+            'H' => 3600,
+            'M' => 60,
+            'S' => 1,
             _ => return None,
         };
-        sum += number.checked_mul(unit)?;
-        rest = &rest[end + 1..];
+        sum = sum.checked_add(number.checked_mul(unit)?)?;
+        rest = after.as_str();
     }
     Some(sum)
 }
@@ -172,5 +173,13 @@ mod tests {
         assert_eq!(seconds("PT0S"), Some(0));
         assert_eq!(seconds("PT1H30M5S"), Some(5405));
         assert_eq!(seconds("P1D"), None);
+    }
+
+    #[test]
+    fn what_is_no_duration_is_nothing() {
+        assert_eq!(seconds("PT5é"), None);
+        assert_eq!(seconds("PT5"), None);
+        assert_eq!(seconds("PT18446744073709551615S1S"), None);
+        assert_eq!(seconds("PT18446744073709551615H"), None);
     }
 }
