@@ -102,9 +102,9 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     await page.goto('/catalog');
     await upload(page, pack('greeter', item('1.1.0')));
     await expect(page.getByText('Greeter 1.1.0 is in the catalogue')).toBeVisible();
-    const there = await api<{ template: string }>(page, 'GET', `/deployments/${deployment}`);
+    const there = await api<{ name: string; template: string }>(page, 'GET', `/deployments/${deployment}`);
     const template = there.template.replace('good morning', 'good evening');
-    const { run } = await api<{ run: string }>(page, 'PUT', `/deployments/${deployment}`, { template, parameters: {} });
+    const { run } = await api<{ run: string }>(page, 'PUT', `/deployments/${deployment}`, { name: there.name, template, parameters: {} });
     await ended(page, run);
     const events = await api<{ text?: string }[]>(page, 'GET', `/runs/${run}/events?after=0&limit=10000`);
     expect(events.some((event) => event.text?.includes('good evening of 1.0.0'))).toBe(true);

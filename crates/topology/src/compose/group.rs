@@ -131,10 +131,12 @@ impl Composer<'_> {
                 Expr::Literal(value) => text_of(value),
                 _ => None,
             })
-            // A name that no member ever had is no reason to skip it, but it may be a member's id.
+            // Of a new group all names are skipped, as in Heat; later, only those that a member has or had: others
+            // may be ids.
             .filter_map(|name| {
-                let is_name =
-                    of_old.contains(&name) || there.contains_key(&format!("{full}/{name}"));
+                let is_name = !there.contains_key(full)
+                    || of_old.contains(&name)
+                    || there.contains_key(&format!("{full}/{name}"));
                 if is_name {
                     Some(name)
                 } else {

@@ -13,11 +13,10 @@ fn a_removed_member_keeps_its_number() {
         ))
     };
     let first = Given {
-        template: &template("'0'"),
+        template: &template(""),
         ..Given::default()
     }
     .made();
-    // Nothing is there yet that could be removed.
     assert!(first.contains_key("g/0") && first.contains_key("g/1"));
     let deployed = Deployed::of;
     let second = Given {
@@ -52,6 +51,32 @@ fn a_removed_member_keeps_its_number() {
     let changes = third.plan().changes;
     let names: Vec<_> = changes.iter().map(|one| one.resource.as_str()).collect();
     assert_eq!(names, ["g/1", "g/2", "g"]);
+}
+
+/// As in Heat: there is nothing yet that a name could mean but a member.
+#[test]
+fn a_new_group_skips_what_is_removed_from_the_start() {
+    let template = resources(
+        "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 2\n      removal_policies: [{resource_list: [0]}]\n      \
+         resource_def: {type: OS::Heat::RandomString}\n",
+    );
+    let made = Given {
+        template: &template,
+        ..Given::default()
+    }
+    .made();
+    let members: Vec<_> = made.keys().filter(|name| name.contains('/')).collect();
+    assert_eq!(members, ["g/1", "g/2"]);
+    let again = Given {
+        template: &template,
+        deployed: Deployed::of(made),
+        ..Given::default()
+    };
+    let changes = again.plan().changes;
+    assert!(
+        changes.iter().all(|change| change.action == Action::None),
+        "{changes:?}"
+    );
 }
 
 #[test]
