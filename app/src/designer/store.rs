@@ -185,6 +185,7 @@ impl Workspace {
             .editor
             .try_with_untracked(|editor| editor.shown().clone())?;
         Some(look(&Desk {
+            text: shown.text(),
             template: shown.template(),
             drawing: &drawing,
             types: &types,

@@ -1,5 +1,7 @@
 //! Another one of the same.
 
+use std::collections::HashSet;
+
 use super::{Desk, Proposal, twin};
 use crate::{
     drawing::NodeKind,
@@ -14,7 +16,7 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     let wanted = twin::with_software(desk, names);
     let first = wanted.first()?;
     let all = wanted.iter().map(|resource| resource.name.as_str());
-    let twins = twin::free_names(all, twin::Keep::No, |name| desk.resource(name).is_some());
+    let twins = twin::free_names(desk, all, twin::Keep::No);
     let mut proposal = Proposal {
         label: format!("Duplicate {}", first.name),
         ..Proposal::default()
@@ -24,7 +26,7 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
         proposal
             .edits
             .extend(twin::edits(resource, name, &twins, |properties| {
-                twin::detach_ports(desk, resource, &[], properties);
+                twin::detach_ports(desk, resource, &HashSet::new(), properties);
             }));
         if let Some(node) = desk
             .drawing

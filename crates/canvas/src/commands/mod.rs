@@ -37,6 +37,8 @@ use crate::{
 /// What the commands read.
 #[derive(Clone, Copy)]
 pub struct Desk<'a> {
+    /// The document.
+    pub text: &'a str,
     /// The document's model.
     pub template: &'a Template,
     /// As it is on the canvas.

@@ -60,6 +60,7 @@ impl Hands {
     fn with<R>(&self, look: impl FnOnce(&Desk<'_>) -> R) -> R {
         let drawing = self.editor.draw(None, &self.types);
         look(&Desk {
+            text: self.text(),
             template: self.editor.template(),
             drawing: &drawing,
             types: &self.types,
@@ -368,6 +369,68 @@ fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
     hands.take(proposal);
     let edge = hands.editor.template().resource("edge");
     assert!(edge.is_some_and(|edge| edge.marks.public));
+}
+
+/// So many networks without anything.
+fn networks(count: usize) -> (String, Vec<String>) {
+    let names: Vec<String> = (0..count).map(|number| format!("net_{number}")).collect();
+    let lines = names
+        .iter()
+        .map(|name| format!("  {name}: {{type: OS::Neutron::Net}}\n"));
+    let lines: String = lines.collect();
+    (
+        format!("heat_template_version: 2021-04-16\nresources:\n{lines}"),
+        names,
+    )
+}
+
+#[test]
+fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
+    let names = ["web", "edge"].map(str::to_owned);
+    let text = Hands::on(TWO_TIER).with(|desk| copy(desk, &names));
+    let document = topology::document::Document::parse(text.expect("both are there"));
+    assert_eq!(document.diagnostics(), []);
+    let copied = document.template().resources.iter();
+    let copied: Vec<_> = copied.map(|resource| resource.name.as_str()).collect();
+    assert_eq!(copied, ["web", "nginx", "edge", "balancer"]);
+}
+
+#[test]
+fn a_large_design_is_copied_whole_and_pasted_nowhere() {
+    let (text, names) = networks(2_000);
+    let copied = Hands::on(&text).with(|desk| copy(desk, &names));
+    let copied = copied.expect("they are there");
+    let document = topology::document::Document::parse(copied.as_str());
+    assert_eq!(document.template().resources.len(), names.len());
+    let hands = Hands::on(EMPTY);
+    let Refusal(reason) = hands
+        .with(|desk| paste(desk, &copied))
+        .expect_err("each of so many reads so much again");
+    assert!(reason.contains("too much to paste"), "{reason}");
+}
+
+#[test]
+fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
+    let (little, _) = networks(60);
+    let large = format!("{TWO_TIER}# {}\n", "x".repeat(400_000));
+    assert!(
+        Hands::on(TWO_TIER)
+            .with(|desk| paste(desk, &little))
+            .is_ok()
+    );
+    assert!(Hands::on(&large).with(|desk| paste(desk, &little)).is_err());
+}
+
+#[test]
+fn no_two_of_what_is_pasted_get_the_same_name() {
+    let mut hands =
+        Hands::on("heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Neutron::Net}\n");
+    let text = "resources:\n  a: {type: OS::Neutron::Net}\n  a_2: {type: OS::Neutron::Net}\n";
+    let proposal = hands.with(|desk| paste(desk, text));
+    hands.take(proposal);
+    let there = hands.editor.template().resources.iter();
+    let there: Vec<_> = there.map(|resource| resource.name.as_str()).collect();
+    assert_eq!(there, ["a", "a_2", "a_3"]);
 }
 
 #[test]

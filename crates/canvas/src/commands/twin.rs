@@ -1,39 +1,57 @@
 //! Another resource of the same kind: what duplicating and pasting share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 use topology::{document::Edit, template::Resource};
 
 use super::{Desk, get_resource};
-use crate::drawing::{NodeKind, interfaces};
+use crate::drawing::{Node, NodeKind, interfaces};
 
 /// These resources and the software on them, each once.
 pub fn with_software<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Resource> {
-    let mut wanted: Vec<&Resource> = Vec::new();
+    let mut by_name: HashMap<&str, &Resource> = HashMap::new();
+    for resource in &desk.template.resources {
+        by_name.entry(&resource.name).or_insert(resource);
+    }
+    let mut standing: HashMap<&str, Vec<&Node>> = HashMap::new();
+    for node in desk.drawing.nodes() {
+        if let Some(parent) = &node.parent {
+            standing.entry(parent).or_default().push(node);
+        }
+    }
+    let mut wanted = Vec::new();
+    let mut seen = HashSet::new();
     for name in names {
-        let standing = desk.drawing.subtree(name).into_iter();
-        let software = standing.filter(|node| node.kind == NodeKind::Chip);
-        for name in std::iter::once(name).chain(software.map(|node| &node.name)) {
-            if let Some(resource) = desk.template.resource(name)
-                && !wanted.iter().any(|other| other.name == resource.name)
-            {
-                wanted.push(resource);
+        let mut want = |name: &str| {
+            let resource = by_name.get(name).copied();
+            wanted.extend(resource.filter(|resource| seen.insert(resource.name.as_str())));
+        };
+        want(name);
+        let mut parents = VecDeque::from([name.as_str()]);
+        while let Some(parent) = parents.pop_front() {
+            for node in standing.get(parent).into_iter().flatten() {
+                if node.kind == NodeKind::Chip {
+                    want(&node.name);
+                }
+                parents.push_back(&node.name);
             }
         }
     }
     wanted
 }
 
-/// For each name one that is not taken: `server_2` after `server`.
+/// For each name one that no resource of the design has, and none of the others gets: `server_2` after `server`.
 pub fn free_names<'a>(
+    desk: &Desk<'_>,
     names: impl Iterator<Item = &'a str>,
     keep: Keep,
-    taken: impl Fn(&str) -> bool,
 ) -> BTreeMap<&'a str, String> {
+    let there = desk.template.resources.iter();
+    let mut taken: HashSet<String> = there.map(|resource| resource.name.clone()).collect();
     let mut twins: BTreeMap<&str, String> = BTreeMap::new();
     for name in names {
-        let is_free = |name: &str| !taken(name) && !twins.values().any(|twin| twin == name);
+        let is_free = |name: &str| !taken.contains(name);
         let twin = if keep == Keep::WhereFree && is_free(name) {
             name.to_owned()
         } else {
@@ -43,6 +61,7 @@ pub fn free_names<'a>(
                 .find(|name| is_free(name))
                 .unwrap_or_default()
         };
+        taken.insert(twin.clone());
         twins.insert(name, twin);
     }
     twins
@@ -64,6 +83,42 @@ pub fn edits(
     twins: &BTreeMap<&str, String>,
     adjust: impl FnOnce(&mut Map<String, Value>),
 ) -> Vec<Edit> {
+    let add = Edit::AddResource {
+        name: name.to_owned(),
+        resource_type: resource.resource_type.clone(),
+        properties: Value::Object(properties(resource, twins, adjust)),
+    };
+    let also = beside_properties(resource, twins).into_iter();
+    let also = also.map(|(key, value)| Edit::Set {
+        path: ["resources", name, key].map(str::to_owned).to_vec(),
+        value,
+    });
+    std::iter::once(add).chain(also).collect()
+}
+
+/// The same as what a template has under the resource's name.
+pub fn whole(
+    resource: &Resource,
+    twins: &BTreeMap<&str, String>,
+    adjust: impl FnOnce(&mut Map<String, Value>),
+) -> Value {
+    let mut whole = Map::new();
+    let resource_type = resource.resource_type.as_str();
+    whole.insert("type".to_owned(), resource_type.into());
+    let properties = properties(resource, twins, adjust);
+    if !properties.is_empty() {
+        whole.insert("properties".to_owned(), properties.into());
+    }
+    let also = beside_properties(resource, twins).into_iter();
+    whole.extend(also.map(|(key, value)| (key.to_owned(), value)));
+    whole.into()
+}
+
+fn properties(
+    resource: &Resource,
+    twins: &BTreeMap<&str, String>,
+    adjust: impl FnOnce(&mut Map<String, Value>),
+) -> Map<String, Value> {
     let mut properties = Map::new();
     for property in &resource.properties {
         let mut value = property.value.to_json();
@@ -71,41 +126,40 @@ pub fn edits(
         properties.insert(property.name.clone(), value);
     }
     adjust(&mut properties);
-    let mut edits = vec![Edit::AddResource {
-        name: name.to_owned(),
-        resource_type: resource.resource_type.clone(),
-        properties: Value::Object(properties),
-    }];
-    let mut also = |key: &str, value: Value| {
-        let path = ["resources", name, key].map(str::to_owned).to_vec();
-        edits.push(Edit::Set { path, value });
-    };
-    for (key, value) in [
+    properties
+}
+
+/// What a resource has beside its type and its properties, by key.
+fn beside_properties(
+    resource: &Resource,
+    twins: &BTreeMap<&str, String>,
+) -> Vec<(&'static str, Value)> {
+    let written = [
         ("metadata", &resource.metadata),
         ("condition", &resource.condition),
         ("deletion_policy", &resource.deletion_policy),
         ("update_policy", &resource.update_policy),
-    ] {
-        if let Some(value) = value {
-            also(key, value.to_json());
-        }
-    }
+    ];
+    let written = written.into_iter();
+    let mut beside: Vec<_> = written
+        .filter_map(|(key, value)| Some((key, value.as_ref()?.to_json())))
+        .collect();
     let after = resource.depends_on.iter().map(|(name, _)| {
         let twin = twins.get(name.as_str());
         twin.unwrap_or(name).clone()
     });
     let after: Vec<String> = after.collect();
     if !after.is_empty() {
-        also("depends_on", after.into());
+        beside.push(("depends_on", after.into()));
     }
-    edits
+    beside
 }
 
 /// A port is not shared: a server that is attached through one that does not come along is attached to the port's network.
 pub fn detach_ports(
     desk: &Desk<'_>,
     server: &Resource,
-    coming: &[&Resource],
+    coming: &HashSet<&str>,
     properties: &mut Map<String, Value>,
 ) {
     let Some(Value::Array(networks)) = properties.get_mut("networks") else {
@@ -115,7 +169,7 @@ pub fn detach_ports(
         let (Some(port), Some(network)) = (&interface.port, &interface.network) else {
             continue;
         };
-        let comes_along = coming.iter().any(|other| other.name == *port);
+        let comes_along = coming.contains(port.as_str());
         if let Some(item) = networks.get_mut(interface.index).filter(|_| !comes_along) {
             *item = serde_json::json!({ "network": get_resource(network) });
         }
