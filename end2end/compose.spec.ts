@@ -123,6 +123,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
     await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
     await ends(page);
+    await expect(node(page, 'web').getByTestId('member-count')).toHaveText('×3');
     await node(page, 'web').getByRole('button', { name: /^Members/ }).click();
     await expect(node(page, 'web').locator('[data-member="web/0"]')).toContainText('Done');
     await shoot(page, 'compose-run');

@@ -78,7 +78,7 @@ pub fn Board(
     /// Where nodes stand.
     #[prop(into)]
     layout: Signal<api::Layout>,
-    /// Resource name to the API's word for its state.
+    /// Resource name to the API's word for its state; without what passes have added to members of groups and nested templates.
     #[prop(into)]
     states: Signal<HashMap<String, String>>,
     /// The resource that is looked at.

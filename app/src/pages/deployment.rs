@@ -303,6 +303,8 @@ fn Drawing(deployment: Load<Deployment>) -> impl IntoView {
             let resources = it.map(|it| it.resources.as_slice()).unwrap_or_default();
             resources
                 .iter()
+                // What a pass has added to a member is not drawn.
+                .filter(|resource| !resource.derived || !resource.name.contains('/'))
                 .map(|resource| (resource.name.clone(), word(resource.state).to_owned()))
                 .collect()
         })

@@ -16,7 +16,7 @@ mod split;
 mod steps;
 mod timeline;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use api::{Deployment, Layout, RunState, StepState};
 use leptos::prelude::*;
@@ -272,13 +272,25 @@ fn RunBoard(view: RunView) -> impl IntoView {
             .with(|it| it.as_ref().map(|it| it.2.clone()))
             .unwrap_or_default()
     });
+    // What passes have added to members is not drawn, as far as the deployment knows it yet.
+    let added: Memo<HashSet<String>> = Memo::new(move |_| {
+        view.deployment.with(|deployment| {
+            let resources = deployment.into_iter().flat_map(|it| &it.resources);
+            resources
+                .filter(|resource| resource.derived && resource.name.contains('/'))
+                .map(|resource| resource.name.clone())
+                .collect()
+        })
+    });
     let states: Memo<HashMap<String, String>> = Memo::new(move |_| {
-        model.with(|model| {
+        let mut states = model.with(|model| {
+            let model = model.as_ref();
             model
-                .as_ref()
                 .map(|model| model.states_of_resources())
                 .unwrap_or_default()
-        })
+        });
+        added.with(|added| states.retain(|name, _| !added.contains(name)));
+        states
     });
     let node = RwSignal::new(None::<String>);
     Effect::new(move |before: Option<Option<String>>| {

@@ -97,6 +97,8 @@ pub fn Drawn(
             Loaded::Ready(plan) => plan
                 .changes
                 .iter()
+                // What a pass adds to a member is not drawn.
+                .filter(|change| change.origin == Origin::Drawn || !change.resource.contains('/'))
                 .map(|change| {
                     let word = format!("plan-{}", word(change.action));
                     (change.resource.clone(), word)

@@ -15,9 +15,10 @@
 mod build;
 mod refs;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use topology::{
+    compose,
     plan::Plan,
     template::Template,
     types::{Category, Registry},
@@ -260,23 +261,46 @@ impl Drawing {
     }
 
     /// Fills in members that a plan does not know, for want of a parameter, and a run does: names such as `group/0`.
+    ///
+    /// A nested template that the plan knows is left as it is: whatever else has a name within it, a pass has added. A group
+    /// may have more members than the plan made of a parameter's default; they have numbers, and what a pass adds to a
+    /// member (`group/0_port`) has a name of its own. Of parents that the plan does not know, the names shall be of drawn
+    /// resources only.
     pub fn know_members<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let is_known = |node: &Node| !node.inside.is_empty();
+        let known: Vec<bool> = self.nodes.iter().map(is_known).collect();
+        let planned = self.nodes.iter().flat_map(|node| &node.inside);
+        let planned: HashSet<String> = planned.map(|member| member.name.clone()).collect();
+        let mut added = HashSet::new();
+        let mut grown = BTreeSet::new();
         for name in names {
-            let Some((parent, _)) = name.split_once('/') else {
+            let Some((parent, within)) = name.split_once('/') else {
                 continue;
             };
-            let Some(at) = self.index.get(parent) else {
+            let Some(at) = self.index.get(parent).copied() else {
                 continue;
             };
-            let node = &mut self.nodes[*at];
-            if node.inside.iter().all(|member| member.name != name) {
+            let node = &mut self.nodes[at];
+            let direct = within.split('/').next().unwrap_or(within);
+            let is_member = match node.resource_type.as_str() {
+                compose::GROUP | compose::CHAIN => {
+                    let is_number = direct.bytes().all(|byte| byte.is_ascii_digit());
+                    is_number && !planned.contains(&format!("{parent}/{direct}"))
+                }
+                _ => !known[at],
+            };
+            if is_member && added.insert(name) {
                 node.inside.push(Member {
                     name: name.to_owned(),
                     resource_type: String::new(),
                     title: String::new(),
                     category: Category::Orchestration,
                 });
+                grown.insert(at);
             }
+        }
+        for at in grown {
+            let node = &mut self.nodes[at];
             let direct = node
                 .inside
                 .iter()

@@ -373,3 +373,55 @@ resources:
     assert_eq!(inside, ["keys/0", "keys/0/a", "keys/1"]);
     assert_eq!(group.members, Some(2));
 }
+
+#[test]
+fn what_passes_add_to_members_is_no_member() {
+    let mut drawing = planned(
+        "\
+heat_template_version: 2021-04-16
+parameters:
+  size: {type: number, default: 2}
+resources:
+  web:
+    type: OS::Heat::ResourceGroup
+    properties: {count: {get_param: size}, resource_def: {type: OS::Heat::RandomString}}
+",
+    );
+    let of_two = [
+        "web/0",
+        "web/0_port",
+        "web/0_floating_ip",
+        "web/1",
+        "web/1_port",
+    ];
+    drawing.know_members(of_two);
+    assert_eq!(drawing.node("web").expect("drawn").members, Some(2));
+    drawing.know_members(["web/2", "web/2_port"]);
+    let group = drawing.node("web").expect("drawn");
+    let inside: Vec<_> = group.inside.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(inside, ["web/0", "web/1", "web/2"], "more than by default");
+    assert_eq!(group.members, Some(3));
+}
+
+#[test]
+fn a_nested_template_that_the_plan_knows_stays_as_it_is() {
+    let types = registry();
+    let document =
+        Document::parse("heat_template_version: 2021-04-16\nresources:\n  db: {type: db.yaml}\n");
+    let inner =
+        "heat_template_version: 2021-04-16\nresources:\n  key: {type: OS::Heat::RandomString}\n";
+    let bundle = topology::bundle::Bundle::new([("db.yaml".to_owned(), inner.to_owned())], []);
+    let plan = topology::plan::plan(&topology::plan::PlanInput {
+        document: &document,
+        bundle: &bundle,
+        parameters: &Default::default(),
+        deployed: &Default::default(),
+        types: &types,
+        cloud: &Default::default(),
+    });
+    let mut drawing = draw(document.template(), Some(&plan), &types, &Places::new());
+    let before = drawing.clone();
+    assert_eq!(before.node("db").expect("drawn").members, Some(1));
+    drawing.know_members(["db/key", "db/key_port"]);
+    assert_eq!(drawing, before);
+}
