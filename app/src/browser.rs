@@ -1,7 +1,8 @@
 //! The few things of the browser that pages need, each answering `None` or nothing on the server.
 
+use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
-use web_sys::{Document, HtmlElement, Storage, Window};
+use web_sys::{Document, HtmlElement, MouseEvent, Storage, Window};
 
 /// The window; `None` on the server.
 pub fn window() -> Option<Window> {
@@ -208,6 +209,46 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
             milliseconds,
         );
     }
+}
+
+/// Calls back for each click before anything else hears of it, until the owner goes.
+pub fn before_click(callback: impl Fn(&MouseEvent) + 'static) {
+    let Some(window) = window() else { return };
+    let heard = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| callback(&event));
+    let function = heard.as_ref().unchecked_ref();
+    // A listener that cannot be added is one that never calls.
+    let _ = window.add_event_listener_with_callback_and_bool("click", function, true);
+    let kept = StoredValue::new_local(Some((window, heard)));
+    on_cleanup(move || {
+        kept.try_update_value(|kept| {
+            if let Some((window, heard)) = kept.take() {
+                let function = heard.as_ref().unchecked_ref();
+                let _ =
+                    window.remove_event_listener_with_callback_and_bool("click", function, true);
+            }
+        });
+    });
+}
+
+/// Whether a click follows a link to another page in this tab, without the browser's leaving the document.
+pub fn leads_to_page(event: &MouseEvent) -> bool {
+    let is_plain = event.button() == 0
+        && !(event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key());
+    let target = event.target();
+    let element = target.and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+    let link = element.and_then(|element| element.closest("a[href]").ok().flatten());
+    is_plain
+        && link.is_some_and(|link| {
+            let href = link.get_attribute("href").unwrap_or_default();
+            href.starts_with('/')
+                && !link.has_attribute("target")
+                && !link.has_attribute("download")
+        })
+}
+
+/// Asks with the browser's own dialog, which holds everything up until it is answered.
+pub fn agrees(question: &str) -> bool {
+    window().is_some_and(|window| window.confirm_with_message(question) == Ok(true))
 }
 
 /// Whether an event comes from a place where a person types, so that single keys are text.
