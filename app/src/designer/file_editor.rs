@@ -1,12 +1,13 @@
 //! A file beside the template, opened: its path and its text.
 //!
-//! What is typed is in the design at once, as in the code view, so closing the dialog in any way loses nothing.
+//! What is typed is in the design at once, as in the code view, so closing the dialog in any way loses nothing. Only a path that
+//! cannot be is not: the dialog stays with it until it is mended or given up.
 
 use leptos::{ev, prelude::*};
 use topology::bundle::Bundle;
 
 use super::store::Workspace;
-use crate::ui::{Icon, Modal};
+use crate::ui::{Icon, Modal, prose};
 
 /// Which file is open.
 #[derive(Clone, Copy)]
@@ -98,6 +99,7 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
             path.get_untracked(),
         );
         if to == from {
+            opened.refused.set(None);
             return;
         }
         match renamed(&workspace.bundle.get_untracked(), &from, &to) {
@@ -123,6 +125,12 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
         })
     });
     let text = move || workspace.file_tracked(&path.get()).unwrap_or_default();
+    // Leaving the field for this button has told whether the path can be.
+    let done = move |_| {
+        if opened.refused.with_untracked(Option::is_none) {
+            opened.open.set(false);
+        }
+    };
     view! {
         <Modal open=opened.open title="File" size="large">
             <div class="field">
@@ -131,7 +139,7 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
                     class="input mono" id="file-path" autocomplete="off" spellcheck="false" prop:value=move || path.get()
                     aria-invalid=move || opened.refused.with(Option::is_some).then_some("true") on:change=rename
                 />
-                {move || opened.refused.get().map(|reason| view! { <p class="fault" role="alert"><Icon name="circle-alert" />{reason}</p> })}
+                {move || opened.refused.get().map(|reason| view! { <p class="fault" role="alert"><Icon name="circle-alert" /><span>{prose(&reason)}</span></p> })}
             </div>
             <div class="field">
                 <label for="file-text">"Content"</label>
@@ -140,9 +148,9 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
                     prop:value=text on:input=typed
                 ></textarea>
             </div>
-            {move || faults.get().into_iter().map(|fault| view! { <p class="fault"><Icon name="circle-alert" />{fault}</p> }).collect_view()}
+            {move || faults.get().into_iter().map(|fault| view! { <p class="fault"><Icon name="circle-alert" /><span>{prose(&fault)}</span></p> }).collect_view()}
             <div class="dialog-actions">
-                <button type="button" class="button" data-look="primary" on:click=move |_| opened.open.set(false)>"Done"</button>
+                <button type="button" class="button" data-look="primary" on:click=done>"Done"</button>
             </div>
         </Modal>
     }

@@ -109,7 +109,7 @@ pub fn Empty(
         <section class="empty">
             <span class="empty-icon"><Icon name=icon /></span>
             <h2>{title}</h2>
-            <p>{text}</p>
+            <p>{prose(&text)}</p>
             {children.map(|children| view! { <div class="empty-actions">{children()}</div> })}
         </section>
     }
