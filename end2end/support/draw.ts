@@ -27,23 +27,26 @@ export async function inspect(page: Page, name: string): Promise<Locator> {
   return inspector;
 }
 
+/** How long a page may take that has much to do. */
+type Patience = { timeout?: number };
+
 /** Opens the code view. */
-export async function code(page: Page): Promise<Locator> {
+export async function code(page: Page, patience: Patience = {}): Promise<Locator> {
   const editor = page.getByRole('textbox', { name: 'Template', exact: true });
   if (!(await editor.isVisible())) await page.getByRole('tab', { name: 'Code' }).click();
-  await expect(editor).toBeVisible();
+  await expect(editor).toBeVisible(patience);
   return editor;
 }
 
 /** Opens the list of problems. */
-export async function problems(page: Page): Promise<Locator> {
+export async function problems(page: Page, patience: Patience = {}): Promise<Locator> {
   const list = page.getByRole('tabpanel', { name: /^Problems/ });
   if (!(await list.isVisible())) await page.getByRole('tab', { name: /^Problems/ }).click();
-  await expect(list).toBeVisible();
+  await expect(list).toBeVisible(patience);
   return list;
 }
 
 /** Until what is on the screen is stored. */
-export async function saved(page: Page): Promise<void> {
-  await expect(page.getByRole('status').filter({ hasText: /^Saved$/ })).toBeVisible();
+export async function saved(page: Page, patience: Patience = {}): Promise<void> {
+  await expect(page.getByRole('status').filter({ hasText: /^Saved$/ })).toBeVisible(patience);
 }
