@@ -1,6 +1,8 @@
 //! Templates of others among the files that a person opens: the server makes HOT of them.
 
-use api::{ExportNote, ImportRequest};
+use std::collections::HashSet;
+
+use api::{ExportNote, ExportNoteKind, ImportRequest};
 
 use crate::{client, export};
 
@@ -21,6 +23,13 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         files: Vec::new(),
         notes: Vec::new(),
     };
+    let (imported, own): (Vec<_>, Vec<_>) = files
+        .iter()
+        .partition(|(_, text)| ImportRequest::fits(text));
+    let mut taken: HashSet<String> = own.into_iter().map(|(name, _)| name.clone()).collect();
+    // One that keeps its name has it before another is renamed.
+    let keep = imported.into_iter().map(|(name, _)| name.clone());
+    let keep: HashSet<String> = keep.filter(|name| name.ends_with(".yaml")).collect();
     for (name, text) in files {
         if !ImportRequest::fits(&text) {
             read.files.push((name, text));
@@ -37,10 +46,23 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
                 message: note.message,
             })
         }));
-        let stem = name
-            .rsplit_once('.')
-            .map_or(name.as_str(), |(stem, _)| stem);
-        read.files.push((format!("{stem}.yaml"), imported.template));
+        let new = ImportRequest::name_for(&name, |one| {
+            taken.contains(one) || (one != name && keep.contains(one))
+        });
+        if new.rsplit_once('.').map(|(stem, _)| stem) != Some(stem(&name)) {
+            read.notes.push(export::line(&ExportNote {
+                kind: ExportNoteKind::Changed,
+                message: format!("it is called `{new}`: another file has its name already"),
+                path: name,
+            }));
+        }
+        taken.insert(new.clone());
+        read.files.push((new, imported.template));
     }
     Ok(read)
+}
+
+/// A file's name without what tells its kind.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

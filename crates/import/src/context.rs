@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::read::Lines;
+use crate::read::{BYTES_UNFOLDED_MAX, Lines};
 use crate::{Kind, Note, Report};
 
 /// A template while it is imported.
@@ -14,6 +14,8 @@ pub(crate) struct Importer<'a> {
     /// By name, as written.
     pub resources: &'a Map<String, Value>,
     lines: Lines,
+    /// Bytes that may still be made; none once that was not enough.
+    left: Option<usize>,
     pub report: Report,
     /// Parameters that the result needs and the text does not have: name to definition.
     pub added: BTreeMap<&'static str, Value>,
@@ -41,6 +43,7 @@ impl<'a> Importer<'a> {
             sections,
             resources,
             lines,
+            left: Some(BYTES_UNFOLDED_MAX),
             report: Report::default(),
             added: BTreeMap::new(),
             mappings: BTreeSet::new(),
@@ -74,6 +77,23 @@ impl<'a> Importer<'a> {
             .and_then(Value::as_str)?;
         let (name, _) = self.resources.get_key_value(name)?;
         (self.type_of(name) == wanted).then_some(name.as_str())
+    }
+
+    /// Counts what is made before it is: what is said once may be asked for many times. False once it is too much.
+    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(bytes));
+        self.left.is_some()
+    }
+
+    /// Whether more was asked for than may be made; then there is no result.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.is_none()
+    }
+
+    /// Whether the template has such a parameter.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        let parameters = self.sections.get("Parameters");
+        parameters.is_some_and(|all| all.get(name).is_some())
     }
 
     pub(crate) fn left_out(&mut self, path: &str, message: impl Into<String>) {

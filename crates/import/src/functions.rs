@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::context::{Importer, REGION};
+use crate::read::{own_weight, weight};
 use crate::resources::attribute;
 
 /// Functions that are called by a map of one key.
@@ -11,6 +12,9 @@ const FUNCTIONS: &str = "Fn::";
 impl Importer<'_> {
     /// A value at a path. Nothing where it says `AWS::NoValue`.
     pub(crate) fn value(&mut self, value: &Value, path: &str) -> Value {
+        if !self.spend(own_weight(value)) {
+            return Value::Null;
+        }
         match value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
@@ -35,6 +39,9 @@ impl Importer<'_> {
     }
 
     fn call(&mut self, name: &str, argument: &Value, path: &str) -> Value {
+        if !self.spend(own_weight(argument)) {
+            return Value::Null;
+        }
         let list = argument.as_array().map(Vec::as_slice).unwrap_or_default();
         match (name, list) {
             ("Ref", _) => self.reference(argument.as_str().unwrap_or_default(), path),
@@ -110,6 +117,9 @@ impl Importer<'_> {
     }
 
     fn unknown(&mut self, name: &str, argument: &Value, path: &str) -> Value {
+        if !self.spend(weight(argument)) {
+            return Value::Null;
+        }
         self.left_out(
             path,
             format!("HOT has no counterpart of `{name}`; what it was asked stands as text"),
@@ -140,8 +150,7 @@ impl Importer<'_> {
         if self.resources.contains_key(name) {
             return crate::resources::reference(self, name, path);
         }
-        let is_parameter = self.section("Parameters").any(|(one, _)| one == name);
-        if !is_parameter {
+        if !self.has_parameter(name) {
             let message = format!("`{name}` is neither a parameter nor a resource");
             self.needed(path, message);
         }
@@ -264,7 +273,10 @@ impl Importer<'_> {
         };
         let known = key_text(first).and_then(|first| mapping.get(first)?.get(key_text(second)?));
         if let Some(known) = known {
-            return known.clone();
+            return match self.spend(weight(known)) {
+                true => known.clone(),
+                false => Value::Null,
+            };
         }
         self.mappings.insert(map.to_owned());
         let keys = [self.value(first, path), self.value(second, path)];
@@ -274,8 +286,7 @@ impl Importer<'_> {
 
     /// A mapping's name as a parameter: its own, unless a parameter has it.
     pub(crate) fn mapping_name(&self, map: &str) -> String {
-        let taken = self.section("Parameters").any(|(name, _)| name == map);
-        if taken {
+        if self.has_parameter(map) {
             format!("{map}_map")
         } else {
             map.to_owned()
@@ -283,6 +294,9 @@ impl Importer<'_> {
     }
 
     fn member_list(&mut self, key: &str, value: &str, list: &[Value], path: &str) -> Value {
+        if !self.spend(list.iter().map(weight).sum()) {
+            return Value::Null;
+        }
         let mut by_number: Vec<(String, Value, Value)> = Vec::new();
         for item in list.iter().filter_map(Value::as_str) {
             let Some((word, given)) = item.trim_start_matches('.').split_once('=') else {

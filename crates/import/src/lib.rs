@@ -84,6 +84,13 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
     let parameters = sections::parameters(&mut importer);
     let groups = sections::parameter_groups(&importer);
     importer.left_over();
+    if importer.is_spent() {
+        let most = read::BYTES_UNFOLDED_MAX >> 20;
+        return Err(Unreadable {
+            message: format!("what is made of it is more than {most} MiB"),
+            line: None,
+        });
+    }
 
     let mut out = Map::new();
     out.insert("heat_template_version".to_owned(), json!("2021-04-16"));

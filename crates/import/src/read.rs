@@ -14,8 +14,13 @@ use crate::Unreadable;
 /// Heat's own limit.
 const BYTES_MAX: usize = 512 << 10;
 const DEPTH_MAX: usize = 64;
-/// Values, with aliases unfolded.
-const VALUES_MAX: usize = 200_000;
+/// What a template may hold with its aliases unfolded, and again what is made of it.
+pub(crate) const BYTES_UNFOLDED_MAX: usize = 4 << 20;
+/// What a value costs besides its text.
+const VALUE_BYTES: usize = 16;
+const KEY_BYTES_MAX: usize = 255;
+/// The line of what lies deeper is that of the nearest thing that holds it.
+const PATH_BYTES_MAX: usize = 512;
 
 /// Dotted path to line, 1-based.
 pub(crate) type Lines = HashMap<String, u32>;
@@ -40,7 +45,7 @@ struct Reader {
     path: Vec<String>,
     anchors: HashMap<usize, Value>,
     lines: Lines,
-    values: usize,
+    bytes: usize,
     root: Option<Value>,
 }
 
@@ -83,9 +88,16 @@ impl Reader {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
                 if is_key {
+                    if text.len() > KEY_BYTES_MAX {
+                        return Err(format!("a key is longer than {KEY_BYTES_MAX} bytes"));
+                    }
                     let key = text.into_owned();
+                    self.spend(key.len())?;
                     self.path.push(key.clone());
-                    self.lines.insert(self.path.join("."), line);
+                    let length: usize = self.path.iter().map(|part| part.len() + 1).sum();
+                    if length <= PATH_BYTES_MAX {
+                        self.lines.insert(self.path.join("."), line);
+                    }
                     if let Some(Frame::Map { key: place, .. }) = self.frames.last_mut() {
                         *place = Some(key);
                     }
@@ -103,11 +115,9 @@ impl Reader {
                 let value = self.anchors.get(&anchor);
                 let value = value.ok_or("an alias stands inside of what it names")?;
                 // Counted before it is copied: aliases of aliases grow without bounds.
-                self.values += weight(value);
-                if self.values > VALUES_MAX {
-                    return Err(too_many());
-                }
-                let value = value.clone();
+                let weight = weight(value);
+                self.spend(weight)?;
+                let value = self.anchors.get(&anchor).cloned().unwrap_or_default();
                 self.place(value, 0)
             }
             Event::MappingStart(anchor, tag) => {
@@ -143,6 +153,17 @@ impl Reader {
         }
     }
 
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > BYTES_UNFOLDED_MAX {
+            return Err(format!(
+                "with its aliases it holds more than {} MiB",
+                BYTES_UNFOLDED_MAX >> 20
+            ));
+        }
+        Ok(())
+    }
+
     fn open(&mut self, frame: Frame) -> Result<(), String> {
         let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
         if is_key {
@@ -158,11 +179,9 @@ impl Reader {
     }
 
     fn place(&mut self, value: Value, anchor: usize) -> Result<(), String> {
-        self.values += 1;
-        if self.values > VALUES_MAX {
-            return Err(too_many());
-        }
+        self.spend(VALUE_BYTES + value.as_str().map_or(0, str::len))?;
         if anchor != 0 {
+            self.spend(weight(&value))?;
             self.anchors.insert(anchor, value.clone());
         }
         match self.frames.last_mut() {
@@ -191,17 +210,33 @@ impl Reader {
     }
 }
 
-fn too_many() -> String {
-    format!("with its aliases it holds more than {VALUES_MAX} values")
+/// The bytes of a value and of all below it.
+pub(crate) fn weight(value: &Value) -> usize {
+    let below = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| key.len() + weight(value))
+            .sum(),
+        _ => 0,
+    };
+    VALUE_BYTES + below
 }
 
-/// A value and all below it.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
-        _ => 1,
-    }
+/// The bytes of a value itself and of the texts in it; each value below comes by itself.
+pub(crate) fn own_weight(value: &Value) -> usize {
+    let below = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::len).sum(),
+        Value::Object(map) => {
+            let of_one =
+                |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
+            map.iter().map(of_one).sum()
+        }
+        _ => 0,
+    };
+    VALUE_BYTES + below
 }
 
 /// A tag's name without the exclamation mark.

@@ -1,14 +1,21 @@
 //! What was not plain.
 
+use std::collections::HashSet;
+
+/// Nobody reads more.
+const NOTES_MAX: usize = 1_000;
+
 /// All of it, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// One each.
+    /// One each; where there are very many, the last one says that there are more.
     pub notes: Vec<Note>,
+    /// The same, to be found.
+    seen: HashSet<Note>,
 }
 
 /// One thing to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Note {
     /// How it matters.
     pub kind: Kind,
@@ -44,16 +51,30 @@ impl Kind {
 
 impl Report {
     pub(crate) fn add(&mut self, note: Note) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        if self.notes.len() > NOTES_MAX || self.seen.contains(&note) {
+            return;
         }
+        if self.notes.len() == NOTES_MAX {
+            self.notes.push(Note {
+                kind: Kind::Needed,
+                path: "Resources".to_owned(),
+                line: None,
+                message: "and more".to_owned(),
+            });
+            return;
+        }
+        self.seen.insert(note.clone());
+        self.notes.push(note);
     }
 
     /// By line; what has none stands last.
     pub(crate) fn sorted(&self) -> Report {
         let mut notes = self.notes.clone();
         notes.sort_by_key(|note| note.line.unwrap_or(u32::MAX));
-        Report { notes }
+        Report {
+            notes,
+            seen: self.seen.clone(),
+        }
     }
 
     /// Lines for the top of the file, since files part from what was said about them.

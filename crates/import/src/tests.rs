@@ -344,6 +344,62 @@ fn a_vpcs_range_is_followed_where_it_leads_to_no_resource() {
 }
 
 #[test]
+fn what_is_asked_for_again_and_again_is_not_made() {
+    let long = "x".repeat(100 << 10);
+    let looked_up = format!(
+        "Mappings: {{M: {{a: {{b: {long}}}}}}}\nResources: {{}}\nOutputs:\n  X: {{Value: [{}]}}\n",
+        "!FindInMap [M, a, b], ".repeat(50)
+    );
+    // Each level says the one below it five times.
+    let mut nested = "x".to_owned();
+    for _ in 0..12 {
+        nested = format!("!Sub ['${{a}}${{ a}}${{  a}}${{a }}${{a  }}', {{a: {nested}}}]");
+    }
+    let nested = format!("Resources: {{}}\nOutputs: {{X: {{Value: {nested}}}}}\n");
+    let products = format!(
+        "Resources:\n  Web: {{Type: AWS::EC2::Instance}}\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    \
+         Properties: {{Instances: [{}], Listeners: [{}]}}\n",
+        "!Ref Web, ".repeat(5_000),
+        "{}, ".repeat(5_000)
+    );
+    for text in [looked_up, nested, products] {
+        let refused = import(&text).unwrap_err();
+        assert_eq!(refused.message, "what is made of it is more than 4 MiB");
+    }
+}
+
+#[test]
+fn a_long_report_ends_with_a_word() {
+    let transforms: String = (0..1_500).map(|number| format!("k{number}: 1\n")).collect();
+    let imported = import(&format!("Resources: {{}}\n{transforms}")).unwrap();
+    assert_eq!(imported.report.notes.len(), 1_001);
+    assert_eq!(imported.report.notes[1_000].message, "and more");
+}
+
+#[test]
+fn what_a_load_balancer_loses_is_said() {
+    let text = "AWSTemplateFormatVersion: x\nResources:\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    Properties:\n      Scheme: internet-facing\n      \
+                SecurityGroups: [a]\n      HealthCheck:\n        Target: TCP:22\n        UnhealthyThreshold: 5\n      \
+                Listeners:\n        - LoadBalancerPort: 80\n          InstancePort: 80\n          PolicyNames: [p]\n  \
+                Inner:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    Properties:\n      Scheme: internal\n      Listeners: !Ref L\n";
+    let said = said(&import(text).unwrap());
+    for note in [
+        "6 needed Resources.Front.Properties.Scheme",
+        "7 left out Resources.Front.Properties.SecurityGroups",
+        "10 left out Resources.Front.Properties.HealthCheck.UnhealthyThreshold",
+        "14 left out Resources.Front.Properties.Listeners.0.PolicyNames",
+        "19 left out Resources.Inner.Properties.Listeners",
+    ] {
+        assert!(said.iter().any(|one| one == note), "{note}: {said:#?}");
+    }
+    assert!(
+        !said
+            .iter()
+            .any(|one| one.contains("Inner.Properties.Scheme"))
+    );
+}
+
+#[test]
 fn hostile_texts_cost_no_memory() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
@@ -351,6 +407,11 @@ fn hostile_texts_cost_no_memory() {
         bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
     assert!(import(&bomb).unwrap_err().message.contains("aliases"));
+    let long = "x".repeat(100 << 10);
+    let texts = format!("a: &a {long}\nb: [{}]\n", "*a, ".repeat(50));
+    assert!(import(&texts).unwrap_err().message.contains("aliases"));
+    let key = format!("Resources: {{{}: 1}}\n", "k".repeat(256));
+    assert!(import(&key).unwrap_err().message.contains("key"));
     assert!(import(&"[".repeat(10_000)).is_err());
     let long = format!("Resources: {{}}\n#{}", "x".repeat(600 << 10));
     assert!(import(&long).unwrap_err().message.contains("longer"));

@@ -30,7 +30,7 @@ impl Writing<'_> {
                 Some(id) => json!({id: text}),
                 None => json!({"name": template(text)}),
             };
-            self.datum(look_up.data, &name, body);
+            let name = self.datum(look_up.data, &name, body);
             return Ok(json!(format!(
                 "${{data.{}.{name}.{attribute}}}",
                 look_up.data
@@ -47,7 +47,7 @@ impl Writing<'_> {
                 }),
                 None => json!({"name": format!("${{{native}}}")}),
             };
-            self.datum(look_up.data, &name, body);
+            let name = self.datum(look_up.data, &name, body);
             return Ok(json!(format!(
                 "${{data.{}.{name}.{attribute}}}",
                 look_up.data

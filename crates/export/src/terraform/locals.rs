@@ -1,10 +1,12 @@
 //! What is no resource there: configurations and values as `locals`, and outputs.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
-use super::{Writing, shape, word};
+use super::{Writing, free, shape};
 
 impl Writing<'_> {
     /// Configurations and values.
@@ -54,6 +56,7 @@ impl Writing<'_> {
 
     pub(super) fn outputs(&mut self) -> Map<String, Value> {
         let mut outputs = Map::new();
+        let mut taken = HashSet::new();
         let written = &self.source.document.template().outputs;
         for (name, value) in self.expanded.outputs() {
             match self.writer.value(&self.expanded.told(&value.to_json())) {
@@ -64,7 +67,7 @@ impl Writing<'_> {
                         body.insert("description".to_owned(), json!(description));
                     }
                     body.insert("value".to_owned(), value);
-                    outputs.insert(word(name), Value::Object(body));
+                    outputs.insert(free(name, &mut taken), Value::Object(body));
                 }
                 Err(why) => self
                     .report

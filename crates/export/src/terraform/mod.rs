@@ -56,7 +56,9 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
         gateways: Vec::new(),
     };
     writing.targets();
-    let mut variables = variables::of(source.document.template(), &shape.fixed);
+    let template = source.document.template();
+    writing.writer.variables = variables::words(template);
+    let mut variables = variables::of(template, &shape.fixed, &writing.writer.variables);
     writing.conditions();
     for (name, spec) in expanded.iter() {
         writing.resource(name, spec);
@@ -107,10 +109,7 @@ impl Writing<'_> {
     fn targets(&mut self) {
         let mut taken = HashSet::new();
         for (name, spec) in self.expanded.iter() {
-            let mut free = word(name);
-            while !taken.insert(free.clone()) {
-                free.push('_');
-            }
+            let free = free(name, &mut taken);
             if let Some(target) = self.target(name, spec, &free) {
                 self.writer.targets.insert(name.to_owned(), target);
             }
@@ -148,21 +147,24 @@ impl Writing<'_> {
         let Some(Value::Object(conditions)) = self.source.document.value(&["conditions"]) else {
             return;
         };
+        let locals = self.writer.targets.values();
+        let locals = locals.filter_map(|target| match target {
+            Target::Local(address) => address.strip_prefix("local."),
+            Target::Resource { .. } => None,
+        });
+        let mut taken: HashSet<String> = locals.map(str::to_owned).collect();
         let named = conditions
             .keys()
-            .map(|name| (name.clone(), format!("condition_{}", word(name))));
+            .map(|name| (name.clone(), free(&format!("condition_{name}"), &mut taken)));
         self.writer.conditions = named.collect::<HashMap<_, _>>();
         for (name, condition) in &conditions {
+            let local = self.writer.conditions[name].clone();
             match self.writer.condition(condition) {
                 Ok(native) => {
-                    self.locals.insert(
-                        format!("condition_{}", word(name)),
-                        json!(format!("${{{native}}}")),
-                    );
+                    self.locals.insert(local, json!(format!("${{{native}}}")));
                 }
                 Err(why) => {
-                    self.locals
-                        .insert(format!("condition_{}", word(name)), json!(true));
+                    self.locals.insert(local, json!(true));
                     self.report.changed(
                         format!("conditions.{name}"),
                         format!("taken as true: Terraform has no {why}"),
@@ -258,6 +260,24 @@ impl Writing<'_> {
         }
     }
 
+    /// A resource that belongs to another one and that nothing refers to, under a word that is free.
+    fn insert_beside(&mut self, kind: &str, name: &str, body: Value) {
+        let mut free = word(name);
+        while self.is_taken(kind, &free) {
+            free.push('_');
+        }
+        self.insert(kind, &free, body);
+    }
+
+    fn is_taken(&self, kind: &str, word: &str) -> bool {
+        let address = format!("{kind}.{word}");
+        let of_kind = self.resources.get(kind);
+        of_kind.is_some_and(|of_kind| of_kind.get(word).is_some())
+            || self.writer.targets.values().any(
+                |target| matches!(target, Target::Resource { address: one, .. } if *one == address),
+            )
+    }
+
     fn insert(&mut self, kind: &str, word: &str, body: Value) {
         let of_kind = self
             .resources
@@ -266,12 +286,18 @@ impl Writing<'_> {
         of_kind[word] = body;
     }
 
-    fn datum(&mut self, kind: &str, word: &str, body: Value) {
+    /// A data source, and the word that it is found by: names that look alike mean different things.
+    fn datum(&mut self, kind: &str, word: &str, body: Value) -> String {
         let of_kind = self
             .data
             .entry(kind.to_owned())
             .or_insert_with(|| json!({}));
-        of_kind[word] = body;
+        let mut free = word.to_owned();
+        while of_kind.get(&free).is_some_and(|other| *other != body) {
+            free.push('_');
+        }
+        of_kind[&free] = body;
+        free
     }
 
     fn perhaps(&mut self, name: &str, path: &str, body: &mut Map<String, Value>) {
@@ -518,6 +544,15 @@ impl Writing<'_> {
 fn body_of(address: &Value, targets: &HashMap<String, Target>, name: &str) -> bool {
     let own = targets.get(name);
     matches!(own, Some(Target::Resource { address: own, .. }) if address == own)
+}
+
+/// A word for a name that no other name has got: what looks alike is told apart by `_`.
+fn free(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut free = word(name);
+    while !taken.insert(free.clone()) {
+        free.push('_');
+    }
+    free
 }
 
 /// Type and properties of a group's members, where they are written out.

@@ -5,7 +5,7 @@ use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
 use super::types::{self, PROJECT, ROUTER};
-use super::{Target, Writing, word};
+use super::{Target, Writing};
 
 impl Writing<'_> {
     /// Writes it, where it is one of these.
@@ -85,8 +85,8 @@ impl Writing<'_> {
                 "destination_cidr": self.writer.value(&route["destination"])?,
                 "next_hop": self.writer.value(&route["nexthop"])?,
             });
-            let word = word(&format!("{name}_{number}"));
-            self.insert("openstack_networking_router_route_v2", &word, body);
+            let word = format!("{name}_{number}");
+            self.insert_beside("openstack_networking_router_route_v2", &word, body);
         }
         Ok(())
     }
@@ -99,9 +99,9 @@ impl Writing<'_> {
         let specs = self.writer.value(&specs)?;
         for (number, volume_type) in Self::items(spec, "volume_types")?.iter().enumerate() {
             let volume_type = self.writer.value(volume_type)?;
-            let word = word(&format!("{name}_{number}"));
+            let word = format!("{name}_{number}");
             let body = json!({"qos_id": specs, "volume_type_id": volume_type});
-            self.insert("openstack_blockstorage_qos_association_v3", &word, body);
+            self.insert_beside("openstack_blockstorage_qos_association_v3", &word, body);
         }
         Ok(())
     }
@@ -125,8 +125,8 @@ impl Writing<'_> {
             if let Some(domain) = role.get("domain").filter(|one| !one.is_null()) {
                 body.insert("domain_id".to_owned(), self.writer.value(domain)?);
             }
-            let word = word(&format!("{name}_{number}"));
-            self.insert(
+            let word = format!("{name}_{number}");
+            self.insert_beside(
                 "openstack_identity_role_assignment_v3",
                 &word,
                 Value::Object(body),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::types::{GROUP, NETWORK, PORT, SUBNET};
-use super::{Target, Writing, is_id, word};
+use super::{Target, Writing, is_id};
 use crate::expand::call;
 
 type Written = Result<(), String>;
@@ -166,8 +166,8 @@ fn block_devices(
                 attachment["device"] =
                     json!(format!("/dev/{}", device_name.trim_start_matches("/dev/")));
             }
-            let word = word(&format!("{name}_volume_{number}"));
-            writing.insert("openstack_compute_volume_attach_v2", &word, attachment);
+            let word = format!("{name}_volume_{number}");
+            writing.insert_beside("openstack_compute_volume_attach_v2", &word, attachment);
             continue;
         }
         let mut block = Map::new();
@@ -234,9 +234,9 @@ fn host_routes(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written 
         let (destination, next_hop) = (given("destination")?, given("nexthop")?);
         let body =
             json!({"subnet_id": subnet, "destination_cidr": destination, "next_hop": next_hop});
-        writing.insert(
+        writing.insert_beside(
             "openstack_networking_subnet_route_v2",
-            &word(&format!("{name}_{number}")),
+            &format!("{name}_{number}"),
             body,
         );
     }
@@ -310,8 +310,8 @@ fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
                 }
             }
         }
-        let word = word(&format!("{name}_{number}"));
-        writing.insert(
+        let word = format!("{name}_{number}");
+        writing.insert_beside(
             "openstack_networking_secgroup_rule_v2",
             &word,
             Value::Object(body),

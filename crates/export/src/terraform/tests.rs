@@ -171,3 +171,50 @@ fn conditions_and_groups_become_counts() {
     );
     assert_eq!(report, Report::default());
 }
+
+#[test]
+fn names_that_look_alike_stay_apart() {
+    let (out, _) = exported(
+        "conditions:\n  'on it': true\n  on_it: {equals: [{get_param: count}, 1]}\nresources:\n  \
+         a: {type: OS::Neutron::Port, properties: {network: web net}}\n  \
+         b: {type: OS::Neutron::Port, properties: {network: web_net}}\n  \
+         c: {type: OS::Neutron::Port, properties: {network: web_net}}\n  \
+         'g h': {type: OS::Neutron::SecurityGroup, properties: {rules: [{protocol: tcp}]}}\n  \
+         g_h: {type: OS::Neutron::SecurityGroup, properties: {rules: [{protocol: udp}]}}\n  \
+         g_h_0: {type: OS::Neutron::SecurityGroupRule, properties: {security_group: {get_resource: g_h}, protocol: icmp}}\n\
+         outputs:\n  'x y': {value: 1}\n  x_y: {value: 2}\n",
+    );
+    let networks = &out["data"]["openstack_networking_network_v2"];
+    assert_eq!(networks.as_object().unwrap().len(), 2);
+    for (port, network) in [("a", "web net"), ("b", "web_net"), ("c", "web_net")] {
+        let id = &out["resource"]["openstack_networking_port_v2"][port]["network_id"];
+        let name = id.as_str().unwrap();
+        let name = name.trim_start_matches("${data.openstack_networking_network_v2.");
+        let found = &networks[name.trim_end_matches(".id}")];
+        assert_eq!(found["name"], network, "{port}");
+    }
+    let rules = out["resource"]["openstack_networking_secgroup_rule_v2"].as_object();
+    let mut protocols: Vec<_> = rules
+        .unwrap()
+        .values()
+        .map(|rule| &rule["protocol"])
+        .collect();
+    protocols.sort_by_key(|protocol| protocol.to_string());
+    assert_eq!(protocols, ["icmp", "tcp", "udp"]);
+    let values: Vec<_> = out["output"].as_object().unwrap().values().collect();
+    assert_eq!(values, [&json!({"value": 1}), &json!({"value": 2})]);
+    assert_eq!(out["locals"].as_object().unwrap().len(), 2);
+}
+
+#[test]
+fn parameters_that_look_alike_stay_apart() {
+    let text = "heat_template_version: 2021-04-16\nparameters:\n  'a b': {type: string, default: x}\n  a_b: {type: string, default: y}\n\
+                resources: {}\noutputs:\n  one: {value: {get_param: 'a b'}}\n  two: {value: {get_param: a_b}}\n";
+    let export = Design::of(text).export(Format::Terraform);
+    let out: Value = serde_json::from_str(&export.text).unwrap();
+    for (output, default) in [("one", "x"), ("two", "y")] {
+        let value = out["output"][output]["value"].as_str().unwrap();
+        let variable = value.trim_start_matches("${var.").trim_end_matches('}');
+        assert_eq!(out["variable"][variable]["default"], default, "{output}");
+    }
+}

@@ -42,6 +42,8 @@ pub(super) enum Many {
 pub(super) struct Writer {
     /// By resource.
     pub targets: HashMap<String, Target>,
+    /// Parameter to the variable's word, where that is not plainly its own.
+    pub variables: HashMap<String, String>,
     /// Condition to the local value that holds it.
     pub conditions: HashMap<String, String>,
     /// Pseudo-parameters that were asked for.
@@ -207,7 +209,10 @@ impl Writer {
             "OS::stack_id" => return Err("`OS::stack_id`, which only Heat has".to_owned()),
             name => match self.fixed.get(name).cloned() {
                 Some(value) => format!("({})", self.native(&value)?),
-                None => format!("var.{}", word(name)),
+                None => {
+                    let own = self.variables.get(name).cloned();
+                    format!("var.{}", own.unwrap_or_else(|| word(name)))
+                }
             },
         };
         Ok(base + &self.keys(path)?)

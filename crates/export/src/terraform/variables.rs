@@ -1,24 +1,41 @@
 //! Parameters as variables, constraints as validations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use topology::template::{Parameter, Template};
 
-use super::value::{quoted, template, word};
+use super::free;
+use super::value::{quoted, template};
 use crate::expand::whole;
 
 /// All that are open; those in `fixed` have become part of the file's shape.
-pub(super) fn of(template: &Template, fixed: &BTreeMap<String, Value>) -> Map<String, Value> {
+pub(super) fn of(
+    template: &Template,
+    fixed: &BTreeMap<String, Value>,
+    words: &HashMap<String, String>,
+) -> Map<String, Value> {
     template
         .parameters
         .iter()
         .filter(|parameter| !fixed.contains_key(&parameter.name))
-        .map(|parameter| (word(&parameter.name), variable(parameter)))
+        .map(|parameter| {
+            let word = &words[&parameter.name];
+            (word.clone(), variable(parameter, word))
+        })
         .collect()
 }
 
-fn variable(parameter: &Parameter) -> Value {
+/// What each parameter is called there.
+pub(super) fn words(template: &Template) -> HashMap<String, String> {
+    let mut taken = HashSet::new();
+    let names = template.parameters.iter().map(|parameter| &parameter.name);
+    names
+        .map(|name| (name.clone(), free(name, &mut taken)))
+        .collect()
+}
+
+fn variable(parameter: &Parameter, word: &str) -> Value {
     let mut body = Map::new();
     let kind = match parameter.kind.as_str() {
         "number" => "number",
@@ -38,7 +55,7 @@ fn variable(parameter: &Parameter) -> Value {
     if parameter.hidden {
         body.insert("sensitive".to_owned(), json!(true));
     }
-    let variable = format!("var.{}", word(&parameter.name));
+    let variable = format!("var.{word}");
     let validations: Vec<Value> = parameter
         .constraints
         .iter()

@@ -42,19 +42,43 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     };
     let mut properties = resource.renamed(importer, &[("LoadBalancerName", "name")]);
     properties.insert("vip_subnet".to_owned(), subnet);
-    for property in [
-        "AvailabilityZones",
-        "Scheme",
-        "Tags",
-        "CrossZone",
-        "SecurityGroups",
-    ] {
+    for property in ["AvailabilityZones", "Tags", "CrossZone"] {
         resource.raw(property);
+    }
+    if resource.raw("SecurityGroups").is_some() {
+        importer.left_out(
+            &resource.at("SecurityGroups"),
+            "a balancer's port takes groups: set them on its `vip_port_id`",
+        );
+    }
+    if resource
+        .raw("Scheme")
+        .is_none_or(|scheme| scheme != "internal")
+    {
+        let at = match resource.raw("Scheme") {
+            Some(_) => resource.at("Scheme"),
+            None => resource.path.clone(),
+        };
+        importer.needed(
+            &at,
+            "a floating IP for the balancer's address, if the world shall reach it",
+        );
     }
     let name = resource.name;
     let instances = resource.take(importer, "Instances");
     let health = resource.raw("HealthCheck");
-    let listeners = resource.raw("Listeners").and_then(Value::as_array);
+    if health.is_some_and(|health| health.get("UnhealthyThreshold").is_some()) {
+        importer.left_out(
+            &format!("{}.UnhealthyThreshold", resource.at("HealthCheck")),
+            "a member is unhealthy after as many failures as a monitor's `max_retries_down` says, which is 3",
+        );
+    }
+    let given = resource.raw("Listeners");
+    let listeners = given.and_then(Value::as_array);
+    if given.is_some() && listeners.is_none() {
+        let message = "computed listeners cannot be drawn";
+        importer.left_out(&resource.at("Listeners"), message);
+    }
     made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
     if instances.as_ref().is_some_and(|one| !one.is_array()) {
         importer.left_out(
@@ -63,7 +87,16 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         );
     }
     for (number, listener) in listeners.into_iter().flatten().enumerate() {
+        if importer.is_spent() {
+            return;
+        }
         let path = format!("{}.{number}", resource.at("Listeners"));
+        if listener.get("PolicyNames").is_some() {
+            importer.left_out(
+                &format!("{path}.PolicyNames"),
+                "Octavia has no named policies: say what they do at the listener and the pool",
+            );
+        }
         let mut given = |key: &str| listener.get(key).map(|value| importer.value(value, &path));
         let port = given("LoadBalancerPort").map(|port| as_number(&port));
         let protocol = given("Protocol").unwrap_or(json!("HTTP"));
@@ -117,6 +150,9 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             .into_iter()
             .flatten();
         for (at, member) in members.enumerate() {
+            if importer.is_spent() {
+                return;
+            }
             let Some(server) = member.get("get_resource") else {
                 importer.left_out(
                     &path,

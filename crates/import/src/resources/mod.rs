@@ -173,7 +173,7 @@ impl Made {
     /// One that the result needs beside it; it is there whenever the other is.
     pub(crate) fn add(
         &mut self,
-        importer: &Importer<'_>,
+        importer: &mut Importer<'_>,
         resource: &Resource<'_>,
         suffix: &str,
         hot: &str,
@@ -188,7 +188,9 @@ impl Made {
             body["condition"] = condition.clone();
         }
         body["properties"] = properties;
-        self.out.insert(name.clone(), body);
+        if importer.spend(name.len() + crate::read::weight(&body)) {
+            self.out.insert(name.clone(), body);
+        }
         name
     }
 }
