@@ -12,7 +12,10 @@ use super::{
     scene::{NodeKey, NodeSignals, Scene},
     stage::{Stage, look_of},
 };
-use crate::ui::{Icon, state::icon_of};
+use crate::{
+    browser,
+    ui::{Icon, state::icon_of},
+};
 
 /// The attribute value of a hue.
 pub fn hue(category: Category) -> &'static str {
@@ -71,7 +74,10 @@ pub fn TypeIcon(
     view! {
         <span class="chip-icon" data-category=hue(category) aria-hidden="true">
             {move || match own.get().filter(|svg| !svg.is_empty()) {
-                Some(svg) => view! { <span class="type-svg" inner_html=svg></span> }.into_any(),
+                // As an image: whatever its author wrote, it stays a picture.
+                Some(svg) => view! {
+                    <img class="type-svg" alt="" draggable="false" src=format!("data:image/svg+xml,{}", browser::encode(&svg)) />
+                }.into_any(),
                 None => view! { <Icon name=name /> }.into_any(),
             }}
         </span>
