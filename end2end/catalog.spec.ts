@@ -74,7 +74,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     await shoot(page, 'catalog-item');
   });
 
-  await test.step('draw', async () => {
+  const greeter = await test.step('draw', async () => {
     await newDesign(page);
     const network = await add(page, 'Network', { x: 0.4, y: 0.35 });
     const edge = await add(page, 'Public server', { on: node(page, network), x: 0.5, y: 0.6 });
@@ -86,6 +86,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     form = await inspect(page, greeter);
     await form.getByLabel('Word', { exact: true }).fill('good morning');
     await saved(page);
+    return greeter;
   });
 
   const deployment = await test.step('plan and deploy', async () => {
@@ -103,11 +104,12 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     await upload(page, pack('greeter', item('1.1.0')));
     await expect(page.getByText('Greeter 1.1.0 is in the catalogue')).toBeVisible();
     const there = await api<{ name: string; template: string }>(page, 'GET', `/deployments/${deployment}`);
-    const template = there.template.replace('good morning', 'good evening');
+    const said = `\noutputs:\n  said: {value: {get_attr: [${greeter}, said]}}\n`;
+    const template = there.template.replace('good morning', 'good evening') + said;
     const { run } = await api<{ run: string }>(page, 'PUT', `/deployments/${deployment}`, { name: there.name, template, parameters: {} });
     await ended(page, run);
-    const events = await api<{ text?: string }[]>(page, 'GET', `/runs/${run}/events?after=0&limit=10000`);
-    expect(events.some((event) => event.text?.includes('good evening of 1.0.0'))).toBe(true);
+    const now = await api<{ outputs: Record<string, { value: unknown }> }>(page, 'GET', `/deployments/${deployment}`);
+    expect(now.outputs['said']?.value).toBe('good evening of 1.0.0');
   });
 
   await test.step('undeploy', async () => {
