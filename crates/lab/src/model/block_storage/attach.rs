@@ -44,6 +44,13 @@ pub struct Plug {
 /// The device of the disk that a server boots from.
 pub const ROOT_DEVICE: &str = "/dev/vda";
 
+/// Whether Nova takes this for a device's path: small letters after `/dev/`, then digits or none.
+fn is_device(path: &str) -> bool {
+    let name = path.strip_prefix("/dev/").unwrap_or_default();
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    !letters.is_empty() && letters.chars().all(|c| c.is_ascii_lowercase())
+}
+
 impl Model {
     /// The volumes of a server, in the order of their devices.
     pub fn volumes_of_server(&self, server_id: &str) -> Vec<(&Volume, &Attachment)> {
@@ -134,7 +141,7 @@ impl Model {
             .map(|(_, row)| row.device.clone())
             .collect();
         if let Some(wanted) = wanted {
-            if !wanted.starts_with("/dev/") || wanted.len() < 6 {
+            if !is_device(wanted) {
                 return Err(Refusal::bad_request(format!(
                     "The supplied device path ({wanted}) is invalid."
                 )));
@@ -204,6 +211,28 @@ impl Model {
                 volume.status = VolumeStatus::Available;
             }
             volume.updated_at = Some(now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_device;
+
+    #[test]
+    fn devices_are_named_as_nova_wants_them() {
+        for right in ["/dev/vdb", "/dev/xvdc", "/dev/sda1", "/dev/b"] {
+            assert!(is_device(right), "{right}");
+        }
+        for wrong in [
+            "vdb",
+            "/dev/",
+            "/dev/1",
+            "/dev/vd-b",
+            "/dev/../etc",
+            "/dev/vd1b",
+        ] {
+            assert!(!is_device(wrong), "{wrong}");
         }
     }
 }

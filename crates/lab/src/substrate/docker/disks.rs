@@ -8,7 +8,7 @@
 //! grow, are copied and deleted, and only plugging one in fails, with a sentence that says why. The lab says so when it starts.
 //!
 //! A server may open loop devices but not make their nodes (it lacks `CAP_MKNOD`), so it gets at those that the lab gives it, and at
-//! no other of this machine's.
+//! no other of this machine's. How it is given them: see `nodes`.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -145,17 +145,6 @@ impl Disks {
         let _ = std::fs::remove_dir(&self.directory);
         Ok(())
     }
-}
-
-/// The script that gives a server a device's node. By the mask, since not every kernel lets `mknod` set the mode afterwards.
-pub fn node(device: &str, minor: u32) -> String {
-    format!("rm -f {device} && umask 007 && mknod {device} b 7 {minor} && chgrp disk {device}\n")
-}
-
-/// Whether a device's name is one that may stand in a script.
-pub fn is_plain(device: &str) -> bool {
-    let name = device.strip_prefix("/dev/").unwrap_or_default();
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 async fn run(program: &str, arguments: &[&str]) -> Result<String, SubstrateError> {

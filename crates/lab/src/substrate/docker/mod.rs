@@ -23,6 +23,7 @@ mod host;
 mod link_local;
 mod namespace;
 mod nft;
+mod nodes;
 mod routers;
 mod script;
 mod seed;
@@ -531,13 +532,12 @@ impl Substrate for DockerSubstrate {
         let minor = self.disks.minor(volume).await?;
         let running = self.known_servers().get(server).map(|state| state.pid);
         match running {
-            Some(pid) if disks::is_plain(device) => {
+            Some(pid) => {
                 let container = self.containers.name("server", server);
-                let script = disks::node(device, minor);
-                namespace::run_among_files(&container, pid, &script).await
+                nodes::make(&container, pid, device, minor)
             }
             // Its next boot brings the node.
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -548,12 +548,8 @@ impl Substrate for DockerSubstrate {
         device: &str,
     ) -> Result<(), SubstrateError> {
         let running = self.known_servers().get(server).map(|state| state.pid);
-        if let Some(pid) = running
-            && disks::is_plain(device)
-        {
-            let container = self.containers.name("server", server);
-            let script = format!("rm -f {device}\n");
-            namespace::run_among_files(&container, pid, &script).await?;
+        if let Some(pid) = running {
+            nodes::remove(&self.containers.name("server", server), pid, device)?;
         }
         self.disks.release(volume).await
     }

@@ -1,7 +1,8 @@
 //! Running a script in a container's network namespace, with this machine's own programs.
 //!
 //! `docker exec --privileged` would do the same by way of Docker, but it wants every capability there is, which a daemon in a
-//! virtual machine or a container of its own often lacks; and it takes twenty times as long.
+//! virtual machine or a container of its own often lacks; and it takes twenty times as long. The files stay this machine's: what a
+//! server has for a shell is never run with our rights.
 
 use std::process::Stdio;
 
@@ -12,23 +13,13 @@ use crate::substrate::SubstrateError;
 
 /// Run a shell script in the network namespace of this process.
 pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
-    let doing = format!("setting the network of {what}");
-    enter(&doing, &format!("--net=/proc/{pid}/ns/net"), script).await
-}
-
-/// Run a shell script among the files that this process sees, with its shell and its programs, but with our rights.
-pub async fn run_among_files(what: &str, pid: i64, script: &str) -> Result<(), SubstrateError> {
-    let doing = format!("setting the devices of {what}");
-    enter(&doing, &format!("--mount=/proc/{pid}/ns/mnt"), script).await
-}
-
-async fn enter(doing: &str, namespace: &str, script: &str) -> Result<(), SubstrateError> {
     let missing = |error: std::io::Error| {
         SubstrateError::Missing(format!("`nsenter` cannot be run: {error}"))
     };
     // By standard input: a rule set with thousands of addresses is longer than an argument may be.
     let mut child = Command::new("nsenter")
-        .args([namespace, "--", "sh", "-s"])
+        .arg(format!("--net=/proc/{pid}/ns/net"))
+        .args(["--", "sh", "-s"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -45,7 +36,7 @@ async fn enter(doing: &str, namespace: &str, script: &str) -> Result<(), Substra
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(SubstrateError::Command {
-        doing: doing.into(),
+        doing: format!("setting the network of {what}"),
         output: said,
     })
 }
