@@ -324,14 +324,33 @@ impl<'a> Removals<'a> {
         whole
     }
 
-    /// Ports that go early and have addresses of the subnet that a router's foot stands in.
+    /// Ports that go early and have addresses of the subnet that a router's foot stands in. Those that the foot hangs
+    /// on wait for the foot themselves.
     fn ports_behind<'s>(&'s self, foot: &'s Removal<'a>) -> impl Iterator<Item = &'s Removal<'a>> {
         let subnet = foot.spec.properties.get("subnet").and_then(graph::target);
         self.all.iter().filter(move |port| {
             port.early
                 && port.spec.resource_type == PORT
                 && subnet.is_some_and(|subnet| self.required[port.row].contains(&subnet))
+                && !self.hangs_on(foot.row, port.row)
         })
+    }
+
+    /// Whether `row` requires `other`, itself or through what it requires.
+    fn hangs_on(&self, row: &str, other: &str) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![row];
+        while let Some(row) = open.pop() {
+            for required in self.required.get(row).into_iter().flatten() {
+                if *required == other {
+                    return true;
+                }
+                if seen.insert(*required) {
+                    open.push(required);
+                }
+            }
+        }
+        false
     }
 
     /// Descriptions of what goes, by the name that it has by then.

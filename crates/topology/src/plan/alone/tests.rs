@@ -92,6 +92,28 @@ fn a_subnet_of_the_same_range_pulls_along_what_stands_in_it() {
 }
 
 #[test]
+fn a_routers_foot_that_hangs_on_a_port_goes_before_it() {
+    // Directly, and through a second port.
+    for middle in ["plug", "second"] {
+        let before = resources(&format!(
+            "
+  net: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: 10.0.0.0/24}}}}
+  gate: {{type: OS::Neutron::Router}}
+  plug: {{type: OS::Neutron::Port, properties: {{network: {{get_resource: net}}}}}}
+  second: {{type: OS::Neutron::Port, depends_on: plug, properties: {{network: {{get_resource: net}}}}}}
+  foot: {{type: OS::Neutron::RouterInterface, depends_on: {middle}, properties: {{router: {{get_resource: gate}}, subnet: {{get_resource: sub}}}}}}
+"
+        ));
+        let after = before.replace("cidr: 10.0.0.0/24", "cidr: 10.0.0.0/25");
+        // It checks that every step waits for earlier ones only.
+        let (_, steps) = from_to(&before, &after);
+        let port = format!("{middle}:delete-old <- foot:delete-old");
+        assert!(steps.contains(&port), "{steps}");
+    }
+}
+
+#[test]
 fn a_network_made_anew_has_the_same_range_at_the_same_router() {
     let before = resources(ROUTED);
     let after = before.replace(
