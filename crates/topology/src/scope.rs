@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
 };
 
 use serde_json::Value;
@@ -33,6 +33,16 @@ pub(crate) struct Known<'a> {
 impl<'a> Known<'a> {
     /// Given values, else defaults; and the conditions that follow from them.
     pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
+        Known::of_call(template, given, &HashSet::new())
+    }
+
+    /// The same for a template that another one uses. The parameters in `open` are given something that is known when it
+    /// runs, or hidden: their defaults do not count, and a value that is given counts in conditions only.
+    pub(crate) fn of_call(
+        template: &'a Template,
+        given: &BTreeMap<String, Value>,
+        open: &HashSet<String>,
+    ) -> Known<'a> {
         let mut known = Known {
             values: HashMap::new(),
             hidden: HashMap::new(),
@@ -43,11 +53,16 @@ impl<'a> Known<'a> {
             facade: BTreeMap::new(),
         };
         for parameter in &template.parameters {
-            let Some(value) = parameters::value(parameter, given) else {
+            let is_open = open.contains(&parameter.name);
+            let value = match is_open {
+                true => given.get(&parameter.name),
+                false => parameters::value(parameter, given),
+            };
+            let Some(value) = value else {
                 continue;
             };
             let value = parameters::coerce(&parameter.kind, value);
-            if parameter.hidden {
+            if parameter.hidden || is_open {
                 known.hidden.insert(&parameter.name, value);
             } else {
                 known.values.insert(&parameter.name, value);

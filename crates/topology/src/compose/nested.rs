@@ -8,7 +8,7 @@ use super::{
     ResourceSpec, Value, facade, overlay,
 };
 use crate::{
-    document::Document, scope::Known, template::Template, text::shown, validate::validate_with,
+    document::Document, scope::Known, template::Template, text::shown, validate::validate_call,
 };
 
 impl Composer<'_> {
@@ -37,16 +37,13 @@ impl Composer<'_> {
         let inherits = self.waits_for(frame, &spec);
         let template = document.template();
         let arguments = self.arguments(frame, template, &spec);
-        let known: BTreeMap<String, Value> = arguments
-            .iter()
-            .filter_map(|(name, value)| Some((name.clone(), value.as_data()?)))
-            .collect();
+        let (known, open) = known(frame, &spec, &arguments);
         let mut itself = frame.itself.clone();
         itself.push(spec.resource_type.clone());
-        self.check(&full, path, document, &known, &itself);
+        self.check(&full, path, document, (&known, &open), &itself);
 
         let facade = self.facade(frame, name, &spec);
-        let scope = Known::of(template, &known)
+        let scope = Known::of_call(template, &known, &open)
             .with_files(bundle, Some(path))
             .with_facade(facade::data(&facade))
             .with_cloud(self.around.cloud);
@@ -140,16 +137,18 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// Everything that is wrong with the file as it is used here.
+    /// Everything that is wrong with the file as it is used here, with these [`known`] arguments.
     fn check(
         &mut self,
         full: &str,
         path: &str,
         document: &Document,
-        known: &BTreeMap<String, Value>,
+        (known, open): (&BTreeMap<String, Value>, &HashSet<String>),
         itself: &[String],
     ) {
-        let values = serde_json::to_string(known).unwrap_or_default();
+        let mut unknown: Vec<&String> = open.iter().collect();
+        unknown.sort();
+        let values = serde_json::to_string(&(known, unknown)).unwrap_or_default();
         if !self.checked.insert((path.to_owned(), values)) {
             return;
         }
@@ -162,12 +161,35 @@ impl Composer<'_> {
             Some(path),
             itself,
         );
-        let found = validate_with(document, &types, around.cloud, known);
+        let found = validate_call(document, &types, around.cloud, known, open);
         let found = found
             .into_iter()
             .map(|one| within(one, full, path, document));
         self.diagnostics.extend(found);
     }
+}
+
+/// What is known of the arguments, and the names of those that are no plain data. Of these, hidden parameters of the outer
+/// template are known too: for the nested one's conditions.
+fn known(
+    frame: &Frame<'_>,
+    spec: &ResourceSpec,
+    arguments: &HashMap<String, Expr>,
+) -> (BTreeMap<String, Value>, HashSet<String>) {
+    let mut known = BTreeMap::new();
+    let mut open = HashSet::new();
+    for (name, argument) in arguments {
+        if let Some(value) = argument.as_data() {
+            known.insert(name.clone(), value);
+            continue;
+        }
+        open.insert(name.clone());
+        let given = spec.properties.get(name);
+        if let Some(Ok(value)) = given.map(|value| value.resolve_for_conditions(frame.scope)) {
+            known.insert(name.clone(), value);
+        }
+    }
+    (known, open)
 }
 
 /// A template that a type names and that is not there. Nothing is fetched, from wherever.

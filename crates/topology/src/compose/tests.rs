@@ -267,6 +267,59 @@ fn a_nested_template_becomes_its_resources() {
 }
 
 #[test]
+fn what_a_nested_parameter_is_given_hides_its_default() {
+    let web = "\
+heat_template_version: 2021-04-16
+parameters:
+  net: {type: string, default: public}
+  key: {type: string, hidden: true, default: ''}
+  note: {type: string, default: ''}
+conditions:
+  has_key: {not: {equals: [{get_param: key}, '']}}
+  is_noted: {equals: [{get_param: note}, of the outer template]}
+resources:
+  port: {type: OS::Neutron::Port, properties: {network: {get_param: net}, name: {if: [has_key, locked, open]}}}
+  locked: {type: OS::Neutron::Port, condition: has_key, properties: {network: {get_param: net}}}
+  noted: {type: OS::Neutron::Port, condition: is_noted, properties: {network: {get_param: net}, name: {get_param: note}}}
+";
+    let outer = "\
+heat_template_version: 2021-04-16
+parameters:
+  root_key: {type: string, hidden: true, default: ''}
+  root_note: {type: string, hidden: true, default: of the outer template}
+resources:
+  private: {type: OS::Neutron::Net}
+  web: {type: web.yaml, properties: {net: {get_resource: private}, key: {get_param: root_key}, note: {get_param: root_note}}}
+";
+    let made = |key: &str| {
+        let given = Given {
+            template: outer,
+            files: &[("web.yaml", web)],
+            parameters: &[("root_key", json!(key))],
+            ..Given::default()
+        };
+        given.made()
+    };
+    let with = made("sesame");
+    for port in ["web/port", "web/locked", "web/noted"] {
+        assert_eq!(
+            property(&with, port, "network"),
+            json!({"get_resource": "private"})
+        );
+        assert!(with[port].requires.contains(&"private".to_owned()));
+    }
+    assert_eq!(property(&with, "web/port", "name"), "locked");
+    // What is hidden outside is not told inside, whatever the parameter there says.
+    assert_eq!(
+        property(&with, "web/noted", "name"),
+        json!({"get_param": "root_note"})
+    );
+    let without = made("");
+    assert_eq!(property(&without, "web/port", "name"), "open");
+    assert!(!without.contains_key("web/locked"));
+}
+
+#[test]
 fn groups_and_nested_templates_stand_in_each_other() {
     let tier = "\
 heat_template_version: 2021-04-16

@@ -30,6 +30,14 @@ impl Scope for Inside<'_> {
 }
 
 impl Expr {
+    /// Its value as a condition sees it, with hidden parameters in it: for conditions only.
+    ///
+    /// # Errors
+    /// What is not known yet.
+    pub(crate) fn resolve_for_conditions(&self, scope: &dyn Scope) -> Result<Value, Unresolved> {
+        self.resolve(&Inside(scope))
+    }
+
     /// Whether it holds, taken as a condition.
     ///
     /// # Errors

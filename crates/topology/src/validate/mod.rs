@@ -5,7 +5,7 @@
 //! can tell them. What hangs on other resources is checked by its type only.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
 };
 
@@ -44,13 +44,24 @@ pub fn validate_with(
     cloud: &CloudFacts,
     parameters: &BTreeMap<String, Value>,
 ) -> Vec<Diagnostic> {
+    validate_call(document, types, cloud, parameters, &HashSet::new())
+}
+
+/// The same for a template that another one uses, with the parameters whose values are known when it runs.
+pub(crate) fn validate_call(
+    document: &Document,
+    types: &Registry,
+    cloud: &CloudFacts,
+    parameters: &BTreeMap<String, Value>,
+    open: &HashSet<String>,
+) -> Vec<Diagnostic> {
     let mut diagnostics = document.diagnostics().to_vec();
     let template = document.template();
     let mut checker = Checker {
         template,
         types,
         cloud,
-        scope: Known::of(template, parameters).with_cloud(cloud),
+        scope: Known::of_call(template, parameters, open).with_cloud(cloud),
         index: template
             .resources
             .iter()
