@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{
     Engine, Force, NewDeployment, compare,
-    hidden::{hidden_values, with_environments},
+    hidden::{Keeping, hidden_values, with_environments},
     store::NewRun,
 };
 use crate::{
@@ -91,14 +91,30 @@ impl Engine {
         let stored = self
             .store_deployment(&new, &document, &catalog, keeping.name.as_deref(), run)
             .await;
-        self.settle_hidden(actor, &id, &keeping, stored.is_ok())
-            .await;
-        let run = stored?;
-        self.go(actor, &run).await?;
+        let run = self.go_and_settle(actor, &id, &keeping, stored).await?;
         Ok(Started {
             deployment: id,
             run,
         })
+    }
+
+    /// Starts the run that was stored, if it was, and then tidies up what was kept for it: the key manager may
+    /// take its time.
+    pub(super) async fn go_and_settle(
+        &self,
+        actor: &Actor,
+        deployment: &str,
+        keeping: &Keeping,
+        stored: Result<String>,
+    ) -> Result<String> {
+        let begun = match &stored {
+            Ok(run) => self.go(actor, run).await,
+            Err(_refused) => Ok(()),
+        };
+        self.settle_hidden(actor, deployment, keeping, stored.is_ok())
+            .await;
+        let run = stored?;
+        begun.map(|()| run)
     }
 
     /// Takes it up: all of it in one transaction, or nothing.

@@ -17,6 +17,7 @@ use serde_json::Value;
 use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 use topology::bundle::Bundle;
+use tracing::Instrument;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
@@ -142,7 +143,9 @@ impl Engine {
     /// # Errors
     /// Where the name is taken or the template has errors; then nothing was started.
     pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
-        self.begin_deploy(actor, new).await
+        let (engine, actor) = (self.clone(), actor.clone());
+        self.to_its_end(async move { engine.begin_deploy(&actor, new).await })
+            .await
     }
 
     /// Leads a deployment to what a template says now.
@@ -155,7 +158,9 @@ impl Engine {
         deployment: &str,
         changes: Changes,
     ) -> Result<Started> {
-        self.begin_update(actor, deployment, changes).await
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        self.to_its_end(async move { engine.begin_update(&actor, &id, changes).await })
+            .await
     }
 
     /// Leads a deployment whose last change failed back to what the last run that ended well was given. A
@@ -169,7 +174,10 @@ impl Engine {
         deployment: &str,
         cloud: &CloudFacts,
     ) -> Result<Started> {
-        self.begin_roll_back(actor, deployment, cloud).await
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        let cloud = cloud.clone();
+        self.to_its_end(async move { engine.begin_roll_back(&actor, &id, &cloud).await })
+            .await
     }
 
     /// Removes all that a deployment has in the cloud. A paused run of it is given up.
@@ -177,7 +185,9 @@ impl Engine {
     /// # Errors
     /// Where a run works on it.
     pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
-        self.begin_undeploy(actor, deployment, force).await
+        let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
+        self.to_its_end(async move { engine.begin_undeploy(&actor, &id, force).await })
+            .await
     }
 
     /// Stops a run: steps at work are stopped, always-run steps follow. Asked for twice, steps that
@@ -197,7 +207,9 @@ impl Engine {
     /// # Errors
     /// Where the run is at work, succeeded, or is not the deployment's last.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
-        self.go_on(actor, run).await
+        let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
+        self.to_its_end(async move { engine.go_on(&actor, &id).await })
+            .await
     }
 
     /// Goes on with all runs of the project that paused because their token ended. Call it at login.
@@ -300,6 +312,16 @@ impl Engine {
         self.core.stopping.cancel();
         self.core.tasks.close();
         self.core.tasks.wait().await;
+    }
+
+    /// Does what changes a deployment to its end, whether or not who asked for it waits: a browser that goes
+    /// away must not leave a run behind that is stored and has not begun.
+    async fn to_its_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.core.tasks.spawn(work.in_current_span()).await;
+        done.map_err(|_panicked| let_go())?
     }
 
     async fn run_row(&self, tenant: &Tenant, id: &str) -> Result<RunRow> {

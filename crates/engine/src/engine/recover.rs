@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{Engine, roll_back::roll_back_if_asked};
 use crate::{
     Actor, Error, Result,
-    journal::{RunRow, Scoped},
+    journal::{RunRow, Scoped, now_text, to_text},
     machine::Event,
     run::{Command, Opening, RunTask},
     secrets::{RunSecrets, load_run, store_run},
@@ -42,6 +42,7 @@ impl Engine {
     }
 
     async fn take_up(&self, row: RunRow) -> Result<()> {
+        let (row, resumed) = taken_up_again(row);
         let machine = self.restore(&row).await?;
         let deployment = self
             .core
@@ -69,7 +70,16 @@ impl Engine {
                     secrets,
                     known: None,
                 };
-                (Some(opening.site().await?), Event::Recover)
+                let first = match resumed {
+                    true => Event::Resume,
+                    false => Event::Recover,
+                };
+                (Some(opening.site().await?), first)
+            }
+            _ if resumed => {
+                self.could_not_begin(&row.shown.id, "the login for which it acts has ended.")
+                    .await;
+                return Ok(());
             }
             _ => (None, Event::RecoverWithoutToken),
         };
@@ -134,6 +144,18 @@ impl Engine {
             hidden,
             actor.vault_key.as_ref(),
         );
+        if row.shown.state != RunState::Paused {
+            self.claim(actor, &row, &secrets).await?;
+            // The task that brought it to its end may not have gone yet.
+            if let Some(task) = self.core.task_of(run) {
+                task.closed().await;
+            }
+            let begun = self.put_to_work(actor, &row, Event::Resume).await;
+            if let Err(error) = &begun {
+                self.could_not_begin(run, &error.to_string()).await;
+            }
+            return begun;
+        }
         let mut connection = self
             .core
             .journal
@@ -151,13 +173,6 @@ impl Engine {
         .await?;
         drop(connection);
 
-        if row.shown.state != RunState::Paused {
-            // The task that brought it to its end may not have gone yet.
-            if let Some(task) = self.core.task_of(run) {
-                task.closed().await;
-            }
-            return self.put_to_work(actor, run, Event::Resume).await;
-        }
         let opening = Opening {
             core: &self.core,
             run: &row,
@@ -172,4 +187,65 @@ impl Engine {
             .await?;
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
+
+    /// An ended run is one person's to go on with: of two who ask, or of a person and a roll-back that is being
+    /// planned, the first wins. What it needs is sealed with that, so a crash afterwards loses nothing.
+    async fn claim(&self, actor: &Actor, row: &RunRow, secrets: &RunSecrets) -> Result<()> {
+        let doing = "taking a run up again";
+        let mut transaction = self
+            .core
+            .journal
+            .pool()
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(Error::storage(doing))?;
+        let deployment = sqlx::query(
+            "UPDATE deployments SET state = 'busy', updated = ? WHERE id = ? AND last_run = ? AND state = 'failed'",
+        )
+        .bind(now_text())
+        .bind(&row.shown.deployment)
+        .bind(&row.shown.id)
+        .execute(&mut *transaction)
+        .await
+        .map_err(Error::storage(doing))?;
+        let taken = || {
+            Error::NotNow(
+                "somebody goes on with this run already, or another one came after it; look again"
+                    .into(),
+            )
+        };
+        if deployment.rows_affected() == 0 {
+            return Err(taken());
+        }
+        let run = sqlx::query(
+            "UPDATE runs SET state = 'queued', ending = COALESCE(ending, 'failed'), ended = NULL WHERE id = ? AND state = ?",
+        )
+        .bind(&row.shown.id)
+        .bind(to_text(&row.shown.state))
+        .execute(&mut *transaction)
+        .await
+        .map_err(Error::storage(doing))?;
+        if run.rows_affected() == 0 {
+            return Err(taken());
+        }
+        store_run(
+            &mut transaction,
+            &self.core.key,
+            &actor.tenant,
+            &row.shown.id,
+            secrets,
+        )
+        .await?;
+        transaction.commit().await.map_err(Error::storage(doing))
+    }
+}
+
+/// Whether a run was claimed to go on with when the process ended, and where it stood before: a new one that is
+/// queued has no ending.
+fn taken_up_again(mut row: RunRow) -> (RunRow, bool) {
+    let resumed = row.shown.state == RunState::Queued && row.ending.is_some();
+    if resumed {
+        row.shown.state = RunState::Failed;
+    }
+    (row, resumed)
 }

@@ -103,8 +103,12 @@ pub(super) async fn roll_back_if_asked(core: &Arc<Core>, row: &RunRow, session: 
             tracing::warn!(%error, run.id = row.shown.id, "a failed update cannot be rolled back by itself");
         }
     }
+    // A person was faster and goes on with it: then the wish and the token are that person's.
+    let now = core.journal.run(Scoped::ToNone, &row.shown.id).await;
+    let goes_on = matches!(now, Ok(Some(now)) if !now.shown.state.is_final());
     // At the next start it is tried again.
     if done.is_err()
+        && !goes_on
         && !core.stopping.is_cancelled()
         && let Err(error) = core.journal.forget_roll_back(&row.shown.id).await
     {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{Event, EventBody, RunKind, RunState, Workflow};
+use api::{DeploymentState, Event, EventBody, RunKind, RunState, Workflow};
 use sqlx::SqliteConnection;
 use topology::workflow::StepKind;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Engine, Force};
 use crate::{
     Actor, Error, Result,
-    journal::{DeploymentRow, RunRow, Scoped, now_text, to_json, to_text},
+    journal::{DeploymentRow, Entry, RunRow, now_text, to_json, to_text},
     machine::{self, Graph, OnFailure, Settings},
     run::{Opening, RunTask},
     secrets::{RunSecrets, load_run, store_run},
@@ -153,36 +153,58 @@ impl Engine {
     }
 
     pub(super) async fn go(&self, actor: &Actor, run: &str) -> Result<()> {
-        self.put_to_work(actor, run, machine::Event::Start).await
+        let begun = match self.run_row(&actor.tenant, run).await {
+            Ok(row) => self.put_to_work(actor, &row, machine::Event::Start).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &begun {
+            self.could_not_begin(run, &error.to_string()).await;
+        }
+        begun
     }
 
-    /// Starts a run's task with a person's session.
+    /// A run that is stored and has no task: it fails, so that a person can resume it.
+    pub(super) async fn could_not_begin(&self, run: &str, why: &str) {
+        let failed = Entry::Run {
+            state: RunState::Failed,
+            ending: Some(machine::Ending::Failed),
+            reason: Some(format!(
+                "the run could not begin: {why}\nResume it, update again, or undeploy."
+            )),
+            deployment: DeploymentState::Failed,
+        };
+        let written = match self.core.journal.write(run, vec![failed]).await {
+            // Nothing has changed in the cloud that would have to go back.
+            Ok(_) => self.core.journal.forget_roll_back(run).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            tracing::error!(%error, run.id = run, "a run that could not begin waits for the next start");
+        }
+    }
+
+    /// Starts a run's task with a person's session, from where the row says that it stands.
     pub(super) async fn put_to_work(
         &self,
         actor: &Actor,
-        run: &str,
+        row: &RunRow,
         first: machine::Event,
     ) -> Result<()> {
+        let run = row.shown.id.as_str();
         let missing = || Error::NotFound {
             what: "run",
             id: run.to_owned(),
         };
-        let row = self
-            .core
-            .journal
-            .run(Scoped::To(&actor.tenant), run)
-            .await?
-            .ok_or_else(missing)?;
         let deployment = self
             .deployment_row(&actor.tenant, &row.shown.deployment)
             .await?;
         let secrets = load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run)
             .await?
             .ok_or_else(missing)?;
-        let machine = self.restore(&row).await?;
+        let machine = self.restore(row).await?;
         let opening = Opening {
             core: &self.core,
-            run: &row,
+            run: row,
             deployment: &deployment,
             session: actor.session.clone(),
             secrets: &secrets,
@@ -190,7 +212,7 @@ impl Engine {
         };
         let site = opening.site().await?;
         let workflow = site.workflow.clone();
-        let begun = RunTask::new(&self.core, &row, workflow, machine, Some(site)).spawn(first);
+        let begun = RunTask::new(&self.core, row, workflow, machine, Some(site)).spawn(first);
         begun.await.map_err(|_gone| super::let_go())
     }
 

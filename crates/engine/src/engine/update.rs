@@ -49,7 +49,6 @@ impl Engine {
         deployment: Option<&str>,
         cloud: &CloudFacts,
     ) -> Result<Plan> {
-        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let document = Document::parse(template);
         let mut parameters = parameters.clone();
         let mut bundle = bundle.cloned();
@@ -73,6 +72,8 @@ impl Engine {
             };
         }
         let bundle = bundle.unwrap_or_default();
+        // Not before it is known that the deployment is this project's.
+        let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let types = catalog.registry();
         Ok(plan_with(
             &document,
@@ -167,10 +168,9 @@ impl Engine {
                 },
             })
             .await;
-        self.settle_hidden(actor, deployment, &keeping, stored.is_ok())
-            .await;
-        let run = stored?;
-        self.go(actor, &run).await?;
+        let run = self
+            .go_and_settle(actor, deployment, &keeping, stored)
+            .await?;
         Ok(Started {
             deployment: deployment.to_owned(),
             run,

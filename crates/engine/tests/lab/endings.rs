@@ -314,3 +314,96 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     }
 }
+
+impl Bench {
+    /// Changes the database behind the engine's back.
+    async fn sql(&self, statement: &'static str) {
+        sqlx::query(statement).execute(&self.pool).await.unwrap();
+    }
+}
+
+/// It is stored, and what it needs is gone: it does not keep its deployment busy for ever.
+#[tokio::test]
+async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
+    let bench = Bench::new().await;
+    bench
+        .sql("CREATE TRIGGER lost AFTER INSERT ON sealed BEGIN DELETE FROM sealed WHERE name = new.name; END")
+        .await;
+    let refused = bench.try_deploy("shop", NET, Default::default()).await;
+    assert!(
+        matches!(refused, Err(Error::NotFound { .. })),
+        "{refused:?}"
+    );
+    let deployment = bench
+        .engine
+        .deployments(&bench.tenant)
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(deployment.state, DeploymentState::Failed);
+    let run = deployment.last_run.unwrap();
+    let reason = bench.end_of(&run).await.reason.unwrap();
+    assert!(reason.contains("could not begin"), "{reason}");
+
+    bench.sql("DROP TRIGGER lost").await;
+    bench.engine.resume(&bench.actor, &run).await.unwrap();
+    bench.until_state(&run, RunState::Succeeded).await;
+    bench.undeploy(&deployment.id).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn of_two_who_resume_one_does() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        status: Some(400),
+        ..calls("compute", "POST", "/v2.1/servers")
+    }));
+    let (started, run) = bench.deploy(TWO_SERVERS).await;
+    assert_eq!(run.state, RunState::Failed);
+    bench.lab.faults().clear();
+    let resume = || bench.engine.resume(&bench.actor, &started.run);
+    match tokio::join!(resume(), resume()) {
+        (Ok(()), Err(Error::NotNow(_))) | (Err(Error::NotNow(_)), Ok(())) => {}
+        both => panic!("one of them: {both:?}"),
+    }
+    bench.until_state(&started.run, RunState::Succeeded).await;
+    assert_eq!(bench.lab.model(|model| model.servers.iter().count()), 2);
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// The process ends after a person has claimed a failed run and before it is at work.
+#[tokio::test]
+async fn a_restart_goes_on_with_a_run_that_was_claimed() {
+    for has_token in [true, false] {
+        let mut bench = Bench::new().await;
+        bench.lab.faults().add(Fault::Call(CallFault {
+            status: Some(400),
+            ..calls("compute", "POST", "/v2.1/servers")
+        }));
+        if has_token {
+            bench
+                .sql("CREATE TRIGGER stays BEFORE DELETE ON sealed BEGIN SELECT RAISE(IGNORE); END")
+                .await;
+        }
+        let (started, run) = bench.deploy(TWO_SERVERS).await;
+        assert_eq!(run.state, RunState::Failed);
+        bench.lab.faults().clear();
+        bench.sql("UPDATE deployments SET state = 'busy'").await;
+        bench
+            .sql("UPDATE runs SET state = 'queued', ended = NULL")
+            .await;
+        bench.crash().await;
+        if !has_token {
+            let shown = bench.shown(&started.deployment).await;
+            assert_eq!(shown.state, DeploymentState::Failed);
+            bench
+                .engine
+                .resume(&bench.actor, &started.run)
+                .await
+                .unwrap();
+        }
+        bench.until_state(&started.run, RunState::Succeeded).await;
+    }
+}

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use api::{CloudFacts, RunState};
 use engine::{Changes, NewDeployment};
+use lab::{CallFault, Fault};
 use serde_json::{Value, json};
 use topology::bundle::Bundle;
 
@@ -312,4 +313,46 @@ outputs:
     let run = bench.update(&started.deployment, to(template)).await;
     assert!(run.steps.is_empty(), "{run:#?}");
     assert!(steps(&run).is_empty());
+}
+
+/// The browser goes away as soon as the change is stored, and the key manager is slow.
+#[tokio::test]
+async fn a_change_that_is_stored_begins_whoever_goes_away() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    bench.lab.faults().add(servers_fail(2));
+    let more = WORD.to_owned() + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
+  web: {type: OS::Nova::Server, properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: front}}]}}
+";
+    let failed = bench
+        .update(&started.deployment, with_word(&more, "second"))
+        .await;
+    assert_eq!(failed.state, RunState::Failed, "{failed:#?}");
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("key-manager".into()),
+        method: Some("DELETE".into()),
+        delay_ms: 1000,
+        ..CallFault::default()
+    }));
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, with_word(&more, "third"));
+    let is_stored = async {
+        loop {
+            let last = bench.shown(&started.deployment).await.last_run.unwrap();
+            if last != failed.id {
+                return last;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let run = tokio::select! {
+        biased;
+        run = is_stored => run,
+        done = update => done.unwrap().run,
+    };
+    let run = bench.end_of(&run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(bench.a_network_is_called("third"));
 }

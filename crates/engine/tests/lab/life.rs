@@ -161,6 +161,16 @@ async fn a_stranger_finds_nothing() {
             .await,
         Err(Error::NotFound { .. })
     ));
+    let (nothing, cloud) = (BTreeMap::new(), facts());
+    let plan = bench.engine.plan(
+        &other,
+        NET,
+        None,
+        &nothing,
+        Some(&started.deployment),
+        &cloud,
+    );
+    assert!(matches!(plan.await, Err(Error::NotFound { .. })));
     assert!(bench.engine.stream(tenant, &started.run, 0).await.is_err());
 }
 
