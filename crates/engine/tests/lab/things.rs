@@ -230,3 +230,21 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
     let left = bench.left();
     assert!(left.len() == 1 && left[0].contains("snapshot"), "{left:?}");
 }
+
+/// What would wait too long before it goes is refused when it is made: later there is no way out.
+#[tokio::test]
+async fn a_wait_before_deletion_that_is_too_long_is_refused_at_once() {
+    for properties in [
+        "OS::Heat::Delay, properties: {min_wait: 900, actions: [DELETE]}",
+        "OS::Heat::TestResource, properties: {action_wait_secs: {delete: 700}}",
+    ] {
+        let bench = Bench::new().await;
+        let template = format!(
+            "heat_template_version: 2021-04-16\nresources:\n  wait: {{type: {properties}}}\n"
+        );
+        let (_, run) = bench.deploy(&template).await;
+        assert_eq!(run.state, RunState::Failed, "{run:#?}");
+        let reason = run.reason.unwrap();
+        assert!(reason.contains("540 seconds at most"), "{reason}");
+    }
+}

@@ -8,9 +8,6 @@ use serde_json::{Map, Value as Json};
 
 use super::{DriverError, Local, Properties, Ready};
 
-/// As long as a step may take at most, less some room.
-const SECONDS_MAX: f64 = 540.0;
-
 pub(super) struct Delay;
 
 impl Local for Delay {
@@ -43,10 +40,10 @@ impl Local for Delay {
         let jitter = number("max_jitter", 0.0).ok_or_else(|| wrong("max_jitter"))?;
         let unit = number("jitter_multiplier", 1.0).ok_or_else(|| wrong("jitter_multiplier"))?;
         let seconds = least.max(0.0) + rand::random::<f64>() * jitter.max(0.0) * unit.max(0.0);
-        if seconds > SECONDS_MAX {
+        if seconds > super::WAIT_SECONDS_MAX as f64 {
             return Err(DriverError::Property {
                 property: "min_wait".to_owned(),
-                message: format!("a delay takes {SECONDS_MAX} seconds at most"),
+                message: format!("a delay takes {} seconds at most", super::WAIT_SECONDS_MAX),
             });
         }
         Ok(seconds.round() as u64)

@@ -54,6 +54,15 @@ pub(super) struct Here<T>(pub T);
 impl<T: Local> Driver for Here<T> {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
+        // All of them: what cannot wait before it goes is refused while it can be mended.
+        for action in [CREATE, UPDATE, DELETE] {
+            if self.0.waits_seconds(properties, action)? > WAIT_SECONDS_MAX {
+                return Err(DriverError::Property {
+                    property: "wait_secs".to_owned(),
+                    message: format!("a wait takes {WAIT_SECONDS_MAX} seconds at most"),
+                });
+            }
+        }
         Ok(here(context, self.0.waits_seconds(properties, CREATE)?))
     }
 
@@ -92,7 +101,9 @@ impl<T: Local> Driver for Here<T> {
 
     async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError> {
         let properties = Properties::of(context.properties);
-        let seconds = self.0.waits_seconds(properties, DELETE)?;
+        // What asks for too long goes all the same: a deletion that is refused would keep the deployment for ever.
+        let seconds = self.0.waits_seconds(properties, DELETE);
+        let seconds = seconds.unwrap_or(WAIT_SECONDS_MAX).min(WAIT_SECONDS_MAX);
         Ok(Duration::from_secs(seconds))
     }
 
@@ -108,6 +119,9 @@ impl<T: Local> Driver for Here<T> {
         self.0.secrets()
     }
 }
+
+/// As long as a step may take at most, less some room.
+const WAIT_SECONDS_MAX: u64 = 540;
 
 /// The driver of a type of the language.
 pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
