@@ -156,7 +156,9 @@ impl From<engine::Error> for Error {
             engine::Error::ItemRefused(_) => "Item refused",
             engine::Error::ItemNameTaken(_) => "Name taken",
             engine::Error::ItemVersionTaken { .. } => "Version taken",
-            engine::Error::CatalogFull(_) => "Catalogue full",
+            engine::Error::TooManyVersions { .. } | engine::Error::CatalogFull(_) => {
+                "Catalogue full"
+            }
             engine::Error::Unavailable(_) => "Engine unavailable",
             engine::Error::Storage { .. } => "Database failed",
         };

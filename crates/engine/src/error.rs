@@ -72,6 +72,14 @@ pub enum Error {
         /// The version of both.
         version: String,
     },
+    /// An item has as many versions as it may have.
+    #[error("`{name}` has {limit} versions already; no more are kept")]
+    TooManyVersions {
+        /// The item.
+        name: String,
+        /// How many there may be.
+        limit: usize,
+    },
     /// A project's items have this many MiB together, or would have more.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
@@ -103,7 +111,7 @@ impl Error {
             Error::ItemRefused(_) => "item-refused",
             Error::ItemNameTaken(_) => "item-name-taken",
             Error::ItemVersionTaken { .. } => "item-version-taken",
-            Error::CatalogFull(_) => "catalog-full",
+            Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
             Error::Storage { .. } => "storage",
@@ -120,6 +128,7 @@ impl Error {
             | Error::NoVault
             | Error::ItemNameTaken(_)
             | Error::ItemVersionTaken { .. }
+            | Error::TooManyVersions { .. }
             | Error::CatalogFull(_) => 409,
             Error::BadName(_) | Error::Refused(_) | Error::ItemRefused(_) => 422,
             Error::Cloud(_) => 502,
@@ -147,7 +156,7 @@ impl Error {
             Error::ItemVersionTaken { .. } => {
                 "Raise `version` in `item.yml`: deployments rely on a version to stay as it is."
             }
-            Error::CatalogFull(_) => {
+            Error::TooManyVersions { .. } | Error::CatalogFull(_) => {
                 "Ask the server's operator to remove versions that nobody uses."
             }
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",

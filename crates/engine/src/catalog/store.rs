@@ -24,8 +24,12 @@ use topology::catalog::precedence;
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
 use crate::{Error, Result, Tenant, journal::now_text};
 
-/// Bytes that a project's items may have together, all versions of them.
+/// Bytes that a project's items may take on the disk together, all versions of them.
 const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
+/// What the smallest file takes on common disks, and a folder.
+const BLOCK_BYTES: usize = 4096;
+/// Versions that an item may have: all of them are looked through for each view of the catalogue.
+const VERSIONS_MAX: usize = 100;
 /// Archives that are taken apart at the same time.
 const UNPACKED_AT_ONCE: usize = 2;
 
@@ -81,11 +85,14 @@ impl Store {
             return Ok(known.clone());
         }
         let newest = newest(self.rows(tenant).await?);
-        let catalog = match newest.is_empty() {
-            true => self.own.clone(),
+        let (catalog, is_whole) = match newest.is_empty() {
+            true => (self.own.clone(), true),
             false => self.read(tenant, self.own.clone(), newest).await?,
         };
-        seen.insert(tenant.clone(), catalog.clone());
+        // What could not be read may be readable in a moment.
+        if is_whole {
+            seen.insert(tenant.clone(), catalog.clone());
+        }
         Ok(catalog)
     }
 
@@ -118,7 +125,8 @@ impl Store {
         without.retain(|name, _| !pinned.iter().any(|(pinned, _)| pinned == name));
         let without = Arc::new(Catalog::of(without, Vec::new()));
         let versions = rows.filter(is_pinned).map(|row| (row, Vec::new()));
-        self.read(tenant, without, versions.collect()).await
+        let (catalog, _) = self.read(tenant, without, versions.collect()).await?;
+        Ok(catalog)
     }
 
     /// Notes which versions a deployment has of the items behind these types. `catalog` is what it was planned with.
@@ -183,8 +191,14 @@ impl Store {
             Some(_) => true,
             None => false,
         };
-        let bytes = files.values().map(|file| file.len() as i64).sum();
+        let bytes = bytes_on_disk(&files);
         if !was_there {
+            if rows.iter().filter(|row| row.name == name).count() >= VERSIONS_MAX {
+                return Err(Error::TooManyVersions {
+                    name,
+                    limit: VERSIONS_MAX,
+                });
+            }
             self.check_room(tenant, bytes).await?;
         }
         self.write(tenant, &name, &digest, files).await?;
@@ -246,13 +260,13 @@ impl Store {
         .map_err(Error::storage("reading a project's catalogue"))
     }
 
-    /// These in their folders, over `below`. What cannot be read is left out, and told of in the log.
+    /// These in their folders, over `below`. What cannot be read is left out, and told of in the log. Also whether nothing was.
     async fn read(
         &self,
         tenant: &Tenant,
         below: Arc<Catalog>,
         rows: Vec<(Row, Vec<String>)>,
-    ) -> Result<Arc<Catalog>> {
+    ) -> Result<(Arc<Catalog>, bool)> {
         let placed = rows.into_iter().map(|(row, versions)| {
             let place = self.place(tenant, &row.name, &row.digest);
             (row, versions, place)
@@ -260,6 +274,7 @@ impl Store {
         let placed: Vec<_> = placed.collect();
         blocking(move || {
             let mut items = below.items.clone();
+            let mut is_whole = true;
             for (row, versions, place) in placed {
                 // A name that cannot be read is not another's either.
                 items.remove(&row.name);
@@ -268,6 +283,7 @@ impl Store {
                         items.insert(row.name, Arc::new(item));
                     }
                     Err(why) => {
+                        is_whole = false;
                         tracing::error!(
                             item = row.name,
                             version = row.version,
@@ -276,7 +292,10 @@ impl Store {
                     }
                 }
             }
-            Arc::new(Catalog::of(items, below.problems.clone()))
+            (
+                Arc::new(Catalog::of(items, below.problems.clone())),
+                is_whole,
+            )
         })
         .await
     }
@@ -314,6 +333,18 @@ fn stored_item(row: &Row, versions: Vec<String>, place: PathBuf) -> Result<Item,
         }),
         content: Content::Stored(place, row.digest.clone()),
     })
+}
+
+/// What the files take on a disk: whole blocks, and a block for each folder and for the item's own.
+fn bytes_on_disk(files: &Files) -> i64 {
+    let folders: BTreeSet<&Path> = files
+        .keys()
+        .flat_map(|path| Path::new(path).ancestors().skip(1))
+        .collect();
+    let blocks = files
+        .values()
+        .map(|file| file.len().div_ceil(BLOCK_BYTES).max(1));
+    ((blocks.sum::<usize>() + folders.len()) * BLOCK_BYTES) as i64
 }
 
 /// Of each name the newest version, with the names of all versions, newest first.

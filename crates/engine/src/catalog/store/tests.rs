@@ -155,3 +155,61 @@ async fn files_that_were_changed_on_the_disk_are_not_run() {
         "an upload mends it"
     );
 }
+
+#[tokio::test]
+async fn what_could_not_be_read_for_a_moment_is_there_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, demo) = (store(&folder).await, tenant("demo"));
+    let archive = archive("hello", "1.0.0", "first");
+    let item = store.publish(&demo, "ada", archive).await.unwrap().item;
+    let Content::Stored(place, _) = &item.content else {
+        panic!("it is stored");
+    };
+    let away = folder.path().join("away");
+    std::fs::rename(place, &away).unwrap();
+    store.seen.lock().await.clear();
+    assert!(store.of(&demo).await.unwrap().get("hello").is_none());
+    std::fs::rename(&away, place).unwrap();
+    assert!(says(&store.of(&demo).await.unwrap(), "first"));
+}
+
+#[tokio::test]
+async fn small_files_count_as_what_the_disk_loses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, demo) = (store(&folder).await, tenant("demo"));
+    let first = archive("hello", "1.0.0", "first");
+    store.publish(&demo, "ada", first).await.unwrap();
+    let bytes: i64 = sqlx::query_scalar("SELECT bytes FROM catalog_items")
+        .fetch_one(&store.pool)
+        .await
+        .unwrap();
+    let block = BLOCK_BYTES as i64;
+    assert_eq!(bytes, 6 * block, "three files in three folders");
+    let large = Files::from([("a/b/c".to_owned(), vec![0; 4097])]);
+    assert_eq!(bytes_on_disk(&large), 5 * block);
+}
+
+#[tokio::test]
+async fn an_item_has_so_many_versions_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, demo) = (store(&folder).await, tenant("demo"));
+    let publish = async |name: &str, version: &str| {
+        let archive = archive(name, version, "first");
+        store.publish(&demo, "ada", archive).await
+    };
+    publish("hello", "1.0.0").await.unwrap();
+    for minor in 1..VERSIONS_MAX {
+        sqlx::query(
+            "INSERT INTO catalog_items SELECT cloud, project_id, name, ?, digest, bytes, author, uploaded \
+             FROM catalog_items WHERE version = '1.0.0'",
+        )
+        .bind(format!("1.{minor}.0"))
+        .execute(&store.pool)
+        .await
+        .unwrap();
+    }
+    let refused = publish("hello", "2.0.0").await.unwrap_err();
+    assert_eq!(refused.code(), "catalog-full");
+    assert!(publish("hello", "1.0.0").await.unwrap().was_there);
+    assert!(!publish("bye", "1.0.0").await.unwrap().was_there);
+}
