@@ -2,7 +2,7 @@
 
 use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
-use web_sys::{Document, HtmlElement, MouseEvent, Storage, Window};
+use web_sys::{Document, Event, HtmlElement, MouseEvent, Storage, Window};
 
 /// The window; `None` on the server.
 pub fn window() -> Option<Window> {
@@ -174,6 +174,21 @@ pub fn here() -> String {
     )
 }
 
+/// The path of this page.
+pub fn path() -> String {
+    let path = window().and_then(|window| window.location().pathname().ok());
+    path.unwrap_or_else(|| String::from("/"))
+}
+
+/// Shows an address as a step of the history, without going there.
+pub fn show_address(address: &str) {
+    let history = window().and_then(|window| window.history().ok());
+    if let Some(history) = history {
+        // Refused, the address of a page that is not shown stays; nothing worse.
+        let _ = history.push_state_with_url(&JsValue::NULL, "", Some(address));
+    }
+}
+
 /// `text` as one part of an address.
 pub fn encode(text: &str) -> String {
     if cfg!(target_arch = "wasm32") {
@@ -211,27 +226,29 @@ pub fn after_ms(milliseconds: i32, callback: impl FnOnce() + 'static) {
     }
 }
 
-/// Calls back for each click before anything else hears of it, until the owner goes.
-pub fn before_click(callback: impl Fn(&MouseEvent) + 'static) {
+/// Calls back for each event of a kind before anything else hears of it, until the owner goes.
+pub fn before(kind: &'static str, callback: impl Fn(&Event) + 'static) {
     let Some(window) = window() else { return };
-    let heard = Closure::<dyn Fn(MouseEvent)>::new(move |event: MouseEvent| callback(&event));
+    let heard = Closure::<dyn Fn(Event)>::new(move |event: Event| callback(&event));
     let function = heard.as_ref().unchecked_ref();
     // A listener that cannot be added is one that never calls.
-    let _ = window.add_event_listener_with_callback_and_bool("click", function, true);
+    let _ = window.add_event_listener_with_callback_and_bool(kind, function, true);
     let kept = StoredValue::new_local(Some((window, heard)));
     on_cleanup(move || {
         kept.try_update_value(|kept| {
             if let Some((window, heard)) = kept.take() {
                 let function = heard.as_ref().unchecked_ref();
-                let _ =
-                    window.remove_event_listener_with_callback_and_bool("click", function, true);
+                let _ = window.remove_event_listener_with_callback_and_bool(kind, function, true);
             }
         });
     });
 }
 
 /// Whether a click follows a link to another page in this tab, without the browser's leaving the document.
-pub fn leads_to_page(event: &MouseEvent) -> bool {
+pub fn leads_to_page(event: &Event) -> bool {
+    let Some(event) = event.dyn_ref::<MouseEvent>() else {
+        return false;
+    };
     let is_plain = event.button() == 0
         && !(event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key());
     let target = event.target();
@@ -252,7 +269,7 @@ pub fn agrees(question: &str) -> bool {
 }
 
 /// Whether an event comes from a place where a person types, so that single keys are text.
-pub fn is_typing(event: &web_sys::Event) -> bool {
+pub fn is_typing(event: &Event) -> bool {
     let Some(element) = event
         .target()
         .and_then(|target| target.dyn_into::<HtmlElement>().ok())

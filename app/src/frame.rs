@@ -17,6 +17,7 @@ use crate::{
         palette::{CommandPalette, use_palette},
         shortcuts::Shortcuts,
         theme::ThemeSwitch,
+        use_leaving,
     },
 };
 
@@ -109,12 +110,15 @@ pub fn Shell() -> impl IntoView {
 
     let palette = use_palette();
     let navigate = StoredValue::new_local(use_navigate());
+    let leaving = use_leaving();
     palette.register(
         PLACES
             .iter()
             .map(|&(href, name, icon, keys)| {
                 Command::new("Go to", icon, name, move || {
-                    navigate.try_with_value(|navigate| navigate(href, Default::default()));
+                    if leaving.may() {
+                        navigate.try_with_value(|navigate| navigate(href, Default::default()));
+                    }
                 })
                 .keys(keys)
             })

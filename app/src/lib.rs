@@ -47,6 +47,7 @@ pub fn App() -> impl IntoView {
     session::provide_session();
     ui::toast::provide_toasts();
     ui::confirm::provide_confirm();
+    ui::leaving::provide_leaving();
     ui::palette::provide_palette();
     time::provide_clock();
 

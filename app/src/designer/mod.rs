@@ -35,11 +35,10 @@ use self::{
     store::Workspace, view::Canvas,
 };
 use crate::{
-    browser,
     client::{self, Types},
     frame::{Crumb, use_frame},
     load::{Load, Loaded},
-    ui::ProblemCard,
+    ui::{ProblemCard, use_leaving},
 };
 
 /// One design, on the canvas.
@@ -116,20 +115,11 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is sent on its way. Where that may not be enough, the browser asks: by itself where
-/// the tab closes or another site comes, and on our word before one of our own links, which leads away without either.
+/// What is not saved when the page goes is sent on its way. Where that may not be enough, the person is asked first.
 fn keep_on_leaving(workspace: Workspace) {
     let save = move || workspace.saving.leave(workspace);
+    use_leaving().ask_first(move || workspace.saving.would_lose());
     Effect::new(move |_| {
-        browser::before_click(move |event| {
-            if browser::leads_to_page(event)
-                && workspace.saving.would_lose()
-                && !browser::agrees("What you typed is not saved anywhere. Leave?")
-            {
-                event.prevent_default();
-                event.stop_propagation();
-            }
-        });
         let handle = window_event_listener(ev::beforeunload, move |event| {
             if workspace.saving.would_lose() {
                 event.prevent_default();

@@ -3,6 +3,7 @@
 pub mod confirm;
 pub mod copy;
 pub mod icon;
+pub mod leaving;
 pub mod menu;
 pub mod modal;
 pub mod palette;
@@ -17,6 +18,7 @@ pub mod toast;
 pub use confirm::{Confirm, Question, use_confirm};
 pub use copy::CopyButton;
 pub use icon::Icon;
+pub use leaving::use_leaving;
 pub use menu::Menu;
 pub use modal::Modal;
 pub use palette::{Command, use_palette};

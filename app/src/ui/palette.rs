@@ -5,7 +5,8 @@
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 use leptos_router::hooks::use_navigate;
 
-use crate::{browser, client, ui::Icon};
+use super::{Icon, use_leaving};
+use crate::{browser, client};
 
 /// Something that a person can do here.
 #[derive(Clone)]
@@ -137,6 +138,7 @@ pub fn score(query: &str, text: &str) -> Option<u32> {
 pub fn CommandPalette() -> impl IntoView {
     let palette = use_palette();
     let navigate = StoredValue::new_local(use_navigate());
+    let leaving = use_leaving();
     let dialog = NodeRef::<html::Dialog>::new();
     let query = RwSignal::new(String::new());
     let chosen = RwSignal::new(0_usize);
@@ -144,8 +146,9 @@ pub fn CommandPalette() -> impl IntoView {
 
     let go = move |href: String| {
         Callback::new(move |()| {
-            let href = href.clone();
-            navigate.try_with_value(|navigate| navigate(&href, Default::default()));
+            if leaving.may() {
+                navigate.try_with_value(|navigate| navigate(&href, Default::default()));
+            }
         })
     };
     let load_places = move || {

@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// Login: somebody answers, but it is not Keystone.
     #[error(
-        "{url} of cloud `{cloud}` does not answer like an OpenStack identity service: {why}. Check `auth_url`"
+        "cloud `{cloud}` does not answer like an OpenStack identity service at {url}: {why}. Check `auth_url`"
     )]
     NotOpenStack {
         /// The cloud's name in the configuration.

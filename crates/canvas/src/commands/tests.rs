@@ -344,6 +344,32 @@ fn a_twin_has_its_own_software_and_shares_no_port() {
 }
 
 #[test]
+fn what_is_duplicated_together_keeps_its_arrangement() {
+    let mut hands = Hands::on(TWO_TIER);
+    let names = ["front", "web", "edge"].map(str::to_owned);
+    let at = |hands: &Hands, name: &str| {
+        hands.with(|desk| desk.drawing.node(name).expect("drawn").rect.corner())
+    };
+    let before = at(&hands, "web").since(at(&hands, "front"));
+    let proposal = hands.with(|desk| duplicate(desk, &names));
+    hands.take(Ok(proposal.expect("they are there")));
+    assert_eq!(at(&hands, "web_2").since(at(&hands, "front_2")), before);
+    let inside = hands.with(|desk| desk.drawing.node("web_2")?.parent.clone());
+    assert_eq!(inside.as_deref(), Some("front_2"));
+}
+
+#[test]
+fn a_thousand_are_duplicated_by_one_edit() {
+    let (text, names) = networks(1_000);
+    let mut hands = Hands::on(&text);
+    let proposal = hands.with(|desk| duplicate(desk, &names));
+    let proposal = proposal.expect("they are there");
+    assert_eq!(proposal.edits.len(), 1);
+    hands.take(Ok(proposal));
+    assert_eq!(hands.editor.template().resources.len(), 2 * names.len());
+}
+
+#[test]
 fn a_server_is_copied_with_its_software_and_pasted_beside_itself() {
     let mut hands = Hands::on(TWO_TIER);
     let text = hands.with(|desk| copy(desk, &["web".to_owned()]));
@@ -396,29 +422,31 @@ fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
 }
 
 #[test]
-fn a_large_design_is_copied_whole_and_pasted_nowhere() {
+fn a_large_design_is_copied_whole_and_pasted_by_one_edit() {
     let (text, names) = networks(2_000);
     let copied = Hands::on(&text).with(|desk| copy(desk, &names));
     let copied = copied.expect("they are there");
     let document = topology::document::Document::parse(copied.as_str());
     assert_eq!(document.template().resources.len(), names.len());
-    let hands = Hands::on(EMPTY);
-    let Refusal(reason) = hands
-        .with(|desk| paste(desk, &copied))
-        .expect_err("each of so many reads so much again");
-    assert!(reason.contains("too much to paste"), "{reason}");
+    let mut hands = Hands::on(EMPTY);
+    let proposal = hands.with(|desk| paste(desk, &copied));
+    hands.take(proposal);
+    assert_eq!(hands.editor.template().resources.len(), names.len());
 }
 
 #[test]
 fn a_little_is_not_pasted_into_a_design_that_is_too_large_for_it() {
     let (little, _) = networks(60);
-    let large = format!("{TWO_TIER}# {}\n", "x".repeat(400_000));
+    let large = format!("{TWO_TIER}# {}\n", "x".repeat(523_000));
     assert!(
         Hands::on(TWO_TIER)
             .with(|desk| paste(desk, &little))
             .is_ok()
     );
-    assert!(Hands::on(&large).with(|desk| paste(desk, &little)).is_err());
+    let Refusal(reason) = Hands::on(&large)
+        .with(|desk| paste(desk, &little))
+        .expect_err("the design would be longer than a template may be");
+    assert!(reason.contains("too much to paste"), "{reason}");
 }
 
 #[test]

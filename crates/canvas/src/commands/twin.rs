@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
-use topology::{document::Edit, template::Resource};
+use topology::template::Resource;
 
 use super::{Desk, get_resource};
 use crate::drawing::{Node, NodeKind, interfaces};
@@ -76,27 +76,7 @@ pub enum Keep {
     WhereFree,
 }
 
-/// The edits that make a resource like this one under another name. References to what `twins` names lead to the twins.
-pub fn edits(
-    resource: &Resource,
-    name: &str,
-    twins: &BTreeMap<&str, String>,
-    adjust: impl FnOnce(&mut Map<String, Value>),
-) -> Vec<Edit> {
-    let add = Edit::AddResource {
-        name: name.to_owned(),
-        resource_type: resource.resource_type.clone(),
-        properties: Value::Object(properties(resource, twins, adjust)),
-    };
-    let also = beside_properties(resource, twins).into_iter();
-    let also = also.map(|(key, value)| Edit::Set {
-        path: ["resources", name, key].map(str::to_owned).to_vec(),
-        value,
-    });
-    std::iter::once(add).chain(also).collect()
-}
-
-/// The same as what a template has under the resource's name.
+/// A resource like this one, as it stands in a template. References to what `twins` names lead to the twins.
 pub fn whole(
     resource: &Resource,
     twins: &BTreeMap<&str, String>,
@@ -155,11 +135,13 @@ fn beside_properties(
     beside
 }
 
-/// A port is not shared: a server that is attached through one that does not come along is attached to the port's network.
+/// A port is not shared: a server that is attached through one that does not come along is attached to the port's network,
+/// or to that network's twin.
 pub fn detach_ports(
     desk: &Desk<'_>,
     server: &Resource,
     coming: &HashSet<&str>,
+    twins: &BTreeMap<&str, String>,
     properties: &mut Map<String, Value>,
 ) {
     let Some(Value::Array(networks)) = properties.get_mut("networks") else {
@@ -171,6 +153,7 @@ pub fn detach_ports(
         };
         let comes_along = coming.contains(port.as_str());
         if let Some(item) = networks.get_mut(interface.index).filter(|_| !comes_along) {
+            let network = twins.get(network.as_str()).unwrap_or(network);
             *item = serde_json::json!({ "network": get_resource(network) });
         }
     }

@@ -159,6 +159,11 @@ pub(crate) fn rewritten(document: &Document, edits: &[Edit]) -> Document {
                 }
                 set(&mut root, &["resources", name], resource);
             }
+            Edit::AddResources { resources } => {
+                for (name, resource) in resources {
+                    set(&mut root, &["resources", name], resource.clone());
+                }
+            }
             Edit::Set { path, value } => {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
                 set(&mut root, &path, value.clone());

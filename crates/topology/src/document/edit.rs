@@ -3,10 +3,14 @@
 //! After each the text is read again and looked at: an edit that would not read back as asked is
 //! refused, so that no way of writing YAML that we did not think of can spoil a person's file.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Document, Edit, EditError, references, remove, set, splice};
 use crate::{template::is_name, yaml::write};
+
+const RESOURCES: &str = "resources";
 
 /// The document after `edit`. The text has no syntax error.
 pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditError> {
@@ -32,6 +36,7 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
                 &Value::Object(resource),
             )
         }
+        Edit::AddResources { resources } => add(document, resources),
         Edit::RemoveResource { name, keep } => {
             must_exist(document, name)?;
             let root = document
@@ -79,6 +84,49 @@ fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
         Ok(())
     } else {
         Err(EditError::NotFound(name.to_owned()))
+    }
+}
+
+/// All of them or none.
+fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, EditError> {
+    let there: HashSet<&str> = document
+        .root()
+        .and_then(|root| root.entry(RESOURCES)?.value.entries())
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| entry.key.as_str())
+        .collect();
+    for name in resources.keys() {
+        must_be_name(name)?;
+        if there.contains(name.as_str()) {
+            return Err(EditError::NameTaken(name.clone()));
+        }
+    }
+    if resources.is_empty() {
+        return Ok(document.clone());
+    }
+    let splices = set::extend(document.text(), document.root(), RESOURCES, resources)?;
+    let text = splice::apply(document.text(), splices);
+    let bytes_max = document.inner.limits.bytes_max;
+    if text.len() > bytes_max {
+        return Err(EditError::NotPossible(format!(
+            "the template would be longer than {} KiB",
+            bytes_max / 1024
+        )));
+    }
+    let after = document.with_text(text);
+    let read = after.value(&[RESOURCES]);
+    let reads_back = after.is_readable()
+        && resources.iter().all(|(name, value)| {
+            let read = read.as_ref().and_then(|read| read.get(name));
+            read.is_some_and(|read| same(read, value))
+        });
+    if reads_back {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "the lines of `{RESOURCES}` are written unusually"
+        )))
     }
 }
 

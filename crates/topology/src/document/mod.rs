@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     diagnostic::{self, Diagnostic},
@@ -56,6 +56,11 @@ pub enum Edit {
         resource_type: String,
         /// A JSON object of properties.
         properties: Value,
+    },
+    /// Append several at once: one splice of the text, however many they are.
+    AddResources {
+        /// Each as it stands in a template, under a name that is unique in it.
+        resources: Map<String, Value>,
     },
     /// Remove a resource; references to it are removed too (list items, properties, `depends_on`), those in `keep` aside.
     RemoveResource {

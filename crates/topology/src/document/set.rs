@@ -115,6 +115,34 @@ pub(super) fn set(
     writer.replace(node, holder, value).map(Outcome::Splices)
 }
 
+/// How to put several entries, none of which is there yet, into a section of the template.
+pub(super) fn extend(
+    text: &str,
+    root: Option<&Node>,
+    section: &str,
+    entries: &Map<String, Value>,
+) -> Result<Vec<Splice>, EditError> {
+    if let Some(root) = root
+        && let Some(entry) = root.entry(section)
+        && !entry.value.is_null()
+    {
+        let writer = Writer {
+            page: Page(text),
+            step: step(text, root),
+        };
+        let holder = Holder::Entry {
+            entry,
+            parent: root,
+        };
+        return writer.add_entries(&entry.value, holder, entries);
+    }
+    let whole = Value::Object(entries.clone());
+    match set(text, root, &[section.to_owned()], &whole)? {
+        Outcome::Splices(splices) => Ok(splices),
+        Outcome::Steps(_) => Err(EditError::NotFound(section.to_owned())),
+    }
+}
+
 /// Maps and lists around a value.
 fn wrap(path: &[String], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, segment| {
@@ -319,41 +347,49 @@ impl Writer<'_> {
         key: &str,
         value: &Value,
     ) -> Result<Vec<Splice>, EditError> {
+        let one = Map::from_iter([(key.to_owned(), value.clone())]);
+        self.add_entries(map, holder, &one)
+    }
+
+    /// As [`add_entry`](Self::add_entry), several in one place.
+    fn add_entries(
+        &self,
+        map: &Node,
+        holder: Holder<'_>,
+        new: &Map<String, Value>,
+    ) -> Result<Vec<Splice>, EditError> {
         let Kind::Map(entries) = &map.kind else {
-            return Err(EditError::NotFound(key.to_owned()));
+            let key = new.keys().next().cloned().unwrap_or_default();
+            return Err(EditError::NotFound(key));
         };
         let Some(last) = entries.last() else {
             // `{}`: written anew in lines where that is possible.
-            let whole = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
             return match holder {
                 Holder::Root => Ok(vec![Splice::replace(
                     map.span.clone(),
-                    write::entry(key, value, 0, self.step),
+                    self.lines_of(new, 0).join("\n"),
                 )]),
-                holder => self.replace(map, holder, &whole),
+                holder => self.replace(map, holder, &Value::Object(new.clone())),
             };
         };
         let end = last.value.span.end.max(last.after_colon);
         match map.style {
             Style::Block => {
                 let column = self.page.column(entries[0].key_span.start);
-                let text = write::entry(key, value, column, self.step);
-                Ok(vec![
-                    self.new_lines(
-                        end,
-                        column,
-                        &entries
-                            .iter()
-                            .map(|entry| entry.key_span.start)
-                            .collect::<Vec<_>>(),
-                        &text,
-                    ),
-                ])
+                let starts: Vec<usize> = entries.iter().map(|entry| entry.key_span.start).collect();
+                Ok(vec![self.new_lines(
+                    end,
+                    column,
+                    &starts,
+                    &self.lines_of(new, column),
+                )])
             }
-            Style::Flow => Ok(vec![Splice::insert(
-                end,
-                format!(", {}: {}", write::key_text(key, true), write::flow(value)),
-            )]),
+            Style::Flow => {
+                let pairs = new.iter().map(|(key, value)| {
+                    format!(", {}: {}", write::key_text(key, true), write::flow(value))
+                });
+                Ok(vec![Splice::insert(end, pairs.collect::<String>())])
+            }
             _ => Err(EditError::NotPossible(
                 "the map has no braces of its own".to_owned(),
             )),
@@ -380,7 +416,7 @@ impl Writer<'_> {
                 end,
                 column,
                 &items.iter().map(|item| item.start).collect::<Vec<_>>(),
-                &text,
+                &[text],
             )]);
         }
         Ok(vec![Splice::insert(
@@ -389,13 +425,28 @@ impl Writer<'_> {
         )])
     }
 
-    /// Lines behind the last child, with a blank line before them where the last two have one.
-    fn new_lines(&self, end: usize, column: usize, starts: &[usize], text: &str) -> Splice {
+    /// The lines of each entry.
+    fn lines_of(&self, entries: &Map<String, Value>, column: usize) -> Vec<String> {
+        let entries = entries.iter();
+        entries
+            .map(|(key, value)| write::entry(key, value, column, self.step))
+            .collect()
+    }
+
+    /// Children behind the last one, each with a blank line before it where the last two have one.
+    fn new_lines(
+        &self,
+        end: usize,
+        column: usize,
+        starts: &[usize],
+        children: &[String],
+    ) -> Splice {
         let spaced = matches!(starts, [.., _, last] if {
             let from = self.page.line_start(*last);
             from > 0 && self.page.is_blank_line(from - 1)
         });
         let gap = if spaced { "\n\n" } else { "\n" };
-        Splice::insert(self.page.entry_end(end, column), format!("{gap}{text}"))
+        let text: String = children.iter().flat_map(|child| [gap, child]).collect();
+        Splice::insert(self.page.entry_end(end, column), text)
     }
 }

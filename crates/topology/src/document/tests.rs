@@ -181,6 +181,33 @@ outputs",
 }
 
 #[test]
+fn several_resources_are_added_at_once() {
+    let net = |name: &str| (name.to_owned(), json!({"type": "OS::Neutron::Net"}));
+    let edit = Edit::AddResources {
+        resources: serde_json::Map::from_iter([net("a"), net("b")]),
+    };
+    let lines = |gap: &str| {
+        format!("{gap}  a:\n    type: OS::Neutron::Net\n{gap}  b:\n    type: OS::Neutron::Net\n")
+    };
+    let after = WEB.replace("\noutputs", &format!("{}\noutputs", lines("\n")));
+    check_edit(WEB, &edit, &after);
+    let version = "heat_template_version: 2021-04-16\n";
+    for none in ["", "resources:\n", "resources: {}\n"] {
+        let after = format!("{version}resources:\n{}", lines(""));
+        check_edit(&format!("{version}{none}"), &edit, &after);
+    }
+    check_edit(
+        &format!("{version}resources: {{c: {{type: None}}}}\n"),
+        &edit,
+        &format!(
+            "{version}resources: {{c: {{type: None}}, a: {{type: \"OS::Neutron::Net\"}}, b: {{type: \"OS::Neutron::Net\"}}}}\n"
+        ),
+    );
+    let taken = Document::parse(WEB.replace("front:", "b:")).edit(&edit);
+    assert_eq!(taken.err(), Some(EditError::NameTaken("b".into())));
+}
+
+#[test]
 fn a_first_resource_finds_its_section() {
     let net = "resources:\n  net:\n    type: OS::Neutron::Net\n";
     let version = "heat_template_version: 2021-04-16\n";

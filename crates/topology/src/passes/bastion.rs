@@ -1,7 +1,7 @@
 //! Software is installed through one server with a public address: the bastion.
 //!
 //! A person marks it, else the public server that reaches most of the others is taken (of several such the first by
-//! name), with a warning. Whom it does not reach is told too. Deployments without software have none.
+//! name), with a note. Whom it does not reach is a warning. Deployments without software have none.
 
 use super::*;
 
@@ -51,9 +51,9 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
         )];
     };
     let message = format!(
-        "`{picked}` is used as the bastion, through which software is installed; mark a server as the bastion to choose"
+        "software is installed through `{picked}`; to choose another bastion, mark a server as it"
     );
-    let mut diagnostics = vec![Diagnostic::warning(
+    let mut diagnostics = vec![Diagnostic::info(
         "bastion-picked",
         format!("resources.{picked}"),
         message,

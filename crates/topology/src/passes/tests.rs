@@ -86,7 +86,7 @@ fn the_demo() {
     + inner_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 8080, port_range_max: 8080, remote_mode: remote_group_id, remote_group_id: {get_resource: gate_access}}, {protocol: tcp, port_range_min: 22, port_range_max: 22, remote_mode: remote_group_id, remote_group_id: {get_resource: gate_access}}]
     + gate_floating_ip: FloatingIP floating_network=public port_id={get_resource: gate_port}
     + deployment_key: SSHKey 
-    - Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.gate: software is installed through `gate`; to choose another bastion, mark a server as it
     ");
 }
 
@@ -138,7 +138,7 @@ fn what_is_drawn_is_used() {
     ~ site: nginx listen_port=80
     + web_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: 0.0.0.0/0}]
     + deployment_key: SSHKey 
-    - Warning bastion-picked resources.web: `web` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.web: software is installed through `web`; to choose another bastion, mark a server as it
     ");
 }
 

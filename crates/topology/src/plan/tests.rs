@@ -27,7 +27,7 @@ fn deployed(plan: &Plan) -> Deployed {
 #[test]
 fn the_demo_as_steps() {
     let plan = plan_of(DEMO);
-    insta::assert_snapshot!(told(&plan.diagnostics), @"7:3 Warning bastion-picked resources.gate: `gate` is used as the bastion, through which software is installed; mark a server as the bastion to choose");
+    insta::assert_snapshot!(told(&plan.diagnostics), @"7:3 Info bastion-picked resources.gate: software is installed through `gate`; to choose another bastion, mark a server as it");
     let workflow = plan.workflow.unwrap();
     insta::assert_snapshot!(steps(&workflow), @r"
     front:create <- 

@@ -125,7 +125,7 @@ fn what_is_there_already_is_used_as_it_is() {
     + web_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: 0.0.0.0/0}]
     + web_floating_ip: FloatingIP floating_network=public port_id={get_resource: web_port}
     + deployment_key: SSHKey 
-    - Warning bastion-picked resources.web: `web` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.web: software is installed through `web`; to choose another bastion, mark a server as it
     ");
 }
 
@@ -144,7 +144,7 @@ fn who_stands_outside_needs_no_other_address() {
     + web_port: Port network=public security_groups=[{get_resource: web_access}]
     + web_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: 0.0.0.0/0}]
     + deployment_key: SSHKey 
-    - Warning bastion-picked resources.web: `web` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.web: software is installed through `web`; to choose another bastion, mark a server as it
     ");
 }
 
@@ -176,7 +176,7 @@ fn both_versions_of_ip_are_let_in_and_the_fourth_gets_the_address() {
     + web_access: SecurityGroup rules=[{protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: 0.0.0.0/0}, {protocol: tcp, port_range_min: 80, port_range_max: 80, remote_ip_prefix: "::/0", ethertype: IPv6}]
     + web_floating_ip: FloatingIP floating_network=public port_id={get_resource: web_port}
     + deployment_key: SSHKey 
-    - Warning bastion-picked resources.web: `web` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.web: software is installed through `web`; to choose another bastion, mark a server as it
     "#);
     let alone = resources(&format!(
         "  net: {{type: OS::Neutron::Net}}\n{six}{}",
@@ -225,7 +225,7 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
     };
     insta::assert_snapshot!(bastions(&apart.concat()), @r"
     ~ beta: Server [bastion] networks=[{port: {get_resource: beta_port}}]
-    - Warning bastion-picked resources.beta: `beta` is used as the bastion, through which software is installed; mark a server as the bastion to choose
+    - Info bastion-picked resources.beta: software is installed through `beta`; to choose another bastion, mark a server as it
     ");
     // Marked by a person, it is taken, and whom it does not reach is told.
     let marked = apart
@@ -243,7 +243,7 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
         1,
     );
     assert!(
-        bastions(&both).contains("`alpha` is used as the bastion"),
+        bastions(&both).contains("installed through `alpha`"),
         "{}",
         bastions(&both)
     );

@@ -4,18 +4,21 @@
 //! of them ends in [`Workspace::refresh`], which draws anew and sets what differs. Problems and forms are
 //! derived, never written.
 
+mod deeds;
+mod problems;
+mod sight;
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
-use api::{CloudFacts, Diagnostic, Severity};
+use api::{CloudFacts, Diagnostic};
 use canvas::{
-    commands::{self, Desk, Proposal},
+    commands::{Desk, Proposal},
     drawing::Drawing,
     editor::Editor,
-    geometry::{Rect, Size},
     selection::Selection,
     viewport::Viewport,
 };
@@ -28,14 +31,14 @@ use topology::{
     types::Registry,
 };
 
+use self::problems::{tallies, with_decisions};
 use super::{
     saving::Saving,
     scene::Scene,
-    stage::{Aim, Stage, Tally},
-    surface,
+    stage::{Aim, Stage},
 };
 use crate::client::Types;
-use crate::ui::{Question, use_confirm, use_toasts};
+use crate::ui::{use_confirm, use_toasts};
 
 /// Ghosts are derived on every edit up to this many resources.
 const GHOSTS_MAX: usize = 200;
@@ -281,11 +284,9 @@ impl Workspace {
                     self.selection
                         .try_set(Selection::of(proposal.select.iter().cloned()));
                 }
-                if proposal
-                    .edits
-                    .iter()
-                    .any(|edit| matches!(edit, Edit::AddResource { .. }))
-                {
+                if proposal.edits.iter().any(|edit| {
+                    matches!(edit, Edit::AddResource { .. } | Edit::AddResources { .. })
+                }) {
                     self.reveal_new(&before);
                 }
                 if key.is_none() {
@@ -372,189 +373,6 @@ impl Workspace {
         self.saving.changed(self);
     }
 
-    /// Selects one resource and nothing else.
-    pub fn select(self, name: &str) {
-        self.seal();
-        if self
-            .selection
-            .with_untracked(|now| *now != Selection::only(name))
-        {
-            self.selection.set(Selection::only(name));
-        }
-    }
-
-    /// Selects nothing.
-    pub fn select_none(self) {
-        self.seal();
-        if !self.selection.with_untracked(Selection::is_empty) {
-            self.selection.set(Selection::default());
-        }
-    }
-
-    /// Removes what is selected. What goes along is shown first.
-    pub fn delete_selected(self) {
-        let names: Vec<String> = self
-            .selection
-            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
-        self.delete(&names);
-    }
-
-    /// Removes resources. What goes along is shown first.
-    pub fn delete(self, names: &[String]) {
-        if self.is_broken() {
-            return;
-        }
-        let Some(Some(deletion)) = self.with_desk(|desk| commands::delete(desk, names)) else {
-            return;
-        };
-        if deletion.along.is_empty() && deletion.detached.is_empty() {
-            self.apply(&deletion.proposal);
-            return;
-        }
-        let along = deletion.along.iter().map(|one| {
-            format!(
-                "{} ({}, goes with {})",
-                one.name,
-                one.title.to_lowercase(),
-                one.with
-            )
-        });
-        let detached = deletion
-            .detached
-            .iter()
-            .map(|(server, network)| format!("{server} stays, and is no longer on {network}"));
-        let question = Question {
-            title: format!("{}?", deletion.proposal.label),
-            body: vec!["This changes more than what you selected:".to_owned()],
-            items: along.chain(detached).collect(),
-            action: "Delete".to_owned(),
-            danger: true,
-        };
-        let proposal = deletion.proposal;
-        self.confirm.ask(question, move || {
-            self.apply(&proposal);
-        });
-    }
-
-    /// Adds another one of what is selected.
-    pub fn duplicate_selected(self) {
-        let names: Vec<String> = self
-            .selection
-            .with_untracked(|selection| selection.names().map(str::to_owned).collect());
-        if self.is_broken() {
-            return;
-        }
-        if let Some(Some(proposal)) = self.with_desk(|desk| commands::duplicate(desk, &names)) {
-            self.apply(&proposal);
-        }
-    }
-
-    /// Adds an item from the keyboard, to what is selected.
-    pub fn add(self, item: &commands::Item) {
-        if self.is_broken() {
-            return;
-        }
-        let onto = self
-            .selection
-            .with_untracked(|selection| selection.lead().map(str::to_owned));
-        match self.with_desk(|desk| commands::add(desk, item, onto.as_deref())) {
-            Some(Ok(proposal)) => {
-                self.apply(&proposal);
-                self.reveal_selected();
-            }
-            Some(Err(refusal)) => {
-                self.say(&refusal.0);
-                self.toasts.warn(refusal.0);
-            }
-            None => {}
-        }
-    }
-
-    /// The text has a syntax error, so the canvas cannot be edited; says so.
-    pub fn is_broken(self) -> bool {
-        let broken = self
-            .editor
-            .try_with_untracked(Editor::is_broken)
-            .unwrap_or(true);
-        if broken {
-            self.toasts
-                .warn("The text has a syntax error: mend it in the code view first.");
-        }
-        broken
-    }
-
-    /// All of the drawing on the screen.
-    pub fn fit(self) {
-        let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
-        if let (Some(bounds), Some(screen)) = (bounds, surface::size(self.root)) {
-            let view = Viewport::fitting(bounds, screen);
-            self.fitted.set_value(Some(view));
-            self.view.try_set(view);
-        }
-    }
-
-    /// The canvas has another size: what was fitted is fitted again; else what is selected stays in sight.
-    pub fn resized(self) {
-        let view = self.view.try_get_untracked();
-        if view.is_some() && self.fitted.try_get_value() == Some(view) {
-            self.fit();
-        } else {
-            self.reveal_selected();
-        }
-    }
-
-    /// Closer to or farther from the middle of the screen.
-    pub fn zoom(self, factor: f64) {
-        if let Some(Size { width, height }) = surface::size(self.root) {
-            let middle = canvas::geometry::ScreenPoint::new(width / 2.0, height / 2.0);
-            self.view
-                .try_update(|view| *view = view.zoomed(factor, middle));
-        }
-    }
-
-    /// Pans just so far that what is selected is seen.
-    pub fn reveal_selected(self) {
-        let rect = self.selection.with_untracked(|selection| {
-            self.drawing.with_untracked(|drawing| {
-                Rect::around(
-                    selection
-                        .names()
-                        .filter_map(|name| drawing.owner(name))
-                        .map(|node| node.rect),
-                )
-            })
-        });
-        if let (Some(rect), Some(screen)) = (rect, surface::size(self.root)) {
-            let now = self.view.get_untracked();
-            let next = now.revealing(rect, screen);
-            if next != now {
-                self.view.set(next);
-            }
-        }
-    }
-
-    /// Pans just so far that what was not there `before` is seen, if it fits.
-    fn reveal_new(self, before: &Drawing) {
-        let new = self.drawing.with_untracked(|drawing| {
-            Rect::around(
-                drawing
-                    .nodes()
-                    .iter()
-                    .filter(|node| before.node(&node.name).is_none())
-                    .map(|node| node.rect),
-            )
-        });
-        if let (Some(rect), Some(screen)) = (new, surface::size(self.root)) {
-            let now = self.view.get_untracked();
-            if rect.width * now.zoom < screen.width && rect.height * now.zoom < screen.height {
-                let next = now.revealing(rect, screen);
-                if next != now {
-                    self.view.set(next);
-                }
-            }
-        }
-    }
-
     /// A short message.
     pub fn tell(self, text: &str) {
         self.toasts.done(text);
@@ -581,38 +399,4 @@ fn text_of(bundle: &Bundle, path: &str) -> Option<String> {
     let mut files = bundle.files();
     let (_, text) = files.find(|(one, _)| *one == path)?;
     Some(text.to_owned())
-}
-
-/// What the passes decided, beside what validation found.
-fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagnostic> {
-    for one in plan.iter().flat_map(|plan| &plan.diagnostics) {
-        let known = found.iter().any(|other| {
-            other.code == one.code && other.path == one.path && other.message == one.message
-        });
-        // Values of parameters are asked for when it is deployed.
-        if !known && !one.path.starts_with("parameters") {
-            found.push(one.clone());
-        }
-    }
-    found.sort_by_key(|one| {
-        let line = one.line.unwrap_or(u32::MAX);
-        (one.file.is_some(), line, one.severity)
-    });
-    found
-}
-
-fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
-    let mut tallies: HashMap<String, Tally> = HashMap::new();
-    for problem in problems
-        .iter()
-        .filter(|problem| problem.severity != Severity::Info)
-    {
-        if let Some(name) = problem.resource() {
-            tallies
-                .entry(compose::drawn(name).to_owned())
-                .or_default()
-                .count(problem.severity);
-        }
-    }
-    tallies
 }

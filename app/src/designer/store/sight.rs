@@ -1,0 +1,85 @@
+//! Which part of the canvas is seen: fitted, zoomed, and moved just so far that what matters is in sight.
+
+use canvas::{
+    drawing::Drawing,
+    geometry::{Rect, ScreenPoint, Size},
+    viewport::Viewport,
+};
+use leptos::prelude::*;
+
+use super::Workspace;
+use crate::designer::surface;
+
+impl Workspace {
+    /// All of the drawing on the screen.
+    pub fn fit(self) {
+        let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
+        if let (Some(bounds), Some(screen)) = (bounds, surface::size(self.root)) {
+            let view = Viewport::fitting(bounds, screen);
+            self.fitted.set_value(Some(view));
+            self.view.try_set(view);
+        }
+    }
+
+    /// The canvas has another size: what was fitted is fitted again; else what is selected stays in sight.
+    pub fn resized(self) {
+        let view = self.view.try_get_untracked();
+        if view.is_some() && self.fitted.try_get_value() == Some(view) {
+            self.fit();
+        } else {
+            self.reveal_selected();
+        }
+    }
+
+    /// Closer to or farther from the middle of the screen.
+    pub fn zoom(self, factor: f64) {
+        if let Some(Size { width, height }) = surface::size(self.root) {
+            let middle = ScreenPoint::new(width / 2.0, height / 2.0);
+            self.view
+                .try_update(|view| *view = view.zoomed(factor, middle));
+        }
+    }
+
+    /// Pans just so far that what is selected is seen.
+    pub fn reveal_selected(self) {
+        let rect = self.selection.with_untracked(|selection| {
+            self.drawing.with_untracked(|drawing| {
+                Rect::around(
+                    selection
+                        .names()
+                        .filter_map(|name| drawing.owner(name))
+                        .map(|node| node.rect),
+                )
+            })
+        });
+        if let (Some(rect), Some(screen)) = (rect, surface::size(self.root)) {
+            let now = self.view.get_untracked();
+            let next = now.revealing(rect, screen);
+            if next != now {
+                self.view.set(next);
+            }
+        }
+    }
+
+    /// Pans just so far that what was not there `before` is seen, if it fits.
+    pub(super) fn reveal_new(self, before: &Drawing) {
+        let new = self.drawing.with_untracked(|drawing| {
+            Rect::around(
+                drawing
+                    .nodes()
+                    .iter()
+                    .filter(|node| before.node(&node.name).is_none())
+                    .map(|node| node.rect),
+            )
+        });
+        if let (Some(rect), Some(screen)) = (new, surface::size(self.root)) {
+            let now = self.view.get_untracked();
+            if rect.width * now.zoom < screen.width && rect.height * now.zoom < screen.height {
+                let next = now.revealing(rect, screen);
+                if next != now {
+                    self.view.set(next);
+                }
+            }
+        }
+    }
+}
