@@ -1,7 +1,7 @@
 // A template of several files: opened together, edited on the canvas, deployed, looked at, undeployed.
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot, watchConsole } from './support/app.ts';
-import { code, inspect, saved } from './support/draw.ts';
+import { add, code, inspect, saved } from './support/draw.ts';
 import { leftovers } from './support/lab.ts';
 
 const site = `heat_template_version: 2021-04-16
@@ -105,6 +105,17 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await saved(page);
   });
 
+  await test.step('a server is drawn beside them', async () => {
+    const drawn = await add(page, 'Private server', { on: node(page, 'net'), x: 0.5, y: 0.9 });
+    const form = await inspect(page, drawn);
+    await form.getByLabel('Name', { exact: true }).fill('helper');
+    await form.getByLabel('Name', { exact: true }).press('Tab');
+    await form.getByLabel('Image', { exact: true }).selectOption('debian-12');
+    await form.getByLabel('Flavor', { exact: true }).selectOption('m1.tiny');
+    await saved(page);
+    expect(await (await code(page)).inputValue()).toMatch(/helper:[\s\S]*get_resource: net/);
+  });
+
   await test.step('a reload finds the files again', async () => {
     await page.reload();
     await canvasReady(page);
@@ -118,6 +129,12 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await expect(changes).toContainText('web/2');
     await expect(changes).toContainText('db/server');
     await expect(changes).toContainText('spare is left out: its condition does not hold');
+    await expect(changes.locator('[data-change="helper"]')).toBeVisible();
+    const tier = page.getByLabel('Tier', { exact: true });
+    await tier.selectOption('small');
+    await expect(changes).toContainText('db is left out: its condition does not hold');
+    await tier.selectOption('full');
+    await expect(changes).toContainText('db/server');
     await shoot(page, 'compose-plan');
     await page.getByLabel('Deployment name').fill('several');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();

@@ -76,6 +76,54 @@ test('ten megabytes in the code view are told as too long, and taken out again',
   await saved(page, patient);
 });
 
+test('what is kept nowhere else is not left without a question', async ({ page, context }) => {
+  await page.addInitScript(() => {
+    Storage.prototype.setItem = () => {
+      throw new Error('full');
+    };
+  });
+  const asked: string[] = [];
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.dismiss();
+  });
+  await login(page);
+  await newDesign(page);
+  const here = page.url();
+  await context.setOffline(true);
+  const editor = await code(page);
+  const text = `${await editor.inputValue()}# typed in a tunnel\n`;
+  await editor.fill(text);
+  await expect(page.getByRole('status').filter({ hasText: 'Offline, will save' })).toBeVisible();
+
+  const ways = {
+    back: () => page.evaluate(() => history.back()),
+    link: () => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Deployments' }).click(),
+    palette: async () => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill('Deployments');
+      await page.keyboard.press('Enter');
+    },
+  };
+  for (const [way, go] of Object.entries(ways)) {
+    const before = asked.length;
+    await go();
+    await expect.poll(() => asked.length, way).toBe(before + 1);
+    expect(asked.at(-1)).toContain('not saved anywhere');
+    await expect(page).toHaveURL(here);
+    await expect(editor).toHaveValue(text);
+  }
+
+  await context.setOffline(false);
+  await saved(page);
+  await ways.palette();
+  await expect(page).toHaveURL(/\/deployments$/);
+  await ways.back();
+  await expect(page).toHaveURL(here);
+  await expect(await code(page)).toHaveValue(text);
+  expect(asked.length).toBe(Object.keys(ways).length);
+});
+
 test('an alias bomb in the code view is an error with its place', async ({ page }) => {
   await login(page);
   await design(page, 'bomb', broken);

@@ -1,7 +1,7 @@
 // What is wrong is told at once, in words, beside the thing at fault; and nothing that was typed is lost.
 import { expect, test } from '@playwright/test';
 import { alert, api, login, node, openDesign, shoot } from './support/app.ts';
-import { code, problems } from './support/draw.ts';
+import { code, inspect, problems } from './support/draw.ts';
 import { broken } from './support/templates.ts';
 
 interface Diagnostic {
@@ -21,6 +21,14 @@ test('problems stand beside what is at fault', async ({ page }) => {
   await expect(list).toContainText(/lonely/);
   for (const name of ['lonely', 'astray']) await expect(node(page, name)).toHaveAttribute('data-problem', 'error');
   await shoot(page, 'problems');
+
+  const form = await inspect(page, 'lonely');
+  await expect(form.getByLabel('Flavor', { exact: true })).toHaveAttribute('aria-invalid', 'true');
+  await expect(form.getByLabel('Flavor', { exact: true })).toHaveAccessibleDescription(/m1\.enormous/);
+  await code(page);
+  const marked = page.locator('.code-numbers [data-mark="error"]');
+  const lines = (await marked.allInnerTexts()).map((number) => broken.split('\n')[Number(number) - 1]);
+  expect(lines.join('\n')).toMatch(/m1\.enormous[\s\S]*nowhere/);
 });
 
 test('text that is no template stays as it was typed', async ({ page }) => {

@@ -24,7 +24,7 @@ async function design(page: Page, name: string, template: string): Promise<strin
 
 test('planning in the browser', async ({ page }) => {
   await login(page);
-  for (const size of [505, 2005]) {
+  for (const size of [105, 505, 1005, 2005]) {
     const id = await design(page, `network stack of ${size}`, networkStack((size - 5) / 4));
     const times: number[] = [];
     for (let round = 0; round < 5; round += 1) {

@@ -198,7 +198,14 @@ fn memory() -> Result<()> {
 /// The pages as they are shipped, in a real browser.
 fn browser() -> Result<()> {
     let catalog = paths::root().join("catalog");
-    for line in played("page.bench", &catalog, "page-figures.txt")?.lines() {
+    // The server has no part in these, so the quicker build of it does.
+    let figures = played(
+        "page.bench",
+        build::Profile::Dev,
+        &catalog,
+        "page-figures.txt",
+    )?;
+    for line in figures.lines() {
         if let Some((name, time_ms)) = line.split_once('\t') {
             figure(name, time_ms, "ms");
         }
@@ -207,11 +214,11 @@ fn browser() -> Result<()> {
 }
 
 /// What a bench of the browser wrote to its file.
-fn played(bench: &str, catalog: &Path, file: &str) -> Result<String> {
+fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> Result<String> {
     needs::ensure(&needs::for_testing())?;
     let _daemon = docker::ensure()?;
     build::site(build::Speed::Release, true)?;
-    let world = World::start(&build::programs(build::Profile::Release)?, catalog)?;
+    let world = World::start(&build::programs(profile)?, catalog)?;
     let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts", bench]));
     world.stop()?;
     measured?;
@@ -222,7 +229,12 @@ fn played(bench: &str, catalog: &Path, file: &str) -> Result<String> {
 /// In the lab, with a catalogue item that says lines at given rates, and the run's own page in a browser.
 fn log() -> Result<()> {
     let catalog = paths::root().join("xtask/bench/catalog");
-    let lines = played("log.bench", &catalog, "log-latency.txt")?;
+    let lines = played(
+        "log.bench",
+        build::Profile::Release,
+        &catalog,
+        "log-latency.txt",
+    )?;
     for line in lines.lines() {
         let [rate, _count, p50, p99] = line.split(' ').collect::<Vec<_>>()[..] else {
             continue;

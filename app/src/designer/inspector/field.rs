@@ -76,7 +76,11 @@ pub fn FieldView(
     let text = move || now.with(|field| field.text.clone());
     let is_checkbox = matches!(field.control, Control::Checkbox);
     let required = field.required.then_some("true");
-    let described = (!field.help.is_empty()).then(|| help_id.clone());
+    let faults_id = format!("{id}-faults");
+    let described = match field.help.is_empty() {
+        true => faults_id.clone(),
+        false => format!("{faults_id} {help_id}"),
+    };
     let placeholder = field.placeholder.clone();
     let control = match &field.control {
         Control::Text => view! {
@@ -121,8 +125,10 @@ pub fn FieldView(
         <div class="field" data-check=is_checkbox.then_some("true")>
             <label for=id data-required=required title=field.name>{field.label}</label>
             {control}
+            <div class="faults" id=faults_id>
             {move || unread.get().then(|| view! { <p class="fault" data-severity="warning">"This cannot be read yet; the last good value stands."</p> })}
             {move || faults.get().into_iter().map(|(severity, message)| view! { <Fault severity message /> }).collect_view()}
+            </div>
             {(!field.help.is_empty()).then(|| view! { <p class="help" id=help_id>{field.help}</p> })}
         </div>
     }
@@ -132,7 +138,7 @@ pub fn FieldView(
 fn SelectControl(
     id: String,
     now: Memo<Field>,
-    described: Option<String>,
+    described: String,
     set: Callback<String>,
     invalid: Signal<bool>,
 ) -> impl IntoView {
@@ -177,7 +183,7 @@ fn ResourcesControl(
     resource: StoredValue<String>,
     id: String,
     now: Memo<Field>,
-    described: Option<String>,
+    described: String,
 ) -> impl IntoView {
     let ticks = Memo::new(move |_| {
         now.with(|field| match &field.control {

@@ -1,0 +1,94 @@
+// Every page, in both themes, looked over by axe: contrast, names, roles.
+import AxeBuilder from '@axe-core/playwright';
+import { expect, test, type Page } from '@playwright/test';
+import { api, login, openDesign } from './support/app.ts';
+import { code, inspect, problems } from './support/draw.ts';
+import { leftovers } from './support/lab.ts';
+import { broken, twoTier } from './support/templates.ts';
+
+/** What axe finds, one line each: rule, what it is about, where. */
+async function complaints(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    // Colours fade from one theme to the other.
+    await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    for (const { id, nodes } of violations) {
+      for (const { target, failureSummary } of nodes) {
+        found.push(`${new URL(page.url()).pathname} ${colorScheme} ${id} ${target.join(' ')}: ${failureSummary?.split('\n').at(-1)?.trim()}`);
+      }
+    }
+  }
+  return found;
+}
+
+test('login and what is not there', async ({ page }) => {
+  await page.goto('/login');
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 30_000 });
+  expect.soft(await complaints(page)).toEqual([]);
+  await login(page);
+  await page.goto('/nowhere');
+  await expect(page.getByRole('heading').first()).toBeVisible();
+  expect.soft(await complaints(page)).toEqual([]);
+});
+
+test('pages without anything on them, and one of a design that is not there', async ({ page }) => {
+  await login(page, { cloud: 'lab', user: 'other', password: 'other', domain: 'Default', project: 'other' });
+  for (const address of ['/designs', '/deployments', '/designs/00000000-0000-7000-8000-000000000000']) {
+    await page.goto(address);
+    await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
+    await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
+    expect.soft(await complaints(page)).toEqual([]);
+  }
+});
+
+test('designs', async ({ page }) => {
+  await login(page);
+  await api(page, 'POST', '/designs', { name: 'one', template: broken });
+  await page.goto('/designs');
+  await expect(page.getByRole('link', { name: 'one', exact: true }).first()).toBeVisible();
+  expect.soft(await complaints(page)).toEqual([]);
+  await page.getByRole('button', { name: 'New design' }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
+  expect.soft(await complaints(page)).toEqual([]);
+});
+
+test('the designer', async ({ page }) => {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'looked over', template: twoTier('axe') });
+  await openDesign(page, id);
+  expect.soft(await complaints(page)).toEqual([]);
+  await inspect(page, 'web');
+  await code(page);
+  expect.soft(await complaints(page)).toEqual([]);
+  const torn = await api<{ id: string }>(page, 'POST', '/designs', { name: 'with problems', template: broken });
+  await openDesign(page, torn.id);
+  await problems(page);
+  await inspect(page, 'lonely');
+  expect.soft(await complaints(page)).toEqual([]);
+});
+
+test('plan, run, deployments and catalogue', async ({ page, request }) => {
+  await login(page);
+  const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'planned', template: twoTier('axe') });
+  await page.goto(`/designs/${id}/plan`);
+  await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled({ timeout: 20_000 });
+  expect.soft(await complaints(page)).toEqual([]);
+
+  const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\noutputs:\n  id: {value: {get_resource: front}}\n';
+  const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'axe', template });
+  await page.goto(`/runs/${run}`);
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 30_000 });
+  expect.soft(await complaints(page)).toEqual([]);
+  for (const address of [`/deployments/${deployment}`, '/deployments', '/catalog', '/catalog/nginx']) {
+    await page.goto(address);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.locator('[aria-busy="true"], .skeleton')).toHaveCount(0);
+    expect.soft(await complaints(page)).toEqual([]);
+  }
+
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 30_000 }).toBe('succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
