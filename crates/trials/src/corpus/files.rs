@@ -9,6 +9,7 @@ use serde_json::Value;
 use topology::bundle::{Bundle, is_environment};
 use topology::document::Document;
 use topology::environment::Environment;
+use topology::types::Registry;
 
 const ENDINGS: [&str; 7] = ["yaml", "yml", "template", "json", "hot", "heat", "env"];
 
@@ -18,9 +19,28 @@ pub fn templates(dir: &Path) -> io::Result<Vec<PathBuf>> {
     matching(dir, is_template)
 }
 
+/// An environment, and the types that it gives a meaning.
+#[derive(Debug)]
+pub struct Known {
+    pub path: PathBuf,
+    names: BTreeSet<String>,
+}
+
 /// All environments below a folder, sorted.
-pub fn environments(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    matching(dir, is_environment)
+pub fn environments(dir: &Path) -> io::Result<Vec<Known>> {
+    let known = |path: PathBuf| {
+        let text = fs::read(&path)?;
+        let environment = Environment::parse("", &String::from_utf8_lossy(&text));
+        let aliases = environment.registry.into_iter();
+        Ok(Known {
+            path,
+            names: aliases.map(|alias| alias.name).collect(),
+        })
+    };
+    matching(dir, is_environment)?
+        .into_iter()
+        .map(known)
+        .collect()
 }
 
 fn matching(dir: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
@@ -84,63 +104,84 @@ pub fn is_unfilled(path: &str, text: &str) -> bool {
     (named || statements) && broken()
 }
 
-/// The environment that was written for a template: of the same name with `env` behind it, else the first one nearby that says what
-/// an otherwise unknown type stands for.
-pub fn environment_for<'e>(
-    template: &Path,
-    document: &Document,
-    environments: &'e [PathBuf],
-) -> Option<&'e PathBuf> {
+/// The environments that were written for a template: the one of the same name with `env` behind it, and those that say what
+/// unknown types in it and in its files stand for: as few as do, the nearest first.
+pub fn environments_for(template: &Path, document: &Document, all: &[Known]) -> Vec<PathBuf> {
     let stem = |path: &Path| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
     };
-    let own = stem(template)?;
+    let own = stem(template).unwrap_or_default();
     let wanted =
         ["_env", "-env", ".env", "_environment", "-environment"].map(|end| format!("{own}{end}"));
-    let by_name = environments.iter().find(|path| {
+    let by_name = all.iter().find(|known| {
+        let path = known.path.as_path();
         let ending = path.extension().and_then(|ending| ending.to_str());
         let stem = stem(path).unwrap_or_default();
         path.parent() == template.parent()
             && (wanted.contains(&stem) || (ending == Some("env") && stem == own))
     });
-    if by_name.is_some() {
-        return by_name;
-    }
-    let types = &document.template().resources;
-    let aliased: BTreeSet<&str> = types
-        .iter()
-        .map(|resource| resource.resource_type.as_str())
-        .filter(|name| !name.starts_with("OS::") && !name.starts_with("AWS::"))
-        .collect();
-    let text = document.text();
-    let names_one = |path: &&PathBuf| {
-        let Ok(bytes) = fs::read(path) else {
-            return false;
-        };
-        let environment = Environment::parse("", &String::from_utf8_lossy(&bytes));
-        let mut registry = environment.registry.iter();
-        // A group's members name their type deeper in the text.
-        registry.any(|alias| {
-            aliased.contains(alias.name.as_str())
-                || (!alias.name.starts_with("OS::") && text.contains(&alias.name))
-        })
-    };
+    let mut chosen: Vec<&Known> = by_name.into_iter().collect();
+    let mut open = unknown_types(template, document);
     let distance = |path: &Path| {
-        let ours = template
-            .parent()
-            .map(|dir| dir.components().collect::<Vec<_>>());
-        let theirs = path
-            .parent()
-            .map(|dir| dir.components().collect::<Vec<_>>());
-        let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
-        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
-        ours.len() + theirs.len() - 2 * same
+        let folders = |path: &Path| -> Vec<PathBuf> {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            folder.ancestors().map(Path::to_owned).collect()
+        };
+        let (ours, theirs) = (folders(template), folders(path));
+        let shared = ours.iter().filter(|one| theirs.contains(one)).count();
+        ours.len() + theirs.len() - 2 * shared
     };
-    environments
-        .iter()
-        .filter(names_one)
-        .min_by_key(|path| distance(path))
+    loop {
+        open.retain(|name| !chosen.iter().any(|known| known.names.contains(name)));
+        let names = |known: &&Known| known.names.intersection(&open).count();
+        let best = all
+            .iter()
+            .filter(|known| names(known) > 0)
+            .min_by_key(|known| (std::cmp::Reverse(names(known)), distance(&known.path)));
+        match best {
+            Some(best) => chosen.push(best),
+            None => return chosen.iter().map(|known| known.path.clone()).collect(),
+        }
+    }
+}
+
+/// Types that are none of Heat's, in a template and in the files that it is made of.
+fn unknown_types(template: &Path, document: &Document) -> BTreeSet<String> {
+    fn walk(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| walk(item, found)),
+            Value::Object(map) => {
+                let written = map.get("type").and_then(Value::as_str);
+                found.extend(written.map(str::to_owned));
+                map.values().for_each(|value| walk(value, found));
+            }
+            _ => {}
+        }
+    }
+    let known = Registry::openstack();
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![(template.to_owned(), document.clone())];
+    while let Some((path, document)) = waiting.pop() {
+        if let Some(resources) = document.value(&["resources"]) {
+            walk(&resources, &mut found);
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for name in mentioned(&document) {
+            let path = folder.join(name);
+            if let Ok(bytes) = fs::read(&path)
+                && seen.insert(path.clone())
+            {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                if is_template(&text) {
+                    waiting.push((path, Document::parse(text)));
+                }
+            }
+        }
+    }
+    found.retain(|name| known.get(name).is_none() && !is_file_name(name));
+    found
 }
 
 /// Whether a file that is included may be missing.
@@ -152,24 +193,21 @@ pub enum Missing {
     Empty,
 }
 
-/// What is sent with a template: the files that it includes, those that these include, and an environment.
-pub fn bundle(
-    template: &Path,
-    document: &Document,
-    environment: Option<&Path>,
-    missing: Missing,
-) -> Bundle {
+/// What is sent with a template: the files that it includes, those that these include, and environments, in order.
+pub fn bundle(template: &Path, document: &Document, given: &[PathBuf], missing: Missing) -> Bundle {
     let folder = template.parent().unwrap_or(Path::new(""));
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     // Name as it is kept, place on the disk.
     let mut waiting: Vec<(String, PathBuf)> = Vec::new();
     let mut environments = Vec::new();
-    if let Some(path) = environment {
+    for path in given {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        if let Ok(bytes) = fs::read(path) {
+        if let Ok(bytes) = fs::read(path)
+            && !files.contains_key(&name)
+        {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let beside = path.parent().unwrap_or(Path::new(""));
             for alias in Environment::parse(&name, &text).registry {
@@ -293,9 +331,9 @@ mod tests {
         write("envs/server.yaml", "heat_template_version: 2013-05-23\n");
         let environments = environments(dir.path()).unwrap();
         let document = Document::parse(fs::read_to_string(&main).unwrap());
-        let environment = environment_for(&main, &document, &environments).unwrap();
-        assert!(environment.ends_with("envs/my.yaml"));
-        let bundle = bundle(&main, &document, Some(environment), Missing::Refused);
+        let chosen = environments_for(&main, &document, &environments);
+        assert_eq!(chosen, [dir.path().join("envs/my.yaml")]);
+        let bundle = bundle(&main, &document, &chosen, Missing::Refused);
         let names: Vec<&str> = bundle.files().map(|(name, _)| name).collect();
         assert_eq!(names, ["lib/b.yaml", "lib/c.sh", "my.yaml", "server.yaml"]);
         assert_eq!(bundle.environments(), ["my.yaml"]);

@@ -2,7 +2,7 @@
 //!
 //! The columns that are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
 //! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Others are ignored, so the table may
-//! carry more.
+//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,10 @@ pub type Edges = BTreeSet<(String, String)>;
 pub struct Row {
     /// Some of the files that it includes are not there: an empty text stands for them.
     pub lacks_files: bool,
-    /// It needs an environment.
+    /// It needs an environment, whichever that is.
     pub needs_environment: bool,
+    /// The environments that it was given, in order.
+    pub environments: Vec<String>,
     /// Heat's `validate` call accepts it.
     pub valid: bool,
     /// Heat accepts it when a stack is made of it.
@@ -49,6 +51,11 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
         Row {
             lacks_files: get(files).starts_with("yes"),
             needs_environment: get(environment).starts_with("yes"),
+            environments: get(environment)
+                .split('|')
+                .filter(|path| !path.is_empty() && !path.starts_with("yes"))
+                .map(str::to_owned)
+                .collect(),
             valid: !is_refusal(get(validate)),
             plans: refusal.is_none(),
             refusal: refusal.unwrap_or_default().to_owned(),
@@ -110,7 +117,7 @@ mod tests {
         let table = "path,heat_validate,needs_env,heat_create_validate,graph_nodes,edges_before>after\r\n\
                      a.yaml,ok,,\"rejected: \"\"x\"\", y\",3,net>web|port>web\r\n\
                      b.yaml,ok,yes,needs live cloud (region),1,\r\n\
-                     c.yaml,Property error: z,,,,\r\n";
+                     c.yaml,Property error: z,d.yaml|e.yaml,,,\r\n";
         let rows = read(table).unwrap();
         assert_eq!(
             rows["a.yaml"],
@@ -126,6 +133,7 @@ mod tests {
         );
         assert!(rows["b.yaml"].plans && rows["b.yaml"].needs_environment);
         assert!(!rows["c.yaml"].valid && !rows["c.yaml"].plans);
+        assert_eq!(rows["c.yaml"].environments, ["d.yaml", "e.yaml"]);
     }
 
     #[test]

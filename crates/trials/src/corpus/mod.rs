@@ -9,8 +9,8 @@
 //! - *edges*: which of the drawn resources must exist before which, before composition is flattened and before passes add
 //!   anything, compared with the golden table's.
 //!
-//! Files that a template includes are looked for beside it. An environment is given where the golden table says that Heat needed one, and
-//! where there is no table: the one with the template's name, else the nearest one that names a type which the template uses. What only
+//! Files that a template includes are looked for beside it. Environments are given where the golden table says that Heat needed them, and
+//! where there is no table: the one with the template's name, and the nearest ones that name types which the template uses. What only
 //! looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
 //!
 //! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
@@ -142,7 +142,12 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
             .or_else(|| rows.remove(from_table.as_deref()?));
         let tried = patiently(Given {
             text,
-            environment: row.as_ref().is_none_or(|row| row.needs_environment),
+            named: row
+                .iter()
+                .flat_map(|row| &row.environments)
+                .map(|path| dir.join(path))
+                .collect(),
+            look: row.as_ref().is_none_or(|row| row.needs_environment),
             missing: match &row {
                 Some(row) if row.lacks_files => Missing::Empty,
                 _ => Missing::Refused,
@@ -172,19 +177,22 @@ fn shown(path: &Path) -> String {
 struct Given {
     file: PathBuf,
     text: String,
-    environments: Arc<Vec<PathBuf>>,
-    /// Look for one: Heat needed it, or nobody knows.
-    environment: bool,
+    environments: Arc<Vec<files::Known>>,
+    /// Those that the golden table names.
+    named: Vec<PathBuf>,
+    /// Look for some: Heat needed them, or nobody knows.
+    look: bool,
     missing: Missing,
 }
 
 impl Given {
     fn tried(&self) -> Tried {
         let document = Document::parse(self.text.as_str());
-        let environment = files::environment_for(&self.file, &document, &self.environments)
-            .filter(|_| self.environment);
-        let environment = environment.map(PathBuf::as_path);
-        let bundle = files::bundle(&self.file, &document, environment, self.missing);
+        let mut given = self.named.clone();
+        if self.look {
+            given = files::environments_for(&self.file, &document, &self.environments);
+        }
+        let bundle = files::bundle(&self.file, &document, &given, self.missing);
         template(&document, &bundle)
     }
 }
