@@ -12,7 +12,7 @@ mod pattern;
 mod time;
 
 pub(crate) use custom::{NAMES as CUSTOM, is_known as is_custom};
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::{Pattern, search_pattern};
 
 /// What is wrong with a value; nothing when it is right.
 pub(crate) fn problem(constraint: &Constraint, value: &Value) -> Option<String> {

@@ -51,10 +51,26 @@ impl Pattern {
 }
 
 fn regex(part: &str, whole: &str) -> Result<regex_lite::Regex, String> {
-    regex_lite::RegexBuilder::new(&format!("^(?:{})", rewritten(part)))
+    built(&format!("^(?:{})", rewritten(part)), whole)
+}
+
+fn built(pattern: &str, whole: &str) -> Result<regex_lite::Regex, String> {
+    regex_lite::RegexBuilder::new(pattern)
         .size_limit(1 << 20)
         .build()
         .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(whole)))
+}
+
+/// A pattern that is looked for anywhere in a text, with these of Python's flags (`i`, `m`, `s`).
+///
+/// # Errors
+/// A sentence: what is no pattern, or one that we cannot try.
+pub(crate) fn search_pattern(pattern: &str, flags: &str) -> Result<regex_lite::Regex, String> {
+    let flags = match flags {
+        "" => String::new(),
+        flags => format!("(?{flags})"),
+    };
+    built(&format!("{flags}{}", rewritten(pattern)), pattern)
 }
 
 /// A condition that the pattern begins with: whether it must hold, what it says, what follows it.

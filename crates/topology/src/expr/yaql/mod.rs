@@ -1,23 +1,22 @@
-//! `yaql`: a query over data, in the part of YAQL that templates use.
+//! `yaql`: a query over data, as the YAQL library has it.
 //!
-//! There are
-//! - `$`, keys and indices: `$.data.servers[0].name`; a key of a list is taken of each item;
-//! - numbers, texts in `'` or `"`, `true`, `false`, `null`, lists `[1, 2]`, maps `{a => 1}`;
-//! - `or`, `and`, `not`, `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `+`, `-`, `*`, `/`, `mod`;
-//! - on lists `len`, `sum`, `min`, `max`, `first`, `last`, `select`, `where`, `selectMany`, `flatten`, `distinct`,
-//!   `reverse`, `orderBy`, `skip`, `take`, `limit`, `any`, `all`, `join`, `toList`, `toDict`, `contains`;
-//! - on maps `get`, `keys`, `values`, `items`, `containsKey`, `len`;
-//! - on texts `split`, `replace`, `toUpper`, `toLower`, `trim`, `startsWith`, `endsWith`, `len`;
-//! - and `len`, `str`, `int`, `bool`, `list`, `dict`, `coalesce`, `min` and `max` as functions.
+//! There are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all functions
+//! and methods of YAQL's own library: [`call`] lists them. What is not there is refused by its name: times, chance,
+//! definitions of functions, and lists without an end. In the argument of `select` and its like `$` is the item.
 //!
-//! In the argument of `select` and its like `$` is the item. Anything else is refused by its name. As in
-//! Heat no list of more than 200 items is gone through.
+//! As in Heat no list of more than 200 items is gone through.
 
 use serde_json::{Value, json};
 
+mod call;
 mod evaluate;
-mod methods;
+mod functions;
+mod lists;
+mod maps;
 mod parse;
+mod pattern;
+mod texts;
+mod value;
 
 /// Items of a list that is gone through.
 const ITEMS_MAX: usize = 200;
@@ -33,7 +32,7 @@ pub(super) fn yaql(mut arguments: Value) -> Result<Value, String> {
         Some(data) => data.take(),
         None => json!({}),
     };
-    evaluate::evaluate(&tree, &json!({"data": data}))
+    evaluate::run(&tree, json!({"data": data}))
 }
 
 #[cfg(test)]
@@ -51,11 +50,14 @@ mod tests {
             "servers": [{"name": "a", "up": true, "ips": ["1", "2"]}, {"name": "b", "up": false, "ips": ["3"]}],
             "map": {"x": 1, "y": 2},
             "text": "a-b",
+            "none": null,
+            "image": "host:5000/ns/image:tag",
+            "pairs": [["a", 1], ["b", 2], ["a", 3]],
         });
         for (expression, expected) in [
             ("$.data.n[0]", json!(3)),
             ("$.data.n[-1]", json!(3)),
-            ("$.data.map.missing", json!(null)),
+            ("$.data.none?.x", json!(null)),
             ("$.data.n.sum()", json!(9)),
             ("$.data.n.len() - 1", json!(3)),
             ("len($.data.n) * 2 + 1", json!(9)),
@@ -98,6 +100,52 @@ mod tests {
             ("(1 + 2) * 3", json!(9)),
             ("7 mod 4", json!(3)),
             ("[].first(none)", json!("none")),
+            ("$.data.map.values().len() * 0 + $.data.n.len()", json!(4)),
+            (
+                "concat($.data.image.rightSplit(separator => ':', maxSplits => 1)[0], ':x')",
+                json!("host:5000/ns/image:x"),
+            ),
+            (
+                "let(at => $.data.image.rightSplit(':', 1)[0]) -> regex('(?:https?://)?(.*?)/(.*)').split($at)[2]",
+                json!("ns/image"),
+            ),
+            (
+                "switch(isDict($.data.n) => 1, not $.data.n => 2, true => 3)",
+                json!(3),
+            ),
+            (
+                "[{a => {b => [1]}}, {a => {b => [2], c => 1}}].reduce($1.mergeWith($2), {})",
+                json!({"a": {"b": [1, 2], "c": 1}}),
+            ),
+            (
+                "dict($.data.pairs.groupBy($[0], $[1]))",
+                json!({"a": [1, 3], "b": [2]}),
+            ),
+            (
+                "$.data.pairs.orderBy($[0]).thenByDescending($[1]).select($[1])",
+                json!([3, 1, 2]),
+            ),
+            (
+                "$.data.n.zip($.data.pairs).select($[1][0]).join('')",
+                json!("aba"),
+            ),
+            ("list($.data.n.where($ > 2), 5)", json!([3, 3, 5])),
+            ("list($.data.n)", json!([[3, 1, 2, 3]])),
+            (
+                "$.data.map.deleteAll($.data.map.keys().where($ = x))",
+                json!({"y": 2}),
+            ),
+            ("$.data.text.matches('(\\.|-)')", json!(true)),
+            (
+                "'a-b'.replace(regex('(a)-(b)'), '\\\\2-\\\\1')",
+                json!("b-a"),
+            ),
+            ("regex('b(.)').search('abc', $2.value)", json!("c")),
+            ("str(null) + str(true) + str([1])", json!("nulltrue(1,)")),
+            ("'{0} {name}'.format(1, name => x)", json!("1 x")),
+            (" ' a  b c '.split(maxSplits => 1)", json!(["a", "b c "])),
+            ("[1, 2].unpack(a, b) -> $a + $b", json!(3)),
+            ("{null => a, true => b}", json!({"null": "a", "true": "b"})),
         ] {
             assert_eq!(
                 value(expression, data.clone()),
@@ -109,9 +157,14 @@ mod tests {
 
     #[test]
     fn the_rest_is_refused_by_name() {
-        let said = |expression: &str| value(expression, json!({"n": vec![1; 300]})).unwrap_err();
-        insta::assert_snapshot!(said("$.data.n.groupBy($)"), @"`groupBy` of `yaql` is not supported");
-        insta::assert_snapshot!(said("let(x => 1) -> $x"), @"`yaql` cannot read `-> $x`");
+        let data = json!({"n": vec![1; 300], "map": {"x": 1}});
+        let said = |expression: &str| value(expression, data.clone()).unwrap_err();
+        insta::assert_snapshot!(said("now()"), @"`now` of `yaql` is not supported");
+        insta::assert_snapshot!(said("$.data.map.y"), @r#"`yaql` finds no `y` in `{"x": 1}`"#);
+        insta::assert_snapshot!(said("let(x => 1)"), @"`let` of `yaql` is followed by `->` and an expression");
+        insta::assert_snapshot!(said("1 -> $x"), @"`->` of `yaql` follows names, such as `let(x => 1)`, not `1`");
+        insta::assert_snapshot!(said("'a'.split(by => 1)"), @"`split` of `yaql` takes `separator`, `maxSplits`");
+        insta::assert_snapshot!(said("$.data.n"), @"`yaql` goes through lists of at most 200 items");
         insta::assert_snapshot!(said("$.data.n.where("), @"`yaql` cannot read `$.data.n.where(`: it ends too early");
         insta::assert_snapshot!(said("$.data.n.select($ + 1)"), @"`yaql` goes through lists of at most 200 items");
         insta::assert_snapshot!(said("'a' + 1"), @"`+` of `yaql` cannot work with `a` and `1`");

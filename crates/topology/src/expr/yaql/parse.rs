@@ -1,4 +1,7 @@
 //! From text to a tree.
+//!
+//! YAQL's operators, tightest first: `.` and `?.`; `[ ]`; signs; `=~`, `!~`; `*`, `/`, `mod`; `+`, `-`; comparisons and `in`; `not`;
+//! `and`; `or`; `->`.
 
 use serde_json::{Number, Value};
 
@@ -10,21 +13,27 @@ const DEPTH_MAX: usize = 40;
 /// An expression.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// `$`.
-    Current,
+    /// `$`, `$1`, `$name`: without the sign; `$` is `1`.
+    Variable(String),
     Value(Value),
     /// A word that stands alone: a key, or a text without quotes.
     Word(String),
+    /// `of.key`.
     Key(Box<Tree>, String),
-    Index(Box<Tree>, Box<Tree>),
+    /// `of[arguments]`.
+    Index(Box<Tree>, Vec<Tree>),
+    /// `of.name(arguments)`.
     Method(Box<Tree>, String, Vec<Tree>),
+    /// `of?.key`, `of?.name(arguments)`: nothing of nothing. What follows is a [`Tree::Key`] or a [`Tree::Method`] of the inner one.
+    Elvis(Box<Tree>, Box<Tree>),
+    /// In an [`Tree::Elvis`], what stands before it.
+    Before,
     Call(String, Vec<Tree>),
     List(Vec<Tree>),
     Map(Vec<Tree>),
     /// `key => value`.
     Pair(Box<Tree>, Box<Tree>),
-    Not(Box<Tree>),
-    Minus(Box<Tree>),
+    Unary(&'static str, Box<Tree>),
     Binary(&'static str, Box<Tree>, Box<Tree>),
 }
 
@@ -34,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
         at: 0,
         depth: 0,
     };
-    let tree = parser.pair()?;
+    let tree = parser.expression()?;
     parser.blank();
     if parser.at < text.len() {
         return Err(parser.unreadable());
@@ -49,13 +58,15 @@ struct Parser<'t> {
 }
 
 /// Loosest first.
-const LEVELS: [&[&str]; 5] = [
+const LEVELS: [&[&str]; 6] = [
     &["or"],
     &["and"],
     &["<=", ">=", "!=", "=", "<", ">", "in"],
     &["+", "-"],
     &["*", "/", "mod"],
+    &["=~", "!~"],
 ];
+const COMPARISONS: usize = 2;
 
 impl Parser<'_> {
     fn rest(&self) -> &str {
@@ -74,7 +85,7 @@ impl Parser<'_> {
 
     fn blank(&mut self) {
         let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
     }
 
     /// Past a sign or a word, if it comes next.
@@ -85,7 +96,11 @@ impl Parser<'_> {
         };
         let word = token.starts_with(|c: char| c.is_alphabetic());
         let goes_on = after.starts_with(is_word);
-        let other = matches!(token, "=" | "-") && after.starts_with('>');
+        let other = match token {
+            "=" => after.starts_with(['>', '~']),
+            "-" => after.starts_with('>'),
+            _ => false,
+        };
         if (word && goes_on) || other {
             return false;
         }
@@ -114,25 +129,31 @@ impl Parser<'_> {
         result
     }
 
-    fn pair(&mut self) -> Result<Tree, String> {
+    /// `left -> right`, from the right.
+    fn expression(&mut self) -> Result<Tree, String> {
         self.deeper(|parser| {
-            let key = parser.level(0)?;
-            if parser.take("=>") {
-                let value = parser.level(0)?;
-                return Ok(Tree::Pair(Box::new(key), Box::new(value)));
+            let left = parser.level(0)?;
+            if parser.take("->") {
+                let right = parser.expression()?;
+                return Ok(Tree::Binary("->", Box::new(left), Box::new(right)));
             }
-            Ok(key)
+            Ok(left)
         })
+    }
+
+    fn argument(&mut self) -> Result<Tree, String> {
+        let key = self.expression()?;
+        if self.take("=>") {
+            let value = self.expression()?;
+            return Ok(Tree::Pair(Box::new(key), Box::new(value)));
+        }
+        Ok(key)
     }
 
     fn level(&mut self, level: usize) -> Result<Tree, String> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary();
         };
-        if level == 2 && self.take("not") {
-            let inner = self.deeper(|parser| parser.level(2))?;
-            return Ok(Tree::Not(Box::new(inner)));
-        }
         let mut left = self.level(level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.take(operator)) {
             let right = self.level(level + 1)?;
@@ -142,60 +163,82 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Result<Tree, String> {
-        if self.take("-") {
-            let inner = self.deeper(Self::unary)?;
-            return Ok(Tree::Minus(Box::new(inner)));
+        if self.take("not") {
+            // It stands for all of the comparison that follows.
+            let inner = self.deeper(|parser| parser.level(COMPARISONS))?;
+            return Ok(Tree::Unary("not", Box::new(inner)));
+        }
+        for sign in ["-", "+"] {
+            if self.take(sign) {
+                let inner = self.deeper(Self::unary)?;
+                return Ok(Tree::Unary(
+                    if sign == "-" { "-" } else { "+" },
+                    Box::new(inner),
+                ));
+            }
         }
         let mut tree = self.atom()?;
         loop {
-            // A method or key follows its value at once.
-            if self.rest().starts_with('.') {
-                self.at += 1;
-                let name = self.word().ok_or_else(|| self.unreadable())?;
-                tree = if self.rest().starts_with('(') {
-                    let arguments = self.arguments("(", ")")?;
-                    Tree::Method(Box::new(tree), name, arguments)
-                } else {
-                    Tree::Key(Box::new(tree), name)
-                };
-            } else if self.rest().starts_with('[') {
-                self.at += 1;
-                let index = self.pair()?;
-                self.must("]")?;
-                tree = Tree::Index(Box::new(tree), Box::new(index));
+            if self.take("?.") {
+                let right = self.member(Tree::Before)?;
+                tree = Tree::Elvis(Box::new(tree), Box::new(right));
+            } else if self.take(".") {
+                tree = self.member(tree)?;
+            } else if self.take("[") {
+                let arguments = self.arguments("]")?;
+                tree = Tree::Index(Box::new(tree), arguments);
             } else {
                 return Ok(tree);
             }
         }
     }
 
+    /// What follows a dot.
+    fn member(&mut self, of: Tree) -> Result<Tree, String> {
+        self.blank();
+        let name = self.word().ok_or_else(|| self.unreadable())?;
+        if self.rest().starts_with('(') {
+            self.at += 1;
+            let arguments = self.arguments(")")?;
+            return Ok(Tree::Method(Box::new(of), name, arguments));
+        }
+        Ok(Tree::Key(Box::new(of), name))
+    }
+
     fn atom(&mut self) -> Result<Tree, String> {
         self.blank();
-        let first = self.rest().chars().next();
-        match first {
-            Some('$') if !self.rest()[1..].starts_with(is_word) => {
+        match self.rest().chars().next() {
+            Some('$') => {
                 self.at += 1;
-                Ok(Tree::Current)
+                let name = self.word().unwrap_or_else(|| "1".to_owned());
+                Ok(Tree::Variable(name))
             }
             Some('(') => {
                 self.at += 1;
-                let inner = self.pair()?;
+                let inner = self.expression()?;
                 self.must(")")?;
                 Ok(inner)
             }
-            Some('[') => self.arguments("[", "]").map(Tree::List),
-            Some('{') => self.arguments("{", "}").map(Tree::Map),
-            Some(quote @ ('\'' | '"')) => self.quoted(quote),
+            Some('[') => {
+                self.at += 1;
+                self.arguments("]").map(Tree::List)
+            }
+            Some('{') => {
+                self.at += 1;
+                self.arguments("}").map(Tree::Map)
+            }
+            Some(quote @ ('\'' | '"' | '`')) => self.quoted(quote),
             Some(digit) if digit.is_ascii_digit() => self.number(),
             Some(_) => {
                 let word = self.word().ok_or_else(|| self.unreadable())?;
+                if self.rest().starts_with('(') {
+                    self.at += 1;
+                    return Ok(Tree::Call(word, self.arguments(")")?));
+                }
                 Ok(match word.as_str() {
                     "true" => Tree::Value(true.into()),
                     "false" => Tree::Value(false.into()),
                     "null" => Tree::Value(Value::Null),
-                    _ if self.rest().starts_with('(') => {
-                        Tree::Call(word, self.arguments("(", ")")?)
-                    }
                     _ => Tree::Word(word),
                 })
             }
@@ -203,14 +246,14 @@ impl Parser<'_> {
         }
     }
 
-    fn arguments(&mut self, open: &str, close: &str) -> Result<Vec<Tree>, String> {
-        self.must(open)?;
+    /// Behind the bracket that opens.
+    fn arguments(&mut self, close: &str) -> Result<Vec<Tree>, String> {
         let mut items = Vec::new();
         if self.take(close) {
             return Ok(items);
         }
         loop {
-            items.push(self.pair()?);
+            items.push(self.argument()?);
             if self.take(close) {
                 return Ok(items);
             }
@@ -228,48 +271,83 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<Tree, String> {
         let rest = self.rest();
-        let mut end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let digits = |text: &str| {
+            text.find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(text.len())
+        };
+        let mut end = digits(rest);
         let fraction = rest[end..].strip_prefix('.').unwrap_or_default();
         if fraction.starts_with(|c: char| c.is_ascii_digit()) {
-            end += 1 + fraction
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(fraction.len());
+            end += 1 + digits(fraction);
         }
         let text = &rest[..end];
         let number = match text.parse::<i64>() {
             Ok(whole) => Some(Number::from(whole)),
             Err(_) => text.parse().ok().and_then(Number::from_f64),
         };
+        let number = number.filter(|_| !rest[end..].starts_with(is_word));
         let number = number.ok_or_else(|| self.unreadable())?;
         self.at += end;
         Ok(Tree::Value(Value::Number(number)))
     }
 
     fn quoted(&mut self, quote: char) -> Result<Tree, String> {
-        let mut text = String::new();
-        let mut chars = self.text[self.at + 1..].char_indices();
-        while let Some((offset, c)) = chars.next() {
-            match c {
-                '\\' => match chars.next() {
-                    Some((_, 'n')) => text.push('\n'),
-                    Some((_, 't')) => text.push('\t'),
-                    Some((_, other)) => text.push(other),
-                    None => break,
-                },
-                c if c == quote => {
-                    self.at += 1 + offset + c.len_utf8();
-                    return Ok(Tree::Value(Value::String(text)));
-                }
-                other => text.push(other),
-            }
-        }
-        self.at = self.text.len();
-        Err(self.unreadable())
+        let inner = &self.text[self.at + 1..];
+        let mut escaped = false;
+        let end = inner.char_indices().find(|(_, c)| {
+            let ends = *c == quote && !escaped;
+            escaped = *c == '\\' && !escaped;
+            ends
+        });
+        let Some((end, _)) = end else {
+            self.at = self.text.len();
+            return Err(self.unreadable());
+        };
+        let text = match quote {
+            '`' => inner[..end].replace("\\`", "`"),
+            _ => unescaped(&inner[..end]),
+        };
+        self.at += end + 2;
+        Ok(Tree::Value(Value::String(text)))
     }
 }
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// With what its backslashes stand for; one before anything else stays, so that patterns need no second one.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let code = |from: usize, length: usize, radix: u32| {
+            let digits = after.get(from..from + length)?;
+            let all = digits.chars().all(|c| c.is_digit(radix));
+            let code = u32::from_str_radix(digits, radix).ok().filter(|_| all)?;
+            Some((char::from_u32(code)?, from + length))
+        };
+        let octal = after.chars().take(3).take_while(|c| c.is_digit(8)).count();
+        let found = match after.chars().next() {
+            Some(c @ ('\\' | '\'' | '"')) => Some((c, 1)),
+            Some('a') => Some(('\u{7}', 1)),
+            Some('b') => Some(('\u{8}', 1)),
+            Some('f') => Some(('\u{c}', 1)),
+            Some('n') => Some(('\n', 1)),
+            Some('r') => Some(('\r', 1)),
+            Some('t') => Some(('\t', 1)),
+            Some('v') => Some(('\u{b}', 1)),
+            Some('x') => code(1, 2, 16),
+            Some('u') => code(1, 4, 16),
+            Some('U') => code(1, 8, 16),
+            Some(_) if octal > 0 => code(0, octal, 8),
+            _ => None,
+        };
+        let (c, length) = found.unwrap_or(('\\', 0));
+        out.push(c);
+        rest = &after[length..];
+    }
+    out + rest
 }
