@@ -257,3 +257,14 @@ pub enum ExportNoteKind {
     /// A person has to do or give something.
     Needed,
 }
+
+impl From<topology::conversion::Kind> for ExportNoteKind {
+    fn from(kind: topology::conversion::Kind) -> ExportNoteKind {
+        use topology::conversion::Kind;
+        match kind {
+            Kind::LeftOut => ExportNoteKind::LeftOut,
+            Kind::Changed => ExportNoteKind::Changed,
+            Kind::Needed => ExportNoteKind::Needed,
+        }
+    }
+}

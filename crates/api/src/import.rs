@@ -8,21 +8,29 @@ use crate::ExportNoteKind;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportRequest {
-    /// A CloudFormation template, JSON or YAML, of Amazon's or of Heat's dialect.
+    /// A CloudFormation template, JSON or YAML, of Amazon's or of Heat's dialect; or plain HOT that we exported.
     pub text: String,
 }
 
 impl ImportRequest {
     /// Whether a text reads like a template of others rather than HOT: by its version, or by `Resources` where HOT says `resources`.
+    /// HOT that was exported here is one too, by its marks: the server knows the design that it was made from.
     ///
     /// Only the template's own keys count: a template may well stand in another one's text, as a server's user data.
     pub fn fits(text: &str) -> bool {
         let keys = top_keys(text);
         let has = |name: &str| keys.contains(&name);
-        !has("heat_template_version")
-            && (has("AWSTemplateFormatVersion")
-                || has("HeatTemplateFormatVersion")
-                || has("Resources"))
+        if ImportRequest::is_hot(text) {
+            return ["stackloom", "exported"]
+                .iter()
+                .all(|mark| text.contains(mark));
+        }
+        has("AWSTemplateFormatVersion") || has("HeatTemplateFormatVersion") || has("Resources")
+    }
+
+    /// Whether a text says that it is HOT.
+    pub fn is_hot(text: &str) -> bool {
+        top_keys(text).contains(&"heat_template_version")
     }
 
     /// What a file is called once it is HOT: `.yaml`, as a nested one is asked for, or with a number where another file has that name.
@@ -128,6 +136,9 @@ mod tests {
         assert!(ImportRequest::fits("Resources:\n  Web: {}\n"));
         assert!(!ImportRequest::fits(
             "heat_template_version: 2021-04-16\nresources: {}\n"
+        ));
+        assert!(ImportRequest::fits(
+            "heat_template_version: 2021-04-16\nresources:\n  net: {type: OS::Neutron::Net, metadata: {stackloom: {exported: added}}}\n"
         ));
         assert!(!ImportRequest::fits(
             "parameters:\n  Resources: 3\nheat_template_version: 1\n"

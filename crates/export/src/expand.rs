@@ -7,6 +7,8 @@ use topology::catalog::CatalogItem;
 use topology::compose;
 use topology::expr::{Expr, Scope};
 use topology::passes::{self, Model, PassContext};
+use topology::template::Template;
+use topology::types::Registry;
 use topology::workflow::{Origin, ResourceSpec};
 
 use crate::structure::Shape;
@@ -15,6 +17,9 @@ use crate::{Additions, Report, Source};
 pub(crate) const SSH_KEY: &str = "Stackloom::SSHKey";
 pub(crate) const SERVER: &str = "OS::Nova::Server";
 pub(crate) const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
+
+/// In an output's text, before what only the role knows.
+const BY_THE_ROLE: &str = "{stats.";
 
 /// Knows nothing, so that `get_param` stays what it is.
 struct Open;
@@ -33,7 +38,7 @@ impl Scope for Open {
 
 /// The resources after the passes.
 pub(crate) struct Expanded<'a> {
-    source: &'a Source<'a>,
+    types: &'a Registry,
     model: Model,
     /// Server to the floating IP that leads to it.
     public: HashMap<String, String>,
@@ -101,9 +106,19 @@ impl<'a> Expanded<'a> {
             }
             model = drawn;
         }
+        Expanded::made(source.types, model, outputs)
+    }
+
+    /// The template as it is written, without what passes would add.
+    pub(crate) fn plain(template: &Template, types: &'a Registry) -> Expanded<'a> {
+        let (model, _) = Model::of(template, &Open);
+        Expanded::made(types, model, Vec::new())
+    }
+
+    fn made(types: &'a Registry, model: Model, outputs: Vec<(String, Expr)>) -> Expanded<'a> {
         let public = public_addresses(&model);
         Expanded {
-            source,
+            types,
             model,
             public,
             outputs,
@@ -128,11 +143,18 @@ impl<'a> Expanded<'a> {
 
     /// The catalogue item of a component.
     pub(crate) fn item(&self, spec: &ResourceSpec) -> Option<&'a CatalogItem> {
-        self.source
-            .types
-            .get(&spec.resource_type)?
-            .component
-            .as_ref()
+        self.types.get(&spec.resource_type)?.component.as_ref()
+    }
+
+    /// What software tells only once its role has run: the text of the output that a value asks for.
+    pub(crate) fn told_by_the_role(&self, value: &Value) -> Option<&'a str> {
+        let ("get_attr", path) = call(value)? else {
+            return None;
+        };
+        let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
+        let mut outputs = self.item(self.get(name)?)?.outputs.iter();
+        let output = outputs.find(|one| one.name == attribute)?;
+        output.value.contains(BY_THE_ROLE).then_some(&output.value)
     }
 
     /// A value in which `get_attr` of software has become the text that the software tells, with expressions put in.
@@ -156,18 +178,25 @@ impl<'a> Expanded<'a> {
         };
         let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
         let spec = self.get(name)?;
-        let mut outputs = self.item(spec)?.outputs.iter();
+        let item = self.item(spec)?;
+        let mut outputs = item.outputs.iter();
         let output = outputs.find(|one| one.name == attribute)?;
+        if output.value.contains(BY_THE_ROLE) {
+            return None;
+        }
         let host = spec.properties.get("host").and_then(reference)?;
         let private = json!({"get_attr": [host, "first_address"]});
         let public = match self.floating_ip(host) {
             Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
             None => private.clone(),
         };
-        let inputs = spec
-            .properties
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.to_json()));
+        let inputs = item.inputs.iter().filter_map(|input| {
+            let given = spec.properties.get(&input.name).map(Expr::to_json);
+            Some((
+                input.name.as_str(),
+                given.or_else(|| input.default.clone())?,
+            ))
+        });
         let words = [("address", public), ("private_address", private)];
         let params: Map<String, Value> = words
             .into_iter()

@@ -15,6 +15,8 @@
 //! leading to the file as Heat's own client follows it; Terraform and TOSCA take nested templates and groups apart. An export of more
 //! than one file is packed into an [`archive`].
 //!
+//! Plain HOT knows the way back: [`restored`] makes of it the design that it was made from.
+//!
 //! A crate of its own, because the browser does not need it: the server exports, and the page only asks.
 //!
 //! Exporters read expressions in their HOT form (`{"get_attr": ["web", "name"]}`) and not as variants, so that a function that the
@@ -23,7 +25,6 @@
 pub mod archive;
 mod expand;
 mod hot;
-mod report;
 mod structure;
 mod svg;
 mod terraform;
@@ -38,7 +39,7 @@ use topology::cloud::CloudFacts;
 use topology::document::Document;
 use topology::types::Registry;
 
-pub use report::{Kind, Note, Report};
+pub use topology::conversion::{Kind, Note, Report};
 
 /// What is exported, and what is known around it.
 #[derive(Clone, Copy)]
@@ -194,6 +195,15 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
         beside,
         report,
     })
+}
+
+/// The design that an export of ours as plain HOT was made from, with what was changed in the file since; nothing for any other text.
+pub fn restored(text: &str, types: &Registry) -> Option<String> {
+    let document = Document::parse(text);
+    if !document.is_readable() {
+        return None;
+    }
+    hot::marks::restored(&document, types)
 }
 
 /// A name that every file system and shell takes.

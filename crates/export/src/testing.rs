@@ -57,7 +57,7 @@ impl Design {
     }
 }
 
-fn types() -> Registry {
+pub(crate) fn types() -> Registry {
     let items = [
         (
             include_str!("../../../catalog/nginx/item.yml"),

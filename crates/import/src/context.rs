@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::read::{BYTES_UNFOLDED_MAX, Lines};
 use crate::{Kind, Note, Report};
@@ -18,11 +18,21 @@ pub(crate) struct Importer<'a> {
     left: Option<usize>,
     pub report: Report,
     /// Parameters that the result needs and the text does not have: name to definition.
-    pub added: BTreeMap<&'static str, Value>,
+    pub added: BTreeMap<String, Value>,
     /// Mappings that a computed key looks into: they become parameters.
     pub mappings: BTreeSet<String>,
-    /// Exports of other stacks, as parameters: name to what it was called.
+    /// Exports of other stacks, as parameters: what it was called, and the parameter's name.
     pub imports: BTreeMap<String, String>,
+    /// The names of these parameters.
+    pub import_names: BTreeSet<String>,
+    /// Server to the address that leads to it; filled before any value is converted.
+    pub addresses: BTreeMap<String, String>,
+    /// VPCs with a way to the internet; filled likewise.
+    pub attached: BTreeSet<String>,
+    /// Target group to the balancer whose listeners lead to it; filled likewise.
+    pub balanced: BTreeMap<String, String>,
+    /// Launch template by the name that it gives itself; filled likewise.
+    pub launch_names: BTreeMap<&'a str, &'a str>,
     /// Resources that have no counterpart of their own; filled before any value is converted.
     pub gone: BTreeSet<String>,
 }
@@ -31,6 +41,7 @@ pub(crate) struct Importer<'a> {
 pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
 pub(crate) const NETWORK: &str = "network";
 pub(crate) const SUBNET: &str = "subnet";
+pub(crate) const FLAVOR: &str = "flavor";
 pub(crate) const REGION: &str = "region";
 
 impl<'a> Importer<'a> {
@@ -48,6 +59,11 @@ impl<'a> Importer<'a> {
             added: BTreeMap::new(),
             mappings: BTreeSet::new(),
             imports: BTreeMap::new(),
+            import_names: BTreeSet::new(),
+            addresses: BTreeMap::new(),
+            attached: BTreeSet::new(),
+            balanced: BTreeMap::new(),
+            launch_names: BTreeMap::new(),
             gone: BTreeSet::new(),
         }
     }
@@ -94,6 +110,24 @@ impl<'a> Importer<'a> {
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
         let parameters = self.sections.get("Parameters");
         parameters.is_some_and(|all| all.get(name).is_some())
+    }
+
+    /// The name of a parameter that the import adds: as wanted, or one like it that the template has not.
+    pub(crate) fn free_parameter(&self, wanted: &str) -> String {
+        let mappings = self.sections.get("Mappings");
+        let is_mapping = |name: &str| mappings.is_some_and(|all| all.get(name).is_some());
+        let mut name = wanted.to_owned();
+        while self.has_parameter(&name) || is_mapping(&name) {
+            name.push('_');
+        }
+        name
+    }
+
+    /// `get_param` of a parameter that the import adds.
+    pub(crate) fn asked(&mut self, wanted: &str, definition: Value) -> Value {
+        let name = self.free_parameter(wanted);
+        self.added.insert(name.clone(), definition);
+        json!({"get_param": name})
     }
 
     pub(crate) fn left_out(&mut self, path: &str, message: impl Into<String>) {

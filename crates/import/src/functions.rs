@@ -1,5 +1,7 @@
 //! Values: Amazon's functions as those of HOT.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Map, Value, json};
 
 use crate::context::{Importer, REGION};
@@ -82,6 +84,28 @@ impl Importer<'_> {
             ("Fn::Equals" | "Fn::And" | "Fn::Or" | "Fn::Not", _) => {
                 self.condition(&json!({name: argument}), path)
             }
+            ("Fn::Cidr", [range, count, rest @ ..]) => {
+                match (
+                    range.as_str(),
+                    key_number(count),
+                    rest.first().map(key_number),
+                ) {
+                    (Some(range), Some(count), None) => self.cidrs(range, count, 8, path),
+                    (Some(range), Some(count), Some(Some(bits))) => {
+                        self.cidrs(range, count, bits, path)
+                    }
+                    _ => self.unknown(name, argument, path),
+                }
+            }
+            ("Fn::Length", [..]) if argument.is_array() => json!(list.len()),
+            ("Fn::ToJsonString", _) => match spells_out(argument) {
+                true => json!(argument.to_string()),
+                // A map that HOT makes text of is JSON.
+                false => {
+                    let value = self.value(argument, path);
+                    json!({"list_join": ["", [value]]})
+                }
+            },
             ("Fn::GetAZs", _) => {
                 self.changed(path, "the zones are `nova`, the usual one: name yours");
                 json!(["nova"])
@@ -104,16 +128,26 @@ impl Importer<'_> {
                     Some(name) => name.to_owned(),
                     None => argument.to_string(),
                 };
-                let name: String = exported
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-                    .collect();
-                let name = format!("import_{}", name.trim_matches('_'));
-                self.imports.insert(name.clone(), exported);
+                let name = self.import_name(&exported);
                 json!({"get_param": name})
             }
             _ => self.unknown(name, argument, path),
         }
+    }
+
+    /// The parameter for what another stack exports. Names that look alike stay apart.
+    fn import_name(&mut self, exported: &str) -> String {
+        if let Some(name) = self.imports.get(exported) {
+            return name.clone();
+        }
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let plain: String = exported.chars().map(plain).collect();
+        let mut name = self.free_parameter(&format!("import_{}", plain.trim_matches('_')));
+        while !self.import_names.insert(name.clone()) {
+            name = format!("{name}_{}", self.imports.len());
+        }
+        self.imports.insert(exported.to_owned(), name.clone());
+        name
     }
 
     fn unknown(&mut self, name: &str, argument: &Value, path: &str) -> Value {
@@ -135,8 +169,7 @@ impl Importer<'_> {
                 "AccountId" => json!({"get_param": "OS::project_id"}),
                 "Region" => {
                     let region = self.region();
-                    self.added.insert(REGION, region);
-                    json!({"get_param": REGION})
+                    self.asked(REGION, region)
                 }
                 "Partition" => json!("aws"),
                 "URLSuffix" => json!("amazonaws.com"),
@@ -176,11 +209,7 @@ impl Importer<'_> {
 
     /// One of several. What is written out is chosen now.
     fn select(&mut self, index: &Value, from: &Value, path: &str) -> Value {
-        let number = match index {
-            Value::Number(number) => number.as_u64(),
-            Value::String(text) => text.parse().ok(),
-            _ => None,
-        };
+        let number = key_number(index);
         if let Some(number) = number {
             let at = usize::try_from(number).unwrap_or(usize::MAX);
             if let Some(items) = from.as_array() {
@@ -194,6 +223,11 @@ impl Importer<'_> {
                 .map(Vec::as_slice)
             {
                 return json!({"str_split": [delimiter, self.value(text, path), number]});
+            }
+            if from.get("Fn::Cidr").is_some()
+                && let Value::Array(ranges) = self.value(from, path)
+            {
+                return ranges.into_iter().nth(at).unwrap_or_default();
             }
             if from.get("Fn::GetAZs").is_some() {
                 self.changed(path, "the zone is `nova`, the usual one: name yours");
@@ -218,6 +252,19 @@ impl Importer<'_> {
                 "expression": format!("$.data.of[{}]", number.map_or("$.data.at".to_owned(), |at| at.to_string())),
                 "data": {"of": computed, "at": key},
             }}),
+        }
+    }
+
+    /// Ranges within one, each with so many bits for hosts.
+    fn cidrs(&mut self, range: &str, count: u64, bits: u64, path: &str) -> Value {
+        match ranges(range, count, bits) {
+            Some(ranges) => json!(ranges),
+            None => {
+                let message =
+                    format!("`{range}` holds no {count} ranges with {bits} bits for hosts");
+                self.left_out(path, message);
+                Value::Null
+            }
         }
     }
 
@@ -287,7 +334,7 @@ impl Importer<'_> {
     /// A mapping's name as a parameter: its own, unless a parameter has it.
     pub(crate) fn mapping_name(&self, map: &str) -> String {
         if self.has_parameter(map) {
-            format!("{map}_map")
+            self.free_parameter(&format!("{map}_map"))
         } else {
             map.to_owned()
         }
@@ -335,7 +382,7 @@ impl Importer<'_> {
             ("Condition", _) => argument.clone(),
             ("Fn::Not", [one]) => json!({"not": self.condition(one, path)}),
             ("Fn::Not", _) => json!({"not": self.condition(argument, path)}),
-            ("Fn::And" | "Fn::Or", terms) => {
+            ("Fn::And" | "Fn::Or", terms) if !terms.is_empty() => {
                 let terms: Vec<Value> = terms
                     .iter()
                     .map(|term| self.condition(term, path))
@@ -345,9 +392,48 @@ impl Importer<'_> {
             ("Fn::Equals", [a, b]) => {
                 json!({"equals": [self.value(a, path), self.value(b, path)]})
             }
+            // What stands there is asked wrongly, and would be asked again.
+            ("Fn::Equals" | "Fn::And" | "Fn::Or", _) => self.unknown(name, argument, path),
             _ => self.value(value, path),
         }
     }
+}
+
+/// As many as `Fn::Cidr` gives at the most.
+const RANGES_MAX: u64 = 256;
+
+/// IPv4 only: ranges of the other kind are the cloud's to give.
+fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {
+    let (address, prefix) = within.split_once('/')?;
+    let (address, prefix) = (
+        address.parse::<Ipv4Addr>().ok()?,
+        prefix.parse::<u32>().ok()?,
+    );
+    let bits = u32::try_from(bits).ok().filter(|bits| *bits <= 32)?;
+    let room = 32_u32.checked_sub(prefix)?.checked_sub(bits)?;
+    if count == 0 || count > RANGES_MAX || u64::from(room) < 64 && count > 1_u64 << room {
+        return None;
+    }
+    let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
+    let start = u64::from(u32::from(address) & mask);
+    let one = |number: u64| {
+        let at = u32::try_from(start + (number << bits)).ok()?;
+        Some(format!("{}/{}", Ipv4Addr::from(at), 32 - bits))
+    };
+    (0..count).map(one).collect()
+}
+
+/// Whether there is nothing to ask in it.
+fn spells_out(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().all(spells_out),
+        Value::Object(map) => called(map).is_none() && map.values().all(spells_out),
+        _ => true,
+    }
+}
+
+fn key_number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 fn called(map: &Map<String, Value>) -> Option<(&str, &Value)> {

@@ -10,17 +10,18 @@
 //! ```
 //!
 //! - [`read`] turns short tags into their long forms and remembers on which line each value stands.
-//! - A resource whose counterpart in OpenStack is plain is converted; one that Heat runs under its Amazon name, or that nobody knows, is
-//!   kept as it is, so that it can be seen and replaced.
+//! - A resource whose counterpart in OpenStack is plain is converted; one that Heat runs under its Amazon name is kept as it is; of any
+//!   other an `OS::Heat::None` holds the place and the properties, so that it can be seen and replaced.
 //! - Some resources have no counterpart of their own: an address that is attached becomes part of the server, a route to the internet the
 //!   router's gateway. What referred to them is told.
+//! - [`mend`] validates the result as any template is validated, and takes out the values that OpenStack would refuse.
 //!
 //! The exporters' opposite, and a crate of its own for the same reason: the browser does not need it.
 
 mod context;
 mod functions;
+mod mend;
 mod read;
-mod report;
 mod resources;
 mod sections;
 
@@ -28,7 +29,7 @@ use serde_json::{Map, Value, json};
 use topology::document::yaml_text;
 
 use context::Importer;
-pub use report::{Kind, Note, Report};
+pub use topology::conversion::{Kind, Note, Report};
 
 /// What became of a template.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,8 +111,10 @@ pub fn import(text: &str) -> Result<Imported, Unreadable> {
             out.insert(key.to_owned(), section);
         }
     }
+    mend::mend(&mut importer, &mut out);
     let report = importer.report.sorted();
-    let template = report.comment() + &yaml_text(&Value::Object(out));
+    let template = report.comment("Imported by Stackloom from a CloudFormation template.")
+        + &yaml_text(&Value::Object(out));
     Ok(Imported { template, report })
 }
 

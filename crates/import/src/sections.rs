@@ -27,7 +27,7 @@ pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
         );
         parameters.insert(importer.mapping_name(&map), definition);
     }
-    for (name, exported) in std::mem::take(&mut importer.imports) {
+    for (exported, name) in std::mem::take(&mut importer.imports) {
         let message = format!("a value of `{name}`: another stack exports it as `{exported}`");
         importer.needed("Parameters", message);
         let description = format!("What another stack exports as {exported}.");
@@ -42,7 +42,7 @@ pub(crate) fn parameters(importer: &mut Importer<'_>) -> Map<String, Value> {
                 format!("a value of `{name}`, which was added: {said}"),
             );
         }
-        parameters.insert(name.to_owned(), definition);
+        parameters.insert(name, definition);
     }
     parameters
 }
@@ -98,11 +98,18 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
     if let Some(range) = range("MinValue", "MaxValue") {
         constrain(json!({"range": range}));
     }
-    if let Some(allowed) = definition.get("AllowedValues") {
-        constrain(json!({"allowed_values": allowed}));
-    }
-    if let Some(pattern) = definition.get("AllowedPattern") {
-        constrain(json!({"allowed_pattern": pattern}));
+    for (amazon, hot) in [
+        ("AllowedValues", "allowed_values"),
+        ("AllowedPattern", "allowed_pattern"),
+    ] {
+        match definition.get(amazon) {
+            Some(allowed) if kind != "comma_delimited_list" => constrain(json!({hot: allowed})),
+            Some(_) => importer.left_out(
+                &format!("{path}.{amazon}"),
+                "what each item of a list may be, no constraint of HOT says",
+            ),
+            None => {}
+        }
     }
     if let Some(custom) = custom {
         constrain(json!({"custom_constraint": custom}));
@@ -134,7 +141,11 @@ fn parameter(importer: &mut Importer<'_>, name: &str, definition: &Value) -> Val
 
 /// The type in HOT, and what the cloud is asked about a value.
 fn kind(written: &str) -> (&'static str, Option<&'static str>) {
-    match written {
+    // What Amazon's store holds under a name is of the type in brackets.
+    let stored = written
+        .strip_prefix("AWS::SSM::Parameter::Value<")
+        .and_then(|rest| rest.strip_suffix('>'));
+    match stored.unwrap_or(written) {
         "Number" => ("number", None),
         "Json" => ("json", None),
         "Boolean" => ("boolean", None),
@@ -167,7 +178,12 @@ pub(crate) fn conditions(importer: &mut Importer<'_>) -> Map<String, Value> {
     let mut conditions = Map::new();
     for (name, condition) in importer.section("Conditions") {
         let path = format!("Conditions.{name}");
-        conditions.insert(name.clone(), importer.condition(condition, &path));
+        let condition = match importer.condition(condition, &path) {
+            // A condition is no other one's name alone.
+            Value::String(other) => json!({"and": [other, other]}),
+            condition => condition,
+        };
+        conditions.insert(name.clone(), condition);
     }
     conditions
 }
@@ -207,9 +223,8 @@ pub(crate) fn parameter_groups(importer: &Importer<'_>) -> Value {
         })
         .and_then(Value::as_array);
     let known = |name: &&Value| {
-        let mut parameters = importer.section("Parameters");
         name.as_str()
-            .is_some_and(|name| parameters.any(|(one, _)| one == name))
+            .is_some_and(|name| importer.has_parameter(name))
     };
     let groups = groups.into_iter().flatten().map(|group| {
         let parameters = group.get("Parameters").and_then(Value::as_array);

@@ -284,7 +284,7 @@ fn nothing_vanishes_without_a_word() {
         said(&imported),
         [
             "2 left out Transform",
-            "4 changed Resources.Role",
+            "4 left out Resources.Role",
             "9 left out Resources.Web.CreationPolicy",
             "11 needed Resources.Web.Properties.ImageId",
             "12 left out Resources.Web.Properties.InstanceType",
@@ -377,6 +377,44 @@ fn a_long_report_ends_with_a_word() {
 }
 
 #[test]
+fn what_is_asked_wrongly_is_no_circle() {
+    let text = "AWSTemplateFormatVersion: x\nConditions: {A: !Equals a, B: !And [], C: !Or x, D: !Condition A, E: !Not [!Equals [1]]}\nResources: {}\n";
+    let imported = imported(text);
+    assert!(
+        imported.template.contains("D:\n    and:"),
+        "{}",
+        imported.template
+    );
+    let said = said(&imported);
+    assert!(
+        said.iter().any(|one| one == "2 changed Conditions.B"),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn what_lacks_something_is_held_until_a_person_gives_it() {
+    let text = "AWSTemplateFormatVersion: x\nParameters: {L: {Type: CommaDelimitedList, AllowedValues: [a], Default: a}}\nResources:\n  \
+                Wait: {Type: AWS::CloudFormation::WaitCondition, CreationPolicy: {}}\n  Disk: {Type: AWS::EC2::Volume, DeletionPolicy: RetainExceptOnCreate}\n  \
+                Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i}}\nOutputs: {X: {Value: !GetAtt Wait.Data}, Y: {Value: !Ref Disk}}\n";
+    let imported = imported(text);
+    let document = Document::parse(imported.template.as_str());
+    for name in ["Wait", "Disk"] {
+        let kind = document.value(&["resources", name, "type"]);
+        assert_eq!(kind, Some(json!("OS::Heat::None")), "{name}");
+    }
+    assert_eq!(
+        document.value(&["resources", "Web", "properties", "flavor"]),
+        Some(json!({"get_param": "flavor"}))
+    );
+    let said = said(&imported);
+    assert!(
+        said.iter().any(|one| one == "4 needed Resources.Wait"),
+        "{said:#?}"
+    );
+}
+
+#[test]
 fn what_a_load_balancer_loses_is_said() {
     let text = "AWSTemplateFormatVersion: x\nResources:\n  Front:\n    Type: AWS::ElasticLoadBalancing::LoadBalancer\n    Properties:\n      Scheme: internet-facing\n      \
                 SecurityGroups: [a]\n      HealthCheck:\n        Target: TCP:22\n        UnhealthyThreshold: 5\n      \
@@ -415,4 +453,187 @@ fn hostile_texts_cost_no_memory() {
     assert!(import(&"[".repeat(10_000)).is_err());
     let long = format!("Resources: {{}}\n#{}", "x".repeat(600 << 10));
     assert!(import(&long).unwrap_err().message.contains("longer"));
+}
+
+#[test]
+fn a_load_balancer_of_the_second_kind_is_octavias_too() {
+    let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f}}\n  \
+                Front: {Type: AWS::ElasticLoadBalancingV2::LoadBalancer, Properties: {Name: front, Scheme: internal, Subnets: [a, b]}}\n  \
+                Group:\n    Type: AWS::ElasticLoadBalancingV2::TargetGroup\n    Properties:\n      Port: 8080\n      Protocol: HTTP\n      VpcId: x\n      \
+                Targets: [{Id: !Ref Web}, {Id: 10.0.0.9, Port: '81'}]\n      HealthCheckPath: /ok\n      HealthyThresholdCount: 2\n      Matcher: {HttpCode: '200'}\n      \
+                TargetGroupAttributes: [{Key: stickiness.enabled, Value: 'true'}, {Key: stickiness.type, Value: lb_cookie}]\n  \
+                Other: {Type: AWS::ElasticLoadBalancingV2::TargetGroup, Properties: {Port: 80, Protocol: HTTP}}\n  \
+                Alone: {Type: AWS::ElasticLoadBalancingV2::TargetGroup, Properties: {Port: 80}}\n  \
+                Port:\n    Type: AWS::ElasticLoadBalancingV2::Listener\n    Properties:\n      LoadBalancerArn: !Ref Front\n      Port: '443'\n      Protocol: HTTPS\n      \
+                Certificates: [{CertificateArn: arn}]\n      DefaultActions: [{Type: forward, TargetGroupArn: !Ref Group}]\n  \
+                Api:\n    Type: AWS::ElasticLoadBalancingV2::ListenerRule\n    Properties:\n      ListenerArn: !Ref Port\n      Priority: 7\n      \
+                Actions: [{Type: forward, ForwardConfig: {TargetGroups: [{TargetGroupArn: !Ref Other}]}}]\n      \
+                Conditions: [{Field: path-pattern, Values: ['/api/*']}, {Field: host-header, HostHeaderConfig: {Values: ['*.a.b', c.d]}}, {Field: source-ip, Values: [x]}]\n\
+                Outputs: {Name: {Value: !GetAtt Front.DNSName}}\n";
+    let of = |name: &str| made(text, &["resources", name, "properties"]);
+    assert_eq!(of("Front"), json!({"name": "front", "vip_subnet": "a"}));
+    assert_eq!(
+        of("Group"),
+        json!({
+            "loadbalancer": {"get_resource": "Front"},
+            "protocol": "HTTP",
+            "lb_algorithm": "ROUND_ROBIN",
+            "session_persistence": {"type": "HTTP_COOKIE"},
+        })
+    );
+    assert_eq!(
+        of("Group_monitor"),
+        json!({
+            "pool": {"get_resource": "Group"}, "type": "HTTP", "url_path": "/ok", "expected_codes": "200",
+            "max_retries": 2, "delay": 30, "timeout": 5,
+        })
+    );
+    assert_eq!(
+        of("Group_member_0"),
+        json!({"pool": {"get_resource": "Group"}, "address": {"get_attr": ["Web", "first_address"]}, "protocol_port": 8080})
+    );
+    assert_eq!(of("Group_member_1")["protocol_port"], 81);
+    assert_eq!(
+        of("Port"),
+        json!({
+            "loadbalancer": {"get_resource": "Front"}, "protocol_port": 443, "protocol": "TERMINATED_HTTPS",
+            "default_tls_container_ref": "arn", "default_pool": {"get_resource": "Group"},
+        })
+    );
+    assert_eq!(
+        of("Api"),
+        json!({
+            "listener": {"get_resource": "Port"}, "position": 7, "action": "REDIRECT_TO_POOL",
+            "redirect_pool": {"get_resource": "Other"},
+        })
+    );
+    assert_eq!(of("Api_rule_0")["compare_type"], "STARTS_WITH");
+    assert_eq!(of("Api_rule_1")["value"], "^(.*\\.a\\.b|c\\.d)$");
+    assert_eq!(
+        made(text, &["outputs", "Name", "value"]),
+        json!({"get_attr": ["Front", "vip_address"]})
+    );
+    let said = said(&import(text).unwrap());
+    for note in [
+        "16 left out Resources.Alone",
+        "left out Resources.Api.Properties.Conditions",
+    ] {
+        assert!(
+            said.iter().any(|one| one.ends_with(note)),
+            "{note}: {said:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_made_like_a_launch_template_says_so_itself() {
+    let text = "AWSTemplateFormatVersion: x\nResources:\n  Like:\n    Type: AWS::EC2::LaunchTemplate\n    Properties:\n      LaunchTemplateName: like\n      \
+                LaunchTemplateData: {ImageId: i, InstanceType: f, KeyName: k, IamInstanceProfile: {Name: p}, NetworkInterfaces: [{DeviceIndex: 0, Groups: [g]}]}\n  \
+                Web: {Type: AWS::EC2::Instance, Properties: {InstanceType: g, LaunchTemplate: {LaunchTemplateName: like, Version: 1}}}\n  \
+                Group:\n    Type: AWS::AutoScaling::AutoScalingGroup\n    Properties: {MinSize: 1, MaxSize: 2, LaunchTemplate: {LaunchTemplateId: !Ref Like, Version: !GetAtt Like.LatestVersionNumber}}\n  \
+                Up:\n    Type: AWS::AutoScaling::ScalingPolicy\n    Properties: {AutoScalingGroupName: !Ref Group, PolicyType: TargetTrackingScaling}\n";
+    let imported = import(text).unwrap();
+    let of = |name: &str| made(text, &["resources", name, "properties"]);
+    assert_eq!(
+        of("Web"),
+        json!({"image": "i", "flavor": "g", "key_name": "k", "security_groups": ["g"]})
+    );
+    assert_eq!(
+        of("Group")["resource"]["properties"],
+        json!({"image": "i", "flavor": "f", "key_name": "k", "security_groups": ["g"]})
+    );
+    assert_eq!(made(text, &["resources", "Up", "type"]), "OS::Heat::None");
+    let said = said(&imported);
+    let lost = "7 left out Resources.Like.Properties.LaunchTemplateData.IamInstanceProfile";
+    assert!(said.iter().any(|one| one == lost), "{said:#?}");
+}
+
+#[test]
+fn ranges_are_cut_as_amazon_cuts_them() {
+    let asked = |value: &str| {
+        let text = format!(
+            "AWSTemplateFormatVersion: x\nResources: {{}}\nOutputs: {{X: {{Value: {value}}}}}\n"
+        );
+        made(&text, &["outputs", "X", "value"])
+    };
+    assert_eq!(
+        asked("!Cidr [192.168.0.0/24, 3, 5]"),
+        json!(["192.168.0.0/27", "192.168.0.32/27", "192.168.0.64/27"])
+    );
+    assert_eq!(
+        asked("!Select [1, !Cidr [10.0.0.0/16, '2']]"),
+        json!("10.0.1.0/24")
+    );
+    assert_eq!(
+        asked("!Select [255, !Cidr [0.0.0.0/0, 256, 24]]"),
+        json!("255.0.0.0/8")
+    );
+    for none in [
+        "!Cidr [10.0.0.0/24, 2, 8]",
+        "!Cidr [10.0.0.0/24, 1000000000, 1]",
+        "!Cidr [10.0.0.0/99, 1, 1]",
+        "!Cidr ['::/64', 1, 1]",
+        "!Cidr [10.0.0.0/8, 1, 99]",
+    ] {
+        assert_eq!(asked(none), Value::Null, "{none}");
+    }
+    assert_eq!(
+        asked("{'Fn::ToJsonString': {a: [1, true]}}"),
+        json!("{\"a\":[1,true]}")
+    );
+}
+
+#[test]
+fn what_openstack_has_not_is_held_by_nothing_and_the_rest_is_whole() {
+    let text = "AWSTemplateFormatVersion: x\nResources:\n  Role: {Type: AWS::IAM::Role, Properties: {Path: /}}\n  \
+                'Fn::ForEach::Nets': [a, [b], {}]\n  \
+                Route: {Type: AWS::EC2::Route, Properties: {RouteTableId: x}}\n  \
+                Web: {Type: AWS::EC2::Instance, DependsOn: [Route, Role, Missing], Properties: {ImageId: i, InstanceType: f, UserData: !GetAtt Role.Arn}}\n  \
+                Disk: {Type: AWS::EC2::Volume, Properties: {Size: 1}}\nOutputs: {Kind: {Value: !GetAtt Disk.VolumeId}}\n";
+    let imported = imported(text);
+    let document = Document::parse(imported.template.as_str());
+    let of = |path: &[&str]| document.value(path);
+    assert_eq!(
+        of(&["resources", "Role", "type"]),
+        Some(json!("OS::Heat::None"))
+    );
+    assert_eq!(
+        of(&["resources", "Role", "metadata"]),
+        Some(json!({"cloudformation": {"type": "AWS::IAM::Role"}}))
+    );
+    assert_eq!(
+        of(&["resources", "Web", "depends_on"]),
+        Some(json!(["Role"]))
+    );
+    assert_eq!(of(&["outputs", "Kind", "value"]), Some(Value::Null));
+    let said = said(&imported);
+    assert!(
+        said.iter().any(|one| one == "8 left out Outputs.Kind"),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn parameters_that_are_added_take_no_ones_place() {
+    let text = "AWSTemplateFormatVersion: x\nParameters: {network: {Type: String, Default: mine}}\nMappings: {region: {a: {b: 1}}}\n\
+                Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f, PrivateIpAddress: 10.0.0.4}}\n\
+                Outputs:\n  A: {Value: !ImportValue a-b}\n  B: {Value: !ImportValue a.b}\n  C: {Value: !ImportValue a-b}\n  R: {Value: !Ref 'AWS::Region'}\n";
+    let of = |path: &[&str]| made(text, path);
+    assert_eq!(of(&["parameters", "network", "default"]), "mine");
+    assert_eq!(
+        of(&["resources", "Web", "properties", "networks", "0", "network"]),
+        json!({"get_param": "network_"})
+    );
+    assert_eq!(
+        of(&["outputs", "R", "value"]),
+        json!({"get_param": "region_"})
+    );
+    assert_eq!(
+        of(&["outputs", "A", "value"]),
+        of(&["outputs", "C", "value"])
+    );
+    assert_ne!(
+        of(&["outputs", "A", "value"]),
+        of(&["outputs", "B", "value"])
+    );
 }

@@ -12,6 +12,7 @@ pub mod bundle;
 pub mod catalog;
 pub mod cloud;
 pub mod compose;
+pub mod conversion;
 mod constraint;
 pub mod diagnostic;
 pub mod document;

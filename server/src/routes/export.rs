@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::{
-    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest,
+    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportRequest,
     Exported, Layout,
 };
 use axum::{
@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use canvas::layout::{Place, Places};
-use export::{Additions, Export, Format, Kind, Source, archive};
+use export::{Additions, Export, Format, Source, archive};
 use serde::Deserialize;
 use topology::{document::Document, types::Registry};
 
@@ -155,11 +155,7 @@ fn media_type(format: ExportFormat, export: &Export) -> &'static str {
 fn answer(format: ExportFormat, export: Export) -> Exported {
     let (file_name, media_type) = (export.download_name(), media_type(format, &export));
     let notes = export.report.notes.into_iter().map(|note| ExportNote {
-        kind: match note.kind {
-            Kind::LeftOut => ExportNoteKind::LeftOut,
-            Kind::Changed => ExportNoteKind::Changed,
-            Kind::Needed => ExportNoteKind::Needed,
-        },
+        kind: note.kind.into(),
         path: note.path,
         message: note.message,
     });

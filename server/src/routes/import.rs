@@ -1,21 +1,40 @@
 //! Templates of others, as HOT.
 
-use api::{ExportNoteKind, ImportNote, ImportRequest, Imported};
-use import::Kind;
+use api::{ImportNote, ImportRequest, Imported};
+use axum::extract::State;
+use topology::conversion::Report;
 
 use crate::{
     auth::Caller,
     codes,
     extract::Json,
     problem::{Error, Result, sentence},
+    services::Services,
 };
 
-/// A CloudFormation template as HOT, with a report of what was not plain.
+/// A CloudFormation template as HOT, with a report of what was not plain; plain HOT that was exported here, as the design that it was.
 ///
 /// Nothing is stored: the answer's template is what a new design is made from.
 #[utoipa::path(post, path = "/api/v1/import", tag = "templates", request_body = ImportRequest, responses((status = 200, body = Imported)))]
-pub async fn template(_: Caller, Json(request): Json<ImportRequest>) -> Result<Json<Imported>> {
-    let work = move || import::import(&request.text);
+pub async fn template(
+    State(services): State<Services>,
+    caller: Caller,
+    Json(request): Json<ImportRequest>,
+) -> Result<Json<Imported>> {
+    let catalog = services.engine.catalog(caller.tenant()).await?;
+    let work = move || match export::restored(&request.text, catalog.registry()) {
+        Some(template) => {
+            let mut report = Report::default();
+            report.changed("", "it was exported here: what a deployment adds is left to it again, and software is the catalogue's");
+            Ok(import::Imported { template, report })
+        }
+        // The words of a mark may stand in any text.
+        None if ImportRequest::is_hot(&request.text) => Ok(import::Imported {
+            template: request.text,
+            report: Report::default(),
+        }),
+        None => import::import(&request.text),
+    };
     let imported = tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Error::internal("importing a template", error))?
@@ -33,11 +52,7 @@ pub async fn template(_: Caller, Json(request): Json<ImportRequest>) -> Result<J
             .path("text")
         })?;
     let notes = imported.report.notes.into_iter().map(|note| ImportNote {
-        kind: match note.kind {
-            Kind::LeftOut => ExportNoteKind::LeftOut,
-            Kind::Changed => ExportNoteKind::Changed,
-            Kind::Needed => ExportNoteKind::Needed,
-        },
+        kind: note.kind.into(),
         path: note.path,
         line: note.line,
         message: note.message,

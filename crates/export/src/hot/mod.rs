@@ -7,8 +7,12 @@
 //!
 //! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come along
 //! as they are; only names that Heat's client would not find the file by are mended ([`files`]).
+//!
+//! What was changed is said under `metadata.stackloom`, so that a file of ours that is opened here is the design that it was made from
+//! ([`marks`]).
 
 mod files;
+pub(crate) mod marks;
 mod software;
 
 use serde_json::{Map, Value, json};
@@ -20,6 +24,8 @@ use topology::workflow::ResourceSpec;
 use crate::expand::{Expanded, SSH_KEY, is_derived};
 use crate::{ExportFile, Report, Source};
 
+/// The first line of what is not as it was drawn.
+const TITLE: &str = "Exported by Stackloom for OpenStack Heat.";
 const PORT: &str = "OS::Neutron::Port";
 /// Edits times bytes, above which the text is written anew: about a second of parsing.
 const EDITING_BYTES_MAX: usize = 50_000_000;
@@ -51,7 +57,7 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let (text, said) = template(source, None);
     // What stands at the top of a file is about that file.
     let mut all = said;
-    all.notes.append(&mut report.notes);
+    all.extend(report);
     (text, beside, all)
 }
 
@@ -87,7 +93,9 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     } else {
         software::edits(source, &expanded, &mut edits, &mut report);
         properties(source, &expanded, &mut edits, &mut report);
-        marks(source, &mut edits, &mut report);
+        bastions(source, &mut report);
+        let marks = marks::changed(source.document, &edits);
+        edits.extend(marks);
         additions(&expanded, &mut edits, &mut report);
     }
     files::mend(
@@ -109,8 +117,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     if text.trim_start().starts_with('{') {
         return (text.to_owned(), report);
     }
-    let title = "Exported by Stackloom for OpenStack Heat.";
-    (format!("{}{text}", report.comment(title)), report)
+    (format!("{}{text}", report.comment(TITLE)), report)
 }
 
 /// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no lack,
@@ -279,15 +286,9 @@ fn differs(drawn: &Expr, now: &Expr) -> bool {
     drawn != now && drawn.to_json() != now.to_json()
 }
 
-/// `metadata.stackloom` means nothing to Heat.
-fn marks(source: &Source<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
+/// Marks of a person's stay: Heat keeps them and reads none.
+fn bastions(source: &Source<'_>, report: &mut Report) {
     for resource in &source.document.template().resources {
-        if !is_marked(resource) {
-            continue;
-        }
-        edits.push(Edit::Remove {
-            path: path(&["resources", &resource.name, "metadata", "stackloom"]),
-        });
         if resource.marks.bastion {
             report.left_out(
                 format!("resources.{}.metadata.stackloom.bastion", resource.name),
@@ -316,5 +317,9 @@ fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report
             resource_type: spec.resource_type.clone(),
             properties: Value::Object(properties.collect()),
         });
+        edits.push(marks::added(name));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 //! What other software tells of itself becomes expressions: a list of servers that a component uses is built from their addresses,
 //! and `get_attr` of a component's output is the output's text with values put in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 use topology::catalog::CatalogItem;
@@ -14,8 +14,8 @@ use topology::document::Edit;
 use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
-use super::path;
-use crate::expand::{Expanded, reference};
+use super::{marks, path};
+use crate::expand::{Expanded, SERVER, reference};
 use crate::{Report, Source};
 
 pub(super) fn edits(
@@ -24,21 +24,25 @@ pub(super) fn edits(
     edits: &mut Vec<Edit>,
     report: &mut Report,
 ) {
-    let mut hosts = BTreeMap::new();
+    let mut hosts = BTreeSet::new();
+    let mut configs = HashSet::new();
     for (name, spec) in expanded.iter() {
         let Some(item) = expanded.item(spec) else {
             continue;
         };
         let host = spec.properties.get("host").and_then(reference);
-        if let Some(host) = host {
-            hosts.insert(host.to_owned(), ());
-        }
-        let config = free_name(expanded, &format!("{name}_config"));
+        let server = host.filter(|host| {
+            let drawn = source.document.template().resource(host);
+            drawn.is_some_and(|drawn| drawn.resource_type == SERVER)
+        });
+        hosts.extend(server.map(str::to_owned));
+        let config = free_name(expanded, &mut configs, &format!("{name}_config"));
         edits.push(Edit::AddResource {
             name: config.clone(),
             resource_type: "OS::Heat::SoftwareConfig".to_owned(),
             properties: configuration(item),
         });
+        edits.push(marks::added(&config));
         let at = |word: &str| path(&["resources", name, word]);
         edits.push(Edit::Set {
             path: at("type"),
@@ -52,6 +56,14 @@ pub(super) fn edits(
                 "input_values": input_values(expanded, item, spec),
             }),
         });
+        let drawn = source.document.value(&["resources", name]);
+        if drawn.as_ref().is_some_and(marks::takes_marks) {
+            let drawn = drawn.as_ref().and_then(|one| one.get("properties"));
+            edits.push(Edit::Set {
+                path: marks::place(name),
+                value: marks::component(item, spec, drawn),
+            });
+        }
         report.changed(
             format!("resources.{name}"),
             format!(
@@ -60,19 +72,19 @@ pub(super) fn edits(
             ),
         );
     }
-    for host in hosts.into_keys() {
+    for host in hosts {
         edits.push(Edit::Set {
             path: path(&["resources", &host, "properties", "user_data_format"]),
             value: json!("SOFTWARE_CONFIG"),
         });
     }
-    outputs(source, expanded, edits);
+    outputs(source, expanded, edits, report);
 }
 
-fn free_name(expanded: &Expanded<'_>, wanted: &str) -> String {
+fn free_name(expanded: &Expanded<'_>, taken: &mut HashSet<String>, wanted: &str) -> String {
     let mut name = wanted.to_owned();
     let mut number = 2;
-    while expanded.get(&name).is_some() {
+    while expanded.get(&name).is_some() || !taken.insert(name.clone()) {
         name = format!("{wanted}_{number}");
         number += 1;
     }
@@ -95,9 +107,10 @@ fn configuration(item: &CatalogItem) -> Value {
     json!({
         "group": "ansible",
         "inputs": requirements.chain(inputs).collect::<Vec<_>>(),
+        // JSON is YAML in which no title can be anything but a text.
         "config": format!(
             "- name: {}\n  hosts: localhost\n  connection: local\n  become: true\n  roles: [{}]\n",
-            item.title, item.name
+            json!(item.title), item.name
         ),
     })
 }
@@ -117,7 +130,7 @@ fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec
     }
     for input in &item.inputs {
         if let Some(value) = spec.properties.get(&input.name) {
-            values.insert(input.name.clone(), value.to_json());
+            values.insert(input.name.clone(), expanded.told(&value.to_json()));
         }
     }
     Value::Object(values)
@@ -137,13 +150,23 @@ fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Val
 }
 
 /// `get_attr` of what software tells, wherever the template asks for it.
-fn outputs(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
+fn outputs(
+    source: &Source<'_>,
+    expanded: &Expanded<'_>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
     let template = source.document.template();
     let outputs = template
         .outputs
         .iter()
         .map(|output| (path(&["outputs", &output.name, "value"]), &output.value));
-    let properties = template.resources.iter().flat_map(|resource| {
+    // A component has become a deployment, and its properties are told there.
+    let drawn = template.resources.iter().filter(|resource| {
+        let spec = expanded.get(&resource.name);
+        spec.is_none_or(|spec| expanded.item(spec).is_none())
+    });
+    let properties = drawn.flat_map(|resource| {
         let at = |name: &str| path(&["resources", &resource.name, "properties", name]);
         resource
             .properties
@@ -152,9 +175,38 @@ fn outputs(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) 
     });
     for (path, value) in outputs.chain(properties) {
         let before = value.to_json();
-        let after = expanded.told(&before);
+        let mut after = expanded.told(&before);
+        if as_text(expanded, &mut after) {
+            report.left_out(
+                path.join("."),
+                "what a role tells when it has run: the text stands here with its words open",
+            );
+        }
         if after != before {
             edits.push(Edit::Set { path, value: after });
         }
     }
+}
+
+/// Puts texts in place of what only a role could tell. Whether there was any.
+fn as_text(expanded: &Expanded<'_>, value: &mut Value) -> bool {
+    if let Some(text) = expanded.told_by_the_role(value) {
+        *value = json!(text);
+        return true;
+    }
+    let mut found = false;
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                found |= as_text(expanded, item);
+            }
+        }
+        Value::Object(map) => {
+            for item in map.values_mut() {
+                found |= as_text(expanded, item);
+            }
+        }
+        _ => {}
+    }
+    found
 }

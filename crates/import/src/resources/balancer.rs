@@ -1,6 +1,6 @@
 //! A classic load balancer: Octavia's, with a listener and a pool for each port, and a member for each server.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{BALANCER, Made, Resource};
 use crate::context::{Importer, SUBNET};
@@ -19,51 +19,12 @@ pub(super) fn convert(
 }
 
 fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
-    let at = resource.at("Subnets");
     let subnets = resource.take(importer, "Subnets");
-    let subnet = match subnets {
-        Some(Value::Array(mut subnets)) if !subnets.is_empty() => {
-            if subnets.len() > 1 {
-                importer.changed(&at, "the balancer's address is in the first subnet");
-            }
-            subnets.swap_remove(0)
-        }
-        _ => {
-            importer.added.insert(
-                SUBNET,
-                json!({
-                    "type": "string",
-                    "description": "The subnet that load balancers stand in.",
-                    "constraints": [{"custom_constraint": "neutron.subnet"}],
-                }),
-            );
-            json!({"get_param": SUBNET})
-        }
-    };
     let mut properties = resource.renamed(importer, &[("LoadBalancerName", "name")]);
-    properties.insert("vip_subnet".to_owned(), subnet);
     for property in ["AvailabilityZones", "Tags", "CrossZone"] {
         resource.raw(property);
     }
-    if resource.raw("SecurityGroups").is_some() {
-        importer.left_out(
-            &resource.at("SecurityGroups"),
-            "a balancer's port takes groups: set them on its `vip_port_id`",
-        );
-    }
-    if resource
-        .raw("Scheme")
-        .is_none_or(|scheme| scheme != "internal")
-    {
-        let at = match resource.raw("Scheme") {
-            Some(_) => resource.at("Scheme"),
-            None => resource.path.clone(),
-        };
-        importer.needed(
-            &at,
-            "a floating IP for the balancer's address, if the world shall reach it",
-        );
-    }
+    placed(importer, resource, subnets, &mut properties);
     let name = resource.name;
     let instances = resource.take(importer, "Instances");
     let health = resource.raw("HealthCheck");
@@ -177,8 +138,58 @@ fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
 }
 
+/// Where a balancer stands, and who reaches it.
+pub(super) fn placed(
+    importer: &mut Importer<'_>,
+    resource: &mut Resource<'_>,
+    subnets: Option<Value>,
+    properties: &mut Map<String, Value>,
+) {
+    let subnet = match subnets {
+        Some(Value::Array(mut subnets)) if !subnets.is_empty() => {
+            if subnets.len() > 1 {
+                let message = "the balancer's address is in the first subnet";
+                importer.changed(&resource.at("Subnets"), message);
+            }
+            subnets.swap_remove(0)
+        }
+        // A parameter that is a list of subnets.
+        Some(list) if list.get("get_param").is_some_and(Value::is_string) => {
+            json!({"get_param": [list["get_param"], 0]})
+        }
+        _ => importer.asked(
+            SUBNET,
+            json!({
+                "type": "string",
+                "description": "The subnet that load balancers stand in.",
+                "constraints": [{"custom_constraint": "neutron.subnet"}],
+            }),
+        ),
+    };
+    properties.insert("vip_subnet".to_owned(), subnet);
+    if resource.raw("SecurityGroups").is_some() {
+        importer.left_out(
+            &resource.at("SecurityGroups"),
+            "a balancer's port takes groups: set them on its `vip_port_id`",
+        );
+    }
+    if resource
+        .raw("Scheme")
+        .is_none_or(|scheme| scheme != "internal")
+    {
+        let at = match resource.raw("Scheme") {
+            Some(_) => resource.at("Scheme"),
+            None => resource.path.clone(),
+        };
+        importer.needed(
+            &at,
+            "a floating IP for the balancer's address, if the world shall reach it",
+        );
+    }
+}
+
 /// `HTTPS` that ends at the balancer has a name of its own.
-fn octavia(protocol: &Value, ends_here: bool) -> Value {
+pub(super) fn octavia(protocol: &Value, ends_here: bool) -> Value {
     match protocol.as_str().map(str::to_uppercase).as_deref() {
         Some("HTTPS" | "SSL") if ends_here => json!("TERMINATED_HTTPS"),
         Some("SSL") => json!("TCP"),

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{INSTANCE, INTERFACE, Made, Resource};
-use crate::context::{Importer, NETWORK};
+use super::{INSTANCE, Made, Resource, launch};
+use crate::context::{FLAVOR, Importer, NETWORK};
 
 pub(super) fn convert(
     importer: &mut Importer<'_>,
@@ -84,13 +84,43 @@ pub(super) fn server(
     properties
 }
 
+/// A server that says no size has Amazon's usual one; here it is a parameter.
+pub(super) fn sized(importer: &mut Importer<'_>, server: &mut Map<String, Value>) {
+    if !server.contains_key("flavor") {
+        let definition = json!({
+            "type": "string",
+            "description": "The flavor of servers that name none.",
+            "constraints": [{"custom_constraint": "nova.flavor"}],
+        });
+        server.insert("flavor".to_owned(), importer.asked(FLAVOR, definition));
+    }
+}
+
+/// What a launch template says of the server that names it.
+fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String, Value> {
+    let named = resource.raw("LaunchTemplate").is_some();
+    match launch::definition(importer, resource) {
+        Some(mut definition) => launch::members(importer, &mut definition),
+        None => {
+            if named {
+                importer.needed(
+                    &resource.at("LaunchTemplate"),
+                    "what the server is made like: a launch template that is not in the template",
+                );
+            }
+            Map::new()
+        }
+    }
+}
+
 fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
-    let mut properties = server(importer, resource);
+    let mut properties = like(importer, resource);
+    properties.extend(server(importer, resource));
     if let Some(tags) = resource.tags(importer, "Tags") {
         properties.insert("metadata".to_owned(), tags);
     }
     let mut networks = networks(importer, made, resource, &mut properties);
-    if let Some(address) = made.addresses.get(resource.name) {
+    if let Some(address) = importer.addresses.get(resource.name).cloned() {
         if networks.is_empty() {
             networks.push(json!({"network": added_network(importer)}));
         }
@@ -99,21 +129,21 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     if !networks.is_empty() {
         properties.insert("networks".to_owned(), Value::Array(networks));
     }
+    sized(importer, &mut properties);
     disks(importer, made, resource, &mut properties);
     made.put(importer, resource, "OS::Nova::Server", properties);
 }
 
 /// The network of what stands in none: a parameter.
 pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
-    importer.added.insert(
+    importer.asked(
         NETWORK,
         json!({
             "type": "string",
             "description": "The network that servers stand in.",
             "constraints": [{"custom_constraint": "neutron.network"}],
         }),
-    );
-    json!({"get_param": NETWORK})
+    )
 }
 
 fn networks(
@@ -324,9 +354,4 @@ fn attachment(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resou
         "OS::Cinder::VolumeAttachment",
         properties,
     );
-}
-
-/// Whether a value names a port that is drawn.
-pub(super) fn is_interface(importer: &Importer<'_>, value: &Value) -> bool {
-    importer.referred(value, INTERFACE).is_some()
 }

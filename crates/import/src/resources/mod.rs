@@ -4,16 +4,20 @@
 //! resource goes through [`reference`] and [`attribute`], since Amazon's `Ref` gives sometimes an id, sometimes an address.
 
 mod balancer;
+mod balancer_v2;
 mod compute;
+mod launch;
 mod network;
 mod orchestration;
 mod scaling;
 mod security;
 mod storage;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use topology::template::is_name;
+use topology::types::Registry;
 
 use crate::context::Importer;
 
@@ -29,8 +33,11 @@ pub(crate) const LAUNCH: &str = "AWS::AutoScaling::LaunchConfiguration";
 pub(crate) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancing::LoadBalancer";
 
+/// It takes any property, has any attribute, and makes nothing.
+pub(crate) const NOTHING: &str = "OS::Heat::None";
+
 /// Types that have no counterpart of their own, and what stands for them.
-const GONE: [(&str, &str); 9] = [
+const GONE: [(&str, &str); 12] = [
     (
         "AWS::EC2::InternetGateway",
         "the router's gateway to the external network stands for it",
@@ -42,6 +49,14 @@ const GONE: [(&str, &str); 9] = [
     (
         "AWS::EC2::RouteTable",
         "a router knows the networks at its interfaces",
+    ),
+    (
+        "AWS::EC2::Route",
+        "routes to the internet are the router's gateway, and any other one is an `OS::Neutron::ExtraRouteSet` that you add",
+    ),
+    (
+        "AWS::EC2::NatGateway",
+        "a router with a gateway translates the addresses of all networks at it",
     ),
     (
         "AWS::EC2::SubnetRouteTableAssociation",
@@ -56,6 +71,10 @@ const GONE: [(&str, &str); 9] = [
         "name servers stand in the subnet: `dns_nameservers`",
     ),
     (LAUNCH, "it became the definition of the groups' members"),
+    (
+        launch::TEMPLATE,
+        "it became part of the servers that are made like it",
+    ),
     ("AWS::CloudFormation::Interface", "it is no resource"),
     ("AWS::CDK::Metadata", "it says how the template was made"),
 ];
@@ -63,8 +82,6 @@ const GONE: [(&str, &str); 9] = [
 /// The resources of the result.
 pub(crate) struct Made {
     pub out: Map<String, Value>,
-    /// Server to the address that leads to it.
-    pub addresses: BTreeMap<String, String>,
 }
 
 /// One resource while it is converted.
@@ -73,6 +90,10 @@ pub(crate) struct Resource<'a> {
     /// `Resources.Web`
     pub path: String,
     pub body: &'a Value,
+    /// What stands under `Properties`, or a part of it.
+    given: Option<&'a Value>,
+    /// `Resources.Web.Properties`, likewise.
+    below: String,
     used: BTreeSet<String>,
 }
 
@@ -82,18 +103,30 @@ impl<'a> Resource<'a> {
             name,
             path: format!("Resources.{name}"),
             body,
+            given: body.get("Properties"),
+            below: format!("Resources.{name}.Properties"),
             used: BTreeSet::new(),
         }
     }
 
+    /// One whose properties stand further in, under a property of its own.
+    pub(crate) fn below(name: &'a str, body: &'a Value, property: &str) -> Resource<'a> {
+        let whole = Resource::of(name, body);
+        Resource {
+            given: whole.given.and_then(|given| given.get(property)),
+            below: whole.at(property),
+            ..whole
+        }
+    }
+
     fn at(&self, property: &str) -> String {
-        format!("{}.Properties.{property}", self.path)
+        format!("{}.{property}", self.below)
     }
 
     /// A property as it is written; it counts as read.
     pub(crate) fn raw(&mut self, property: &str) -> Option<&'a Value> {
         self.used.insert(property.to_owned());
-        let value = self.body.get("Properties")?.get(property)?;
+        let value = self.given?.get(property)?;
         (!value.is_null() && !crate::functions::is_no_value(value)).then_some(value)
     }
 
@@ -140,7 +173,7 @@ impl<'a> Resource<'a> {
 
     /// Properties that nobody has read are named.
     pub(crate) fn rest(&self, importer: &mut Importer<'_>) {
-        let given = self.body.get("Properties").and_then(Value::as_object);
+        let given = self.given.and_then(Value::as_object);
         for property in given.into_iter().flatten().map(|(name, _)| name) {
             if !self.used.contains(property) {
                 let message = format!("OpenStack has no counterpart of `{property}`");
@@ -210,8 +243,9 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
     let waits: Vec<Value> = waits
         .into_iter()
         .filter(|name| {
-            name.as_str()
-                .is_none_or(|name| !importer.gone.contains(name))
+            let is_there =
+                |name: &str| importer.resources.contains_key(name) && !importer.gone.contains(name);
+            name.as_str().is_some_and(is_there)
         })
         .collect();
     if !waits.is_empty() {
@@ -254,16 +288,20 @@ fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<St
 
 /// All resources, in the order of the text.
 pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
-    let mut made = Made {
-        out: Map::new(),
-        addresses: BTreeMap::new(),
-    };
+    let mut made = Made { out: Map::new() };
     let resources = importer.resources;
     // Heat's own groups need the definition by itself.
     let is_plain_group = |body: &Value| body["Type"] == "OS::Heat::InstanceGroup";
     let keeps_launch = resources.values().any(is_plain_group);
     for (name, body) in resources {
         let written = body.get("Type").and_then(Value::as_str).unwrap_or("");
+        if written.is_empty() || !is_name(name) {
+            importer.gone.insert(name.clone());
+            let message =
+                "it is no resource: a name of letters and digits with a map that has a `Type`";
+            importer.left_out(&format!("Resources.{name}"), message);
+            continue;
+        }
         if written == LAUNCH && keeps_launch {
             continue;
         }
@@ -273,7 +311,9 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             importer.changed(&format!("Resources.{name}"), message);
         }
     }
-    network::addresses(importer, &mut made);
+    network::find_addresses(importer);
+    balancer_v2::find_balancers(importer);
+    launch::find_names(importer);
     for (name, body) in resources {
         if importer.gone.contains(name) {
             continue;
@@ -284,6 +324,7 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             || network::convert(importer, &mut made, &mut resource, written)
             || security::convert(importer, &mut made, &mut resource, written)
             || balancer::convert(importer, &mut made, &mut resource, written)
+            || balancer_v2::convert(importer, &mut made, &mut resource, written)
             || scaling::convert(importer, &mut made, &mut resource, written)
             || orchestration::convert(importer, &mut made, &mut resource, written)
             || storage::convert(importer, &mut made, &mut resource, written);
@@ -291,30 +332,70 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
             kept(importer, &mut made, &mut resource, written);
         }
     }
+    // What became nothing while it was converted is waited for no more.
+    let names: BTreeSet<String> = made.out.keys().cloned().collect();
+    for body in made.out.values_mut() {
+        if let Some(waits) = body.get_mut("depends_on").and_then(Value::as_array_mut) {
+            waits.retain(|name| name.as_str().is_some_and(|name| names.contains(name)));
+        }
+    }
     made.out
 }
 
-/// As it is: Heat's own type by its own name, or one that nobody here knows.
+/// As it is, where Heat has the type, or where it is a type of OpenStack that a later version may have.
 fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>, written: &str) {
-    let path = resource.path.clone();
+    let types = Registry::openstack();
+    let known = types.get(written);
+    if known.is_none() && !written.starts_with("OS::") {
+        placeholder(importer, made, resource, written);
+        return;
+    }
     if written.starts_with("AWS::") {
         let message =
             format!("`{written}` has no plain counterpart; it is kept, for you to replace");
-        importer.changed(&path, message);
-    } else if !written.starts_with("OS::") {
-        importer.needed(
-            &path,
-            format!("what `{written}` is: a nested template or an alias of that name"),
-        );
+        importer.changed(&resource.path, message);
     }
-    let given = resource.body.get("Properties").and_then(Value::as_object);
+    let takes =
+        |name: &str| known.is_none_or(|one| one.any_property || one.property(name).is_some());
+    as_written(importer, made, resource, written, &takes);
+}
+
+/// A resource that does nothing and holds what was said, so that it can be seen and replaced, and what refers to it is whole.
+fn placeholder(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    written: &str,
+) {
+    importer.left_out(
+        &resource.path,
+        format!("OpenStack has no plain counterpart of `{written}`: an `{NOTHING}` holds its place and its properties, and makes nothing"),
+    );
+    as_written(importer, made, resource, NOTHING, &|_| true);
+    if let Some(body) = made.out.get_mut(resource.name)
+        && body.get("metadata").is_none()
+    {
+        body["metadata"] = json!({"cloudformation": {"type": written}});
+    }
+}
+
+fn as_written(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    hot: &str,
+    takes: &dyn Fn(&str) -> bool,
+) {
+    let given = resource.given.and_then(Value::as_object);
     let mut properties = Map::new();
     for name in given.into_iter().flatten().map(|(name, _)| name) {
-        if let Some(value) = resource.take(importer, name) {
+        if takes(name)
+            && let Some(value) = resource.take(importer, name)
+        {
             properties.insert(name.clone(), value);
         }
     }
-    made.put(importer, resource, written, properties);
+    made.put(importer, resource, hot, properties);
 }
 
 /// What `Ref` of a resource gives.
@@ -372,18 +453,16 @@ pub(crate) fn attribute(
     let of = |attribute: &str| json!({"get_attr": [name, attribute]});
     match (importer.type_of(name), key) {
         (INSTANCE, "PrivateIp") => of("first_address"),
-        (INSTANCE, "PublicIp" | "PublicDnsName") => {
-            match crate::resources::network::address_of(importer, name) {
-                Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
-                None => {
-                    importer.changed(
-                        path,
-                        format!("`{name}` has no public address: it is its first one"),
-                    );
-                    of("first_address")
-                }
+        (INSTANCE, "PublicIp" | "PublicDnsName") => match importer.addresses.get(name) {
+            Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
+            None => {
+                importer.changed(
+                    path,
+                    format!("`{name}` has no public address: it is its first one"),
+                );
+                of("first_address")
             }
-        }
+        },
         (INSTANCE, "PrivateDnsName") => {
             importer.changed(
                 path,
@@ -414,7 +493,12 @@ pub(crate) fn attribute(
         (VPC, "DefaultSecurityGroup") => json!("default"),
         (SUBNET, "CidrBlock") => of("cidr"),
         (SUBNET, "VpcId") => of("network_id"),
-        (BALANCER, "DNSName" | "CanonicalHostedZoneName") => of("vip_address"),
+        (BALANCER | balancer_v2::BALANCER, "DNSName" | "CanonicalHostedZoneName") => {
+            of("vip_address")
+        }
+        (balancer_v2::BALANCER, "LoadBalancerArn") | (balancer_v2::TARGETS, "TargetGroupArn") => {
+            json!({"get_resource": name})
+        }
         ("AWS::CloudFormation::WaitCondition", "Data") => of("data"),
         ("AWS::S3::Bucket", "Arn") => json!({"get_resource": name}),
         ("AWS::CloudFormation::Stack", output) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::compute::{added_network, is_interface};
+use super::compute::added_network;
 use super::{
     ADDRESS, ASSOCIATION, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Made, Resource, SUBNET, VPC,
 };
@@ -22,14 +22,6 @@ pub(super) fn convert(
         INTERFACE => interface(importer, made, resource),
         ADDRESS => address(importer, made, resource),
         ASSOCIATION => association(importer, made, resource),
-        "AWS::EC2::Route" => {
-            // Such as 0.0.0.0/0 to the internet: the gateway does it.
-            importer.gone.insert(resource.name.to_owned());
-            importer.changed(
-                &resource.path,
-                "routes to the internet are the router's gateway; any other one is an `OS::Neutron::ExtraRouteSet` that you add",
-            );
-        }
         _ => return false,
     }
     true
@@ -37,7 +29,7 @@ pub(super) fn convert(
 
 /// The network that leads out: a parameter.
 pub(super) fn external(importer: &mut Importer<'_>) -> Value {
-    importer.added.insert(
+    importer.asked(
         EXTERNAL_NETWORK,
         json!({
             "type": "string",
@@ -45,25 +37,48 @@ pub(super) fn external(importer: &mut Importer<'_>) -> Value {
             "default": "public",
             "constraints": [{"custom_constraint": "neutron.network"}],
         }),
-    );
-    json!({"get_param": EXTERNAL_NETWORK})
+    )
 }
 
-/// Which address leads to which server, and which associations are thereby said.
-pub(super) fn addresses(importer: &mut Importer<'_>, made: &mut Made) {
-    for (name, _) in importer.resources {
-        if importer.type_of(name) == INSTANCE
-            && let Some(address) = address_of(importer, name)
+/// Which address leads to which server, which associations are thereby said, and which networks have a way out.
+pub(super) fn find_addresses(importer: &mut Importer<'_>) {
+    let resources = importer.resources;
+    for (name, body) in resources {
+        let property = |name: &str| body.get("Properties").and_then(|one| one.get(name));
+        let written = importer.type_of(name);
+        if written == GATEWAY_ATTACHMENT
+            && property("InternetGatewayId").is_some()
+            && let Some(vpc) = property("VpcId").and_then(|vpc| importer.referred(vpc, VPC))
         {
-            made.addresses.insert(name.clone(), address);
+            importer.attached.insert(vpc.to_owned());
         }
-    }
-    for (name, body) in importer.resources {
-        let to = body.pointer("/Properties/InstanceId");
-        let said = importer.type_of(name) == ASSOCIATION
-            && association_address(importer, body).is_some()
-            && to.is_some_and(|to| importer.referred(to, INSTANCE).is_some());
-        if said {
+        let server = property("InstanceId").and_then(|to| importer.referred(to, INSTANCE));
+        if written == ASSOCIATION && association_address(importer, body).is_none()
+            || written == ASSOCIATION
+                && server.is_none()
+                && property("NetworkInterfaceId").is_none()
+        {
+            importer.gone.insert(name.clone());
+            importer.left_out(
+                &format!("Resources.{name}"),
+                "an address or a server that is not in the template: give its port in an `OS::Neutron::FloatingIPAssociation`",
+            );
+            continue;
+        }
+        let Some(server) = server else {
+            continue;
+        };
+        let address = match written {
+            ADDRESS => Some(name.clone()),
+            ASSOCIATION => association_address(importer, body),
+            _ => None,
+        };
+        let Some(address) = address else {
+            continue;
+        };
+        let first = importer.addresses.entry(server.to_owned());
+        first.or_insert(address);
+        if written == ASSOCIATION {
             importer.gone.insert(name.clone());
             let message = "the server's network says which address leads to it";
             importer.changed(&format!("Resources.{name}"), message);
@@ -77,21 +92,6 @@ fn association_address(importer: &Importer<'_>, association: &Value) -> Option<S
         .iter()
         .find_map(|key| association.get("Properties")?.get(*key))?;
     importer.referred(given, ADDRESS).map(str::to_owned)
-}
-
-/// The drawn address that leads to a server.
-pub(super) fn address_of(importer: &Importer<'_>, server: &str) -> Option<String> {
-    importer.resources.iter().find_map(|(name, body)| {
-        let to = body.pointer("/Properties/InstanceId")?;
-        if importer.referred(to, INSTANCE) != Some(server) {
-            return None;
-        }
-        match importer.type_of(name) {
-            ADDRESS => Some(name.clone()),
-            ASSOCIATION => association_address(importer, body),
-            _ => None,
-        }
-    })
 }
 
 fn vpc(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
@@ -111,15 +111,7 @@ fn vpc(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>
         resource.raw(property);
     }
     made.put(importer, resource, "OS::Neutron::Net", properties);
-    let is_attached = importer.resources.iter().any(|(_, body)| {
-        body.get("Type")
-            .is_some_and(|written| written == GATEWAY_ATTACHMENT)
-            && body.pointer("/Properties/InternetGatewayId").is_some()
-            && body
-                .pointer("/Properties/VpcId")
-                .and_then(|vpc| importer.referred(vpc, VPC))
-                == Some(resource.name)
-    });
+    let is_attached = importer.attached.contains(resource.name);
     let router = if is_attached {
         json!({"external_gateway_info": {"network": external(importer)}})
     } else {
@@ -228,28 +220,13 @@ fn address(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource
 
 /// To a port: the same in HOT. To a server of the template it is said already.
 fn association(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [("NetworkInterfaceId", "port_id")];
+    let mut properties = resource.renamed(importer, &names);
     let address = association_address(importer, resource.body);
-    let port = resource.raw("NetworkInterfaceId").filter(|port| {
-        is_interface(importer, port) || !port.is_object() || port.get("Ref").is_some()
-    });
-    let (Some(address), Some(port)) = (address, port) else {
-        importer.gone.insert(resource.name.to_owned());
-        importer.left_out(
-            &resource.path,
-            "an address or a server that is not in the template: give its port in an `OS::Neutron::FloatingIPAssociation`",
-        );
-        return;
-    };
-    let port = importer.value(port, &resource.path);
-    let properties = json!({"floatingip_id": {"get_resource": address}, "port_id": port});
+    properties.insert("floatingip_id".to_owned(), json!({"get_resource": address}));
     for property in ["AllocationId", "EIP", "InstanceId", "AllowReassociation"] {
         resource.raw(property);
     }
-    let properties = properties.as_object().cloned().unwrap_or_default();
-    made.put(
-        importer,
-        resource,
-        "OS::Neutron::FloatingIPAssociation",
-        properties,
-    );
+    let kind = "OS::Neutron::FloatingIPAssociation";
+    made.put(importer, resource, kind, properties);
 }

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{INSTANCE, LAUNCH, Made, Resource, compute};
+use super::{Made, Resource, compute, launch, placeholder};
 use crate::context::Importer;
 use crate::sections::as_number;
 
 const GROUP: &str = "AWS::AutoScaling::AutoScalingGroup";
+const POLICY: &str = "AWS::AutoScaling::ScalingPolicy";
 
 pub(super) fn convert(
     importer: &mut Importer<'_>,
@@ -16,7 +17,7 @@ pub(super) fn convert(
 ) -> bool {
     match written {
         GROUP => group(importer, made, resource),
-        "AWS::AutoScaling::ScalingPolicy" => policy(importer, made, resource),
+        POLICY => policy(importer, made, resource),
         _ => return false,
     }
     true
@@ -34,29 +35,8 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         .into_iter()
         .map(|(name, value)| (name, as_number(&value)))
         .collect();
-    let launch = resource.raw("LaunchConfigurationName");
-    let launch = launch.and_then(|launch| importer.referred(launch, LAUNCH));
-    let like = resource
-        .raw("InstanceId")
-        .and_then(|one| importer.referred(one, INSTANCE));
-    let mut member = match launch.or(like) {
-        Some(name) => {
-            let mut definition = Resource::of(name, &importer.resources[name]);
-            let server = compute::server(importer, &mut definition);
-            for property in [
-                "AssociatePublicIpAddress",
-                "BlockDeviceMappings",
-                "IamInstanceProfile",
-            ] {
-                if definition.raw(property).is_some() {
-                    importer.left_out(
-                        &definition.at(property),
-                        "members of a group are plain servers",
-                    );
-                }
-            }
-            server
-        }
+    let mut member = match launch::definition(importer, resource) {
+        Some(mut definition) => launch::members(importer, &mut definition),
         None => {
             let path = resource.path.clone();
             importer.needed(
@@ -78,11 +58,13 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     if let Some(Value::Object(tags)) = resource.tags(importer, "Tags") {
         member.insert("metadata".to_owned(), Value::Object(tags));
     }
-    if resource.raw("LoadBalancerNames").is_some() {
-        importer.needed(
-            &resource.at("LoadBalancerNames"),
-            "a nested template as the member: a server with its `OS::Octavia::PoolMember`",
-        );
+    for property in ["LoadBalancerNames", "TargetGroupARNs"] {
+        if resource.raw(property).is_some() {
+            importer.needed(
+                &resource.at(property),
+                "a nested template as the member: a server with its `OS::Octavia::PoolMember`",
+            );
+        }
     }
     for property in [
         "AvailabilityZones",
@@ -91,6 +73,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     ] {
         resource.raw(property);
     }
+    compute::sized(importer, &mut member);
     properties.insert(
         "resource".to_owned(),
         json!({"type": "OS::Nova::Server", "properties": member}),
@@ -144,6 +127,11 @@ fn seconds(text: &str) -> Option<u64> {
 }
 
 fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    if resource.raw("ScalingAdjustment").is_none() {
+        // By a target or in steps, which Heat's policies cannot.
+        placeholder(importer, made, resource, POLICY);
+        return;
+    }
     let names = [
         ("AutoScalingGroupName", "auto_scaling_group_id"),
         ("ScalingAdjustment", "scaling_adjustment"),

@@ -26,6 +26,8 @@ const KEYS: Keys<'static> = &[
 const MARKS: Keys<'static> = &[
     ("public", Version::V2013_05_23),
     ("bastion", Version::V2013_05_23),
+    // What an exporter keeps for the way back.
+    ("exported", Version::V2013_05_23),
 ];
 
 impl<'a> Reader<'a> {

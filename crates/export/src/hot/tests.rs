@@ -1,0 +1,137 @@
+//! There and back again: a design that left as plain HOT is itself when it comes back.
+
+use serde_json::{Value, json};
+use topology::document::{Document, Edit};
+
+use super::{edited, path};
+use crate::testing::{Design, types};
+use crate::tests::SHOP;
+use crate::{Format, restored};
+
+fn value(text: &str) -> Value {
+    Document::parse(text).value(&[]).unwrap()
+}
+
+fn exported(text: &str) -> String {
+    let text = Design::of(text).export(Format::Hot).text;
+    let found = Document::parse(text.as_str());
+    assert!(found.diagnostics().is_empty(), "{:?}", found.diagnostics());
+    text
+}
+
+#[test]
+fn a_design_comes_back_as_it_went() {
+    let text = exported(SHOP);
+    assert!(!text.contains("Stackloom::"));
+    let back = restored(&text, &types()).unwrap();
+    assert_eq!(value(&back), value(SHOP));
+    assert!(back.starts_with("heat_template_version"), "{back}");
+    assert!(back.contains("# where they meet"), "{back}");
+    // And so every time.
+    assert_eq!(
+        value(&restored(&exported(&back), &types()).unwrap()),
+        value(SHOP)
+    );
+}
+
+#[test]
+fn one_in_json_comes_back_too() {
+    let design = value(SHOP);
+    let text = exported(&design.to_string());
+    assert_eq!(value(&restored(&text, &types()).unwrap()), design);
+}
+
+#[test]
+fn without_the_catalogue_only_what_software_tells_stays_text() {
+    let back = restored(&exported(SHOP), &topology::types::Registry::openstack()).unwrap();
+    let (back, design) = (value(&back), value(SHOP));
+    for name in ["gate", "inner", "disk"] {
+        assert_eq!(back["resources"][name], design["resources"][name]);
+    }
+    assert_eq!(
+        back["resources"]["proxy"]["properties"],
+        design["resources"]["proxy"]["properties"]
+    );
+    assert!(back["outputs"]["url"]["value"].get("str_replace").is_some());
+}
+
+#[test]
+fn what_was_changed_in_the_export_is_kept() {
+    let export = Document::parse(exported(SHOP));
+    let set = |at: &[&str], value: Value| Edit::Set {
+        path: path(at),
+        value,
+    };
+    let mended = edited(
+        &export,
+        &[
+            set(
+                &[
+                    "resources",
+                    "nginx",
+                    "properties",
+                    "input_values",
+                    "listen_port",
+                ],
+                json!(8081),
+            ),
+            set(
+                &[
+                    "resources",
+                    "nginx",
+                    "properties",
+                    "input_values",
+                    "page_title",
+                ],
+                json!("Hello"),
+            ),
+            set(
+                &["resources", "inner", "properties", "flavor"],
+                json!("large"),
+            ),
+            set(
+                &["outputs", "address", "value"],
+                json!({"get_attr": ["gate_floating_ip", "floating_ip_address"]}),
+            ),
+        ],
+    );
+    let back = value(&restored(mended.text(), &types()).unwrap());
+    let resources = &back["resources"];
+    assert_eq!(
+        resources["nginx"]["properties"],
+        json!({"host": {"get_resource": "inner"}, "listen_port": 8081, "page_title": "Hello"})
+    );
+    assert_eq!(resources["inner"]["properties"]["flavor"], "large");
+    // Someone refers to it now, so it is theirs, with what it stands on.
+    assert!(resources["gate_floating_ip"].get("metadata").is_none());
+    assert!(resources.get("gate_port").is_some());
+    assert!(resources.get("router").is_none(), "{resources:#}");
+}
+
+#[test]
+fn what_software_asks_of_other_software_is_told_in_its_deployment() {
+    let text = SHOP.replace(
+        "listen_port: 8080}",
+        "listen_port: 8080, page_text: {get_attr: [proxy, url]}}",
+    );
+    let export = exported(&text);
+    let deployment = &value(&export)["resources"]["nginx"]["properties"];
+    let told = &deployment["input_values"]["page_text"];
+    assert!(told.get("str_replace").is_some(), "{deployment:#}");
+    assert!(deployment.get("page_text").is_none());
+    assert_eq!(value(&restored(&export, &types()).unwrap()), value(&text));
+}
+
+#[test]
+fn only_what_has_our_marks_is_taken_back() {
+    for text in [
+        "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {public: true}}}}\n",
+        "resources: [",
+        "heat_template_version: 2021-04-16\nresources: {}\n",
+    ] {
+        assert_eq!(restored(text, &types()), None);
+    }
+    // A mark that someone made up changes nothing else.
+    let odd = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {exported: [1]}}}}\n";
+    assert_eq!(restored(odd, &types()).as_deref(), Some(odd));
+}
