@@ -42,6 +42,7 @@ pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
 pub(crate) const NETWORK: &str = "network";
 pub(crate) const SUBNET: &str = "subnet";
 pub(crate) const FLAVOR: &str = "flavor";
+pub(crate) const IMAGE: &str = "image";
 pub(crate) const REGION: &str = "region";
 
 impl<'a> Importer<'a> {

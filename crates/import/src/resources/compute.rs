@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{INSTANCE, Made, Resource, launch};
-use crate::context::{FLAVOR, Importer, NETWORK};
+use crate::context::{FLAVOR, IMAGE, Importer, NETWORK};
 
 pub(super) fn convert(
     importer: &mut Importer<'_>,
@@ -84,15 +84,20 @@ pub(super) fn server(
     properties
 }
 
-/// A server that says no size has Amazon's usual one; here it is a parameter.
-pub(super) fn sized(importer: &mut Importer<'_>, server: &mut Map<String, Value>) {
-    if !server.contains_key("flavor") {
-        let definition = json!({
-            "type": "string",
-            "description": "The flavor of servers that name none.",
-            "constraints": [{"custom_constraint": "nova.flavor"}],
-        });
-        server.insert("flavor".to_owned(), importer.asked(FLAVOR, definition));
+/// A server that says no size has Amazon's usual one; here it is a parameter, and so is the image of one that says none.
+pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Value>) {
+    for (property, name, check) in [
+        ("flavor", FLAVOR, "nova.flavor"),
+        ("image", IMAGE, "glance.image"),
+    ] {
+        if server.get(property).is_none_or(Value::is_null) {
+            let definition = json!({
+                "type": "string",
+                "description": format!("The {property} of servers that name none."),
+                "constraints": [{"custom_constraint": check}],
+            });
+            server.insert(property.to_owned(), importer.asked(name, definition));
+        }
     }
 }
 
@@ -129,7 +134,7 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     if !networks.is_empty() {
         properties.insert("networks".to_owned(), Value::Array(networks));
     }
-    sized(importer, &mut properties);
+    completed(importer, &mut properties);
     disks(importer, made, resource, &mut properties);
     made.put(importer, resource, "OS::Nova::Server", properties);
 }

@@ -372,10 +372,29 @@ fn placeholder(
         format!("OpenStack has no plain counterpart of `{written}`: an `{NOTHING}` holds its place and its properties, and makes nothing"),
     );
     as_written(importer, made, resource, NOTHING, &|_| true);
-    if let Some(body) = made.out.get_mut(resource.name)
-        && body.get("metadata").is_none()
-    {
-        body["metadata"] = json!({"cloudformation": {"type": written}});
+    if let Some(body) = made.out.get_mut(resource.name) {
+        if let Some(properties) = body.get_mut("properties") {
+            with_both_branches(properties);
+        }
+        if body.get("metadata").is_none() {
+            body["metadata"] = json!({"cloudformation": {"type": written}});
+        }
+    }
+}
+
+/// Heat cannot copy what an `if` without its second branch gives to a resource that has no properties of its own.
+fn with_both_branches(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(with_both_branches),
+        Value::Object(map) => {
+            if let Some(Value::Array(branches)) = map.get_mut("if")
+                && branches.len() == 2
+            {
+                branches.push(Value::Null);
+            }
+            map.values_mut().for_each(with_both_branches);
+        }
+        _ => {}
     }
 }
 

@@ -52,6 +52,10 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     let file = address.rsplit('/').next().unwrap_or(address);
     let file = file.split('?').next().unwrap_or(file);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if stem.is_empty() || !stem.chars().all(is_plain) {
+        return false;
+    }
     let hot = format!("{stem}.yaml");
     let path = resource.at("TemplateURL");
     importer.needed(

@@ -73,7 +73,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     ] {
         resource.raw(property);
     }
-    compute::sized(importer, &mut member);
+    compute::completed(importer, &mut member);
     properties.insert(
         "resource".to_owned(),
         json!({"type": "OS::Nova::Server", "properties": member}),

@@ -141,6 +141,10 @@ fn converted(
         "DestinationSecurityGroupId",
     ];
     if let Some(group) = groups.iter().find_map(|key| rule.get(*key)) {
+        // From a group or from a range: one rule says one of them.
+        if out.remove("remote_ip_prefix").is_some() {
+            importer.left_out(at, "the range of a rule that names a group");
+        }
         out.insert("remote_group".to_owned(), importer.value(group, at));
     }
     for key in [
