@@ -141,7 +141,7 @@ fn names_cannot_leave_their_place() {
 const HEAD: &str = "heat_template_version: 2021-04-16\n";
 
 /// A site of nested templates, with an environment and a script; the browser gave the files without folders.
-fn site() -> Design {
+pub(crate) fn site() -> Design {
     let top = format!(
         "{HEAD}parameters:\n  size: {{type: number, default: 2}}\n  image: {{type: string, default: debian-12}}\nresources:\n  \
          web: {{type: ../lib/web.yaml, properties: {{image: {{get_param: image}}, extra: {{get_param: size}}}}}}\n  \

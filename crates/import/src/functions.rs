@@ -183,11 +183,17 @@ impl Importer<'_> {
         if self.resources.contains_key(name) {
             return crate::resources::reference(self, name, path);
         }
-        if !self.has_parameter(name) {
-            let message = format!("`{name}` is neither a parameter nor a resource");
-            self.needed(path, message);
+        if self.has_parameter(name) {
+            return json!({"get_param": name});
         }
-        json!({"get_param": name})
+        if name.is_empty() {
+            self.left_out(path, "a reference to nothing");
+            return Value::Null;
+        }
+        let message = format!("`{name}` is neither a parameter nor a resource");
+        self.needed(path, message);
+        let description = "It is asked for, and the template did not say what it is.";
+        self.asked(name, json!({"type": "string", "description": description}))
     }
 
     /// A definition of the parameter that stands for a region: the first that a mapping knows.
@@ -392,8 +398,11 @@ impl Importer<'_> {
             ("Fn::Equals", [a, b]) => {
                 json!({"equals": [self.value(a, path), self.value(b, path)]})
             }
-            // What stands there is asked wrongly, and would be asked again.
-            ("Fn::Equals" | "Fn::And" | "Fn::Or", _) => self.unknown(name, argument, path),
+            ("Fn::Equals" | "Fn::And" | "Fn::Or", _) => {
+                let message = format!("taken as true: `{name}` is not asked as it can be");
+                self.changed(path, message);
+                json!(true)
+            }
             _ => self.value(value, path),
         }
     }

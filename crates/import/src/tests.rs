@@ -289,6 +289,7 @@ fn nothing_vanishes_without_a_word() {
             "11 needed Resources.Web.Properties.ImageId",
             "12 left out Resources.Web.Properties.InstanceType",
             "13 left out Resources.Web.Properties.Tenancy",
+            "0 needed Parameters",
         ]
     );
     assert!(

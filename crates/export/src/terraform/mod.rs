@@ -58,7 +58,12 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     writing.targets();
     let template = source.document.template();
     writing.writer.variables = variables::words(template);
-    let mut variables = variables::of(template, &shape.fixed, &writing.writer.variables);
+    let mut variables = variables::of(
+        template,
+        &shape.fixed,
+        &writing.writer.variables,
+        &mut writing.report,
+    );
     writing.conditions();
     for (name, spec) in expanded.iter() {
         writing.resource(name, spec);

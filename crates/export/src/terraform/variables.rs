@@ -7,6 +7,7 @@ use topology::template::{Parameter, Template};
 
 use super::free;
 use super::value::{quoted, template};
+use crate::Report;
 use crate::expand::whole;
 
 /// All that are open; those in `fixed` have become part of the file's shape.
@@ -14,6 +15,7 @@ pub(super) fn of(
     template: &Template,
     fixed: &BTreeMap<String, Value>,
     words: &HashMap<String, String>,
+    report: &mut Report,
 ) -> Map<String, Value> {
     template
         .parameters
@@ -21,7 +23,7 @@ pub(super) fn of(
         .filter(|parameter| !fixed.contains_key(&parameter.name))
         .map(|parameter| {
             let word = &words[&parameter.name];
-            (word.clone(), variable(parameter, word))
+            (word.clone(), variable(parameter, word, report))
         })
         .collect()
 }
@@ -35,7 +37,7 @@ pub(super) fn words(template: &Template) -> HashMap<String, String> {
         .collect()
 }
 
-fn variable(parameter: &Parameter, word: &str) -> Value {
+fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
     let mut body = Map::new();
     let kind = match parameter.kind.as_str() {
         "number" => "number",
@@ -61,6 +63,15 @@ fn variable(parameter: &Parameter, word: &str) -> Value {
         .iter()
         .filter_map(|rule| {
             let constraint = serde_json::to_value(&rule.constraint).ok()?;
+            if constraint["allowed_pattern"]
+                .as_str()
+                .is_some_and(|one| expression(one).is_none())
+            {
+                report.left_out(
+                    format!("parameters.{}.constraints", parameter.name),
+                    "a pattern that Terraform's regular expressions cannot say",
+                );
+            }
             let (condition, message) = validation(&constraint, &variable)?;
             Some(json!({"condition": format!("${{{condition}}}"), "error_message": message}))
         })
@@ -87,6 +98,40 @@ fn default_of(kind: &str, default: &Value) -> Value {
     }
 }
 
+/// Python's pattern in Terraform's words. Those know nothing of what stands around a match, nor of what was matched before.
+fn expression(pattern: &str) -> Option<String> {
+    const UNKNOWN: [&str; 6] = ["(?=", "(?!", "(?<", "(?(", "(?#", "(?P="];
+    if UNKNOWN.iter().any(|one| pattern.contains(one)) {
+        return None;
+    }
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let mut after = rest[at + 1..].chars();
+        let escaped = after.next()?;
+        rest = after.as_str();
+        match escaped {
+            'u' => {
+                let code = rest.get(..4)?;
+                if !code.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                    return None;
+                }
+                out.push_str(&format!("\\x{{{code}}}"));
+                rest = &rest[4..];
+            }
+            'Z' => out.push_str("\\z"),
+            '1'..='9' => return None,
+            other => {
+                out.push('\\');
+                out.push(other);
+            }
+        }
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
 /// Condition and message. Constraints that ask a cloud are the provider's to find out.
 fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
     let (kind, argument) = constraint.as_object()?.iter().next()?;
@@ -111,13 +156,13 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
             ))
         }
         "allowed_pattern" => {
-            let pattern = argument.as_str()?;
+            let pattern = expression(argument.as_str()?)?;
             let condition = format!(
                 "can(regex({}, {variable}))",
                 quoted(&format!("^(?:{pattern})$"))
             );
             // Terraform reads its own messages as templates.
-            let shown = template(pattern);
+            let shown = template(&pattern);
             Some((condition, format!("It must match {shown} as a whole.")))
         }
         "length" => Some((
@@ -126,5 +171,28 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
         )),
         "range" => Some((between(variable)?, "It is out of range.".to_owned())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expression;
+
+    #[test]
+    fn patterns_are_said_in_the_other_dialect_or_not_at_all() {
+        for (python, terraform) in [
+            (
+                r"[_0-9\u4e00-\u9fa5]+\Z",
+                Some(r"[_0-9\x{4e00}-\x{9fa5}]+\z"),
+            ),
+            (r"a\\u12", Some(r"a\\u12")),
+            (r"\d+\.\d", Some(r"\d+\.\d")),
+            (r"(?=a)b", None),
+            (r"(a)\1", None),
+            (r"a\", None),
+            (r"\u12é", None),
+        ] {
+            assert_eq!(expression(python).as_deref(), terraform, "{python}");
+        }
     }
 }

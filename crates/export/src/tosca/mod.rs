@@ -13,14 +13,15 @@ mod nodes;
 mod software;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 use topology::compose;
 use topology::document::yaml_text;
+use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
-use crate::expand::{Expanded, SERVER, is_derived};
+use crate::expand::{Expanded, SERVER, is_derived, reference};
 use crate::structure::Shape;
 use crate::{Report, Source};
 
@@ -41,7 +42,11 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
         report,
         types: BTreeMap::new(),
         outside: BTreeMap::new(),
+        holders: HashMap::new(),
+        subnets: HashMap::new(),
+        attached: HashMap::new(),
     };
+    writing.look_around();
     let mut nodes = Map::new();
     for (name, spec) in expanded.iter() {
         if let Some(node) = writing.node(name, spec) {
@@ -115,9 +120,58 @@ struct Writing<'a> {
     types: BTreeMap<String, Value>,
     /// Nodes of networks that are there already.
     outside: BTreeMap<String, Value>,
+    /// Port to its server, and to its place among the server's.
+    holders: HashMap<String, (String, usize)>,
+    /// Network to its subnets.
+    subnets: HashMap<String, Vec<(String, ResourceSpec)>>,
+    /// Server to the volumes that are attached to it, and where.
+    attached: HashMap<String, Vec<(String, Option<String>)>>,
 }
 
 impl Writing<'_> {
+    /// What belongs together and says so at one end only.
+    fn look_around(&mut self) {
+        for (name, spec) in self.expanded.iter() {
+            let of = |property: &str| {
+                let named = spec.properties.get(property).and_then(reference);
+                named.map(str::to_owned)
+            };
+            match spec.resource_type.as_str() {
+                SUBNET => {
+                    if let Some(network) = of("network") {
+                        let of_network = self.subnets.entry(network).or_default();
+                        of_network.push((name.to_owned(), spec.clone()));
+                    }
+                }
+                ATTACHMENT => {
+                    if let (Some(server), Some(volume)) = (of("instance_uuid"), of("volume_id")) {
+                        let place = spec.properties.get("mountpoint").and_then(Expr::as_str);
+                        let of_server = self.attached.entry(server).or_default();
+                        of_server.push((volume, place.map(str::to_owned)));
+                    }
+                }
+                SERVER => {
+                    let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                        continue;
+                    };
+                    for (order, entry) in networks.iter().enumerate() {
+                        if let Some(port) = entry.get("port").and_then(reference) {
+                            let holder = self.holders.entry(port.to_owned());
+                            holder.or_insert_with(|| (name.to_owned(), order));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a resource is one of a type.
+    fn is_a(&self, name: &str, resource_type: &str) -> bool {
+        let spec = self.expanded.get(name);
+        spec.is_some_and(|spec| spec.resource_type == resource_type)
+    }
+
     fn left_out(&mut self, path: &str, why: &str) {
         self.report
             .left_out(path, format!("the Simple Profile has no {why}"));
@@ -162,3 +216,6 @@ impl Writing<'_> {
             .clone()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
-use super::{ATTACHMENT, SUBNET, Writing};
+use super::{NET, VOLUME, Writing};
 use crate::expand::{call, reference};
 
 impl Writing<'_> {
@@ -75,21 +75,8 @@ impl Writing<'_> {
 
     /// By attachments, and in the server itself.
     fn volumes_of(&self, server: &str, spec: &ResourceSpec) -> Vec<Value> {
-        let of = |spec: &ResourceSpec, property: &str| {
-            spec.properties
-                .get(property)
-                .and_then(reference)
-                .map(str::to_owned)
-        };
-        let attached = self.expanded.iter().filter(|(_, one)| {
-            one.resource_type == ATTACHMENT && of(one, "instance_uuid").as_deref() == Some(server)
-        });
-        let mut found: Vec<(String, Option<String>)> = attached
-            .filter_map(|(_, one)| {
-                let place = one.properties.get("mountpoint").and_then(Expr::as_str);
-                Some((of(one, "volume_id")?, place.map(str::to_owned)))
-            })
-            .collect();
+        let mut found: Vec<(String, Option<String>)> =
+            self.attached.get(server).cloned().unwrap_or_default();
         if let Some(Expr::List(devices)) = spec.properties.get("block_device_mapping_v2") {
             let own = devices.iter().filter_map(|device| {
                 let place = device.get("device_name").and_then(Expr::as_str);
@@ -102,6 +89,7 @@ impl Writing<'_> {
         }
         found
             .into_iter()
+            .filter(|(volume, _)| self.is_a(volume, VOLUME))
             .map(|(volume, place)| {
                 // The profile wants a location; a device stands for it.
                 let location = place.unwrap_or_else(|| "/dev/vdb".to_owned());
@@ -114,13 +102,7 @@ impl Writing<'_> {
     }
 
     pub(super) fn network(&mut self, name: &str, spec: &ResourceSpec) -> Value {
-        let subnets = self.expanded.iter().filter(|(_, one)| {
-            one.resource_type == SUBNET
-                && one.properties.get("network").and_then(reference) == Some(name)
-        });
-        let subnets: Vec<(String, ResourceSpec)> = subnets
-            .map(|(name, one)| (name.to_owned(), one.clone()))
-            .collect();
+        let subnets = self.subnets.get(name).cloned().unwrap_or_default();
         let mut properties = Map::new();
         let label = spec
             .properties
@@ -170,15 +152,7 @@ impl Writing<'_> {
     /// The profile's ports stand between a server and a network; one without a server is left out.
     pub(super) fn port(&mut self, name: &str, spec: &ResourceSpec) -> Option<Value> {
         let mut node = json!({"type": "tosca.nodes.network.Port"});
-        let holder = self.expanded.iter().find_map(|(server, one)| {
-            let Some(Expr::List(networks)) = one.properties.get("networks") else {
-                return None;
-            };
-            let order = networks
-                .iter()
-                .position(|entry| entry.get("port").and_then(reference) == Some(name))?;
-            Some((server.to_owned(), order))
-        });
+        let holder = self.holders.get(name).cloned();
         let mut properties = Map::new();
         if let Some((_, order)) = &holder {
             properties.insert("order".to_owned(), json!(order));
@@ -198,11 +172,25 @@ impl Writing<'_> {
             return None;
         };
         let network = match spec.properties.get("network").and_then(reference) {
-            Some(network) => network.to_owned(),
+            Some(network) if self.is_a(network, NET) => network.to_owned(),
+            Some(_) => {
+                self.left_out(&format!("resources.{name}"), "port in such a network");
+                return None;
+            }
             None => self.outside(name, spec)?,
         };
         node["requirements"] = json!([{"binding": {"node": server}}, {"link": {"node": network}}]);
         Some(node)
+    }
+
+    /// Whether a port is in the export: its server is, and its network can be said.
+    pub(super) fn has_node(&self, port: &str, spec: &ResourceSpec) -> bool {
+        let network = spec.properties.get("network").map(Expr::to_json);
+        let is_said = |network: Value| match network.get("get_resource") {
+            Some(drawn) => drawn.as_str().is_some_and(|drawn| self.is_a(drawn, NET)),
+            None => self.value(&network).is_ok(),
+        };
+        self.holders.contains_key(port) && network.is_some_and(is_said)
     }
 
     /// A node for a network that is there already: the profile finds it by its name.
@@ -217,6 +205,7 @@ impl Writing<'_> {
             (Value::String(text), _) | (_, Some(Value::String(text))) => text.clone(),
             _ => "network".to_owned(),
         };
+        // Many ports may stand in one.
         let mut node = format!("outside_{word}");
         while self.expanded.get(&node).is_some() {
             node.push('_');

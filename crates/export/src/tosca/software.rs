@@ -7,7 +7,7 @@ use topology::types::{Property, PropertyKind};
 use topology::workflow::ResourceSpec;
 
 use super::Writing;
-use crate::expand::reference;
+use crate::expand::{SERVER, reference};
 
 impl Writing<'_> {
     pub(super) fn software(
@@ -32,17 +32,23 @@ impl Writing<'_> {
             }
         }
         let mut requirements = Vec::new();
-        if let Some(host) = spec.properties.get("host").and_then(reference) {
+        let host = spec.properties.get("host").and_then(reference);
+        if let Some(host) = host.filter(|host| self.is_a(host, SERVER)) {
             requirements.push(json!({"host": {"node": host}}));
         }
         for requirement in &item.requires {
-            let used = match spec.properties.get(&requirement.name) {
+            let used: Vec<&str> = match spec.properties.get(&requirement.name) {
                 Some(Expr::List(items)) => items.iter().filter_map(reference).collect(),
                 Some(one) => reference(one).into_iter().collect(),
                 None => Vec::new(),
             };
+            let software = |name: &&str| {
+                let spec = self.expanded.get(name);
+                spec.is_some_and(|spec| self.expanded.item(spec).is_some())
+            };
             requirements.extend(
                 used.into_iter()
+                    .filter(software)
                     .map(|node| json!({requirement.name.as_str(): {"node": node}})),
             );
         }

@@ -52,6 +52,9 @@ impl Writing<'_> {
         let Some(spec) = self.expanded.get(name) else {
             return Err(format!("`{name}`"));
         };
+        if spec.resource_type == PORT && !self.has_node(name, spec) {
+            return Err(format!("port `{name}`, which has no server"));
+        }
         match (spec.resource_type.as_str(), attribute) {
             (SERVER, "first_address" | "networks" | "addresses") => {
                 Ok(json!({"get_attribute": [name, "private_address"]}))
