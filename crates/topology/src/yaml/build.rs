@@ -1,16 +1,48 @@
 //! From the parser's events to the tree.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
 use super::{
-    Entry, Item, Kind, Limits, Node, Severity, Style, Tree, YamlProblem, merge, skip_blank,
+    Entry, Item, Kind, Limits, Node, Severity, Style, Tree, YamlProblem,
+    lenient::{self, Padding},
+    merge, skip_blank,
 };
 
 /// The tree of a text that is not too long.
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
-    Builder::new(text, *limits).build()
+    if let Some(problem) = unfit(text) {
+        return problem;
+    }
+    let mut padding = Padding::default();
+    for _ in 0..lenient::TRIES_MAX {
+        let seen = padding.applied(text);
+        let mut builder = Builder::new(text, *limits, padding.clone());
+        match builder.read(&seen) {
+            Some((info, at)) if padding.repair(text, &info, at, builder.flow_start()) => {}
+            _ => return builder.finished(),
+        }
+    }
+    let seen = padding.applied(text);
+    let mut builder = Builder::new(text, *limits, padding);
+    builder.read(&seen);
+    builder.finished()
+}
+
+/// Letters that no YAML has.
+fn unfit(text: &str) -> Option<Tree> {
+    let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
+    let at = text.find(|c| !fits(c))?;
+    let code = text[at..].chars().next().map_or(0, u32::from);
+    let message = format!("this is not YAML: the sign with the code {code:#x} cannot stand in it");
+    let mut tree = Tree::refused("yaml-syntax", message);
+    tree.problems[0].at = at;
+    Some(tree)
 }
 
 /// An open map or list.
@@ -43,10 +75,13 @@ struct Builder<'t> {
     problems: Vec<YamlProblem>,
     limits: Limits,
     merger: merge::Merger,
+    padding: Padding,
+    /// Names of anchors so far.
+    named: HashSet<&'t str>,
 }
 
 impl<'t> Builder<'t> {
-    fn new(text: &'t str, limits: Limits) -> Self {
+    fn new(text: &'t str, limits: Limits, padding: Padding) -> Self {
         let bytes = if text.is_ascii() {
             Vec::new()
         } else {
@@ -65,11 +100,23 @@ impl<'t> Builder<'t> {
             problems: Vec::new(),
             limits,
             merger: merge::Merger::default(),
+            padding,
+            named: HashSet::new(),
         }
+    }
+
+    /// Where the outermost open bracket stands.
+    fn flow_start(&self) -> Option<usize> {
+        self.frames.iter().find_map(|frame| match frame {
+            Frame::Map { start, style, .. } | Frame::List { start, style, .. } => {
+                (*style == Style::Flow).then(|| self.after_properties(*start))
+            }
+        })
     }
 
     /// Markers count characters.
     fn byte(&self, index: usize) -> usize {
+        let index = self.padding.letter(index);
         let at = if self.bytes.is_empty() {
             index
         } else {
@@ -80,9 +127,10 @@ impl<'t> Builder<'t> {
         at.min(self.text.len())
     }
 
-    fn build(mut self) -> Tree {
-        let text = self.text;
-        for next in Parser::new_from_str(text) {
+    /// All events of what the parser sees. Where it stops, why and where.
+    fn read(&mut self, seen: &str) -> Option<(String, usize)> {
+        let mut stopped = None;
+        for next in Parser::new_from_str(seen) {
             let (event, span) = match next {
                 Ok(event) => event,
                 Err(error) => {
@@ -93,6 +141,7 @@ impl<'t> Builder<'t> {
                         ("yaml-syntax", format!("this is not YAML: {}", error.info()))
                     };
                     self.fatal(code, message, at);
+                    stopped = Some((error.info().to_owned(), at));
                     break;
                 }
             };
@@ -101,6 +150,10 @@ impl<'t> Builder<'t> {
                 break;
             }
         }
+        stopped
+    }
+
+    fn finished(mut self) -> Tree {
         // A syntax error leaves frames open: what they hold so far is kept.
         while let Some(frame) = self.frames.pop() {
             let end = self.cursor;
@@ -160,7 +213,14 @@ impl<'t> Builder<'t> {
                     }
                 };
                 self.cursor = end;
-                self.place(Node::new(kind, Style::Plain, start..end, weight), 0);
+                let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
+                let node = Node::new(kind, Style::Plain, start..end, weight);
+                if let (true, Kind::Scalar(word)) = (is_key, &node.target().kind) {
+                    let word = word.clone();
+                    self.key(&word, start..end);
+                    return true;
+                }
+                self.place(node, 0);
             }
             Event::MappingStart(anchor, tag) | Event::SequenceStart(anchor, tag)
                 if self.frames.len() >= self.limits.depth_max =>
@@ -172,6 +232,9 @@ impl<'t> Builder<'t> {
             }
             Event::MappingStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), start);
+                if anchor != 0 {
+                    self.anchor(start);
+                }
                 let content = self.after_properties(start);
                 let style = self.collection_style(content, b'{');
                 self.cursor = if style == Style::Flow {
@@ -195,6 +258,9 @@ impl<'t> Builder<'t> {
                 } else {
                     self.value_start()
                 };
+                if anchor != 0 {
+                    self.anchor(start);
+                }
                 let content = self.after_properties(start);
                 let style = self.collection_style(content, b'[');
                 self.cursor = if style == Style::Flow {
@@ -269,11 +335,31 @@ impl<'t> Builder<'t> {
             start..end
         };
         self.cursor = span.end;
+        if anchor != 0 {
+            self.anchor(start);
+        }
+        // YAML 1.1 gives these a meaning of their own, which libyaml then does not know.
+        let strange = value == "=" || (value == merge::KEY && !is_key);
+        if strange && style == ScalarStyle::Plain && tag.is_none() {
+            self.problems.push(YamlProblem {
+                code: "yaml-tag",
+                severity: Severity::Error,
+                message: format!(
+                    "`{value}` without quotes has no meaning here; write it in quotes"
+                ),
+                at: start,
+                fatal: false,
+            });
+        }
+        let kind = Kind::Scalar(value.to_owned());
         if is_key {
+            if anchor != 0 {
+                let node = Node::new(kind, node_style, span.clone(), 1);
+                self.anchors.insert(anchor, Arc::new(node));
+            }
             self.key(value, span);
             return true;
         }
-        let kind = Kind::Scalar(value.to_owned());
         self.place(Node::new(kind, node_style, span, 1), anchor);
         true
     }
@@ -315,6 +401,25 @@ impl<'t> Builder<'t> {
                 severity: Severity::Error,
                 message,
                 at,
+                fatal: false,
+            });
+        }
+    }
+
+    /// The anchor of what begins at `start`: libyaml takes each name once.
+    fn anchor(&mut self, start: usize) {
+        let text = self.text;
+        let properties = &text[start..self.after_properties(start)];
+        let Some((_, name)) = properties.split_once('&') else {
+            return;
+        };
+        let name = name.split(char::is_whitespace).next().unwrap_or_default();
+        if !self.named.insert(name) {
+            self.problems.push(YamlProblem {
+                code: "yaml-syntax",
+                severity: Severity::Error,
+                message: format!("the anchor `{}` is there already", crate::text::shown(name)),
+                at: start,
                 fatal: false,
             });
         }

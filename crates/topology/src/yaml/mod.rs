@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::diagnostic::Severity;
 
 mod build;
+mod lenient;
 mod merge;
 
 /// What a text may hold before it is refused.

@@ -54,6 +54,56 @@ fn windows_line_ends_and_json_are_yaml_too() {
     );
 }
 
+/// Each was read by Heat's own parser, to the same value.
+#[test]
+fn quotes_and_brackets_need_no_indentation() {
+    for (text, expected) in [
+        ("a: 'x\n\ny'\nb: 1\n", json!({"a": "x\ny", "b": 1})),
+        ("a:\n  b: \"x\ny\"\n", json!({"a": {"b": "x y"}})),
+        ("a:\n- k: 'x ''\n[y'\n", json!({"a": [{"k": "x ' [y"}]})),
+        (
+            "a:\n  b: [\n1,\n{c: d\n}]\n  e: f\n",
+            json!({"a": {"b": [1, {"c": "d"}], "e": "f"}}),
+        ),
+        (
+            "a:\n  b: {\n  c: 'x\ny', # ]\n  d: [e\nf]\n  }\n",
+            json!({"a": {"b": {"c": "x y", "d": ["e f"]}}}),
+        ),
+        ("a:\n  b: [c,\n\td]\n", json!({"a": {"b": ["c", "d"]}})),
+        ("a: [b]#c\nd: 'e'#f\n", json!({"a": ["b"], "d": "e"})),
+        ("a:\tb\n", json!({"a": "b"})),
+        ("&k a: b\nc: *k\n", json!({"a": "b", "c": "a"})),
+        ("a: &k b\n*k : c\n", json!({"a": "b", "b": "c"})),
+    ] {
+        assert_eq!(json_of(text), expected, "{text}");
+    }
+    let text = "ä:\n  b: [\n'ö',\nc] # x\n  d: 'e\nf'\ng: h\n";
+    let tree = parse(text);
+    let root = tree.root.unwrap();
+    let first = &root.entry("ä").unwrap().value;
+    let list = &first.entry("b").unwrap().value;
+    assert_eq!(at(text, list), "[\n'ö',\nc]");
+    assert_eq!(at(text, &list.items().unwrap()[0].value), "'ö'");
+    assert_eq!(at(text, &first.entry("d").unwrap().value), "'e\nf'");
+    assert_eq!(at(text, &root.entry("g").unwrap().value), "h");
+}
+
+#[test]
+fn what_libyaml_refuses_is_refused() {
+    for text in [
+        "a: =\n",
+        "a: [<<]\n",
+        "a: &x 1\nb: &x 2\n",
+        "a: \u{7}\n",
+        "a: '\u{7f}'\n",
+        "a: [b\nc: d\n",
+        "a: 'b\nc: d\n",
+        "a:\n\t- b\n",
+    ] {
+        assert!(!parse(text).problems.is_empty(), "{text:?}");
+    }
+}
+
 #[test]
 fn a_syntax_error_keeps_what_stands_before_it() {
     let tree = parse("a: 1\nb:\n  c: 2\n  d: \"no end\n");
