@@ -71,6 +71,8 @@ impl Composer<'_> {
             Some(Expr::Literal(Value::String(text))) if text.trim().parse::<u64>().is_ok() => {
                 text.trim().parse().unwrap_or_default()
             }
+            // That a parameter has no value yet is said elsewhere, if it matters.
+            Some(given) if self.waits_for_value(given) => 0,
             Some(_) => {
                 let message = format!(
                     "how many members `{full}` has must be known when the plan is made: `count` is a whole number, 0 or more, \
@@ -97,6 +99,19 @@ impl Composer<'_> {
             .filter(|name| !removed.contains(name))
             .take(count as usize)
             .collect()
+    }
+
+    /// Whether a parameter that is not hidden lacks its value.
+    fn waits_for_value(&self, given: &Expr) -> bool {
+        let parameters = &self.around.document.template().parameters;
+        let mut waits = false;
+        given.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr {
+                let declared = parameters.iter().find(|one| one.name == *name);
+                waits |= declared.is_some_and(|one| !one.hidden);
+            }
+        });
+        waits
     }
 
     /// Names that are not given again: those of old, if they are to be kept, and those that are named now.

@@ -134,7 +134,11 @@ impl Environment {
             },
         };
         for problem in &tree.problems {
-            reader.error(problem.code, problem.at, problem.message.clone());
+            let diagnostic = Diagnostic {
+                severity: problem.severity,
+                ..Diagnostic::error(problem.code, "", problem.message.clone())
+            };
+            reader.say(diagnostic, problem.at);
         }
         if let Some(root) = &tree.root {
             reader.environment(root);

@@ -216,3 +216,15 @@ fn aliases_lead_to_types_and_files() {
         }
     );
 }
+
+#[test]
+fn of_a_key_that_stands_twice_the_last_counts_with_a_warning() {
+    let text = "parameter_defaults:\n  a: 1\n  b: 2\n  a: 3\n";
+    let environment = Environment::parse("env.yaml", text);
+    assert_eq!(environment.parameter_defaults["a"].value, 3);
+    let [one] = environment.diagnostics.as_slice() else {
+        panic!("{:?}", environment.diagnostics);
+    };
+    assert_eq!((one.code.as_str(), one.line), ("duplicate-key", Some(4)));
+    assert!(!one.is_error());
+}

@@ -314,6 +314,23 @@ fn outputs_are_looked_at_when_they_are_read() {
 }
 
 #[test]
+fn an_output_may_name_a_resource_that_is_off() {
+    for (value, expected) in [
+        ("{get_resource: r}", "+"),
+        ("{get_attr: [r, value]}", "resource-off"),
+        (
+            "[{get_resource: r}, {get_attr: [r, value]}]",
+            "resource-off",
+        ),
+    ] {
+        let body = format!(
+            "conditions: {{never: {{equals: [a, b]}}}}\nresources:\n  r: {{type: OS::Heat::RandomString, condition: never}}\noutputs:\n  o: {{value: {value}}}"
+        );
+        check(NEW, &body, expected);
+    }
+}
+
+#[test]
 fn properties_are_not_converted() {
     let value = "type: OS::Heat::TestResource, properties: {value: {}}";
     let fail = "type: OS::Heat::TestResource, properties: {fail: {}}";

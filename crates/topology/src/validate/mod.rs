@@ -377,16 +377,20 @@ impl<'a> Checker<'a> {
             self.simplified(&output.value, &path);
             // What an output cannot be made of is found when it is read, and the rest goes on without it. Heat looks for
             // resources of attributes alone.
-            let mut strange = false;
+            let (mut strange, mut off) = (false, false);
             output.value.walk(&mut |expr| {
                 if let Expr::GetAttr(name, _) = expr {
-                    strange |= !self.index.contains_key(name.as_str());
+                    match self.index.get(name.as_str()) {
+                        Some(resource) => off |= resource.is_on(&self.scope) == Some(false),
+                        None => strange = true,
+                    }
                 }
             });
             for one in &mut self.diagnostics[before..] {
                 let later = match one.code.as_str() {
                     "unknown-parameter" | "function-arguments" => true,
                     "unknown-resource" => !strange,
+                    "resource-off" => !off,
                     _ => false,
                 };
                 if later {

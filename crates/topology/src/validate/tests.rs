@@ -95,6 +95,7 @@ outputs:
 ")), @"
     5:49 Error unknown-resource resources.sub.properties.network: there is no resource `nett` in the template; did you mean `net`?
     5:80 Error unknown-parameter resources.sub.properties.cidr: there is no parameter `range` in the template
+    6:3 Warning property-missing resources.web: the server `web` has nothing to boot from: give it an `image`, or a volume in `block_device_mapping_v2`
     8:23 Error unknown-resource resources.web.depends_on.1: there is no resource `gone` in the template
     9:48 Warning reference-type resources.web.properties.networks.0.network: `network` takes a resource of type `OS::Neutron::Net` or `OS::Neutron::ProviderNet`; `sub` is of type `OS::Neutron::Subnet`
     11:7 Error unknown-attribute outputs.a.value: `web` of type `OS::Nova::Server` has no attribute `first_adress`; did you mean `first_address`?
@@ -121,10 +122,11 @@ fn the_cloud_and_servers() {
   alone: {type: OS::Nova::Server, properties: {flavor: m1.smal, image: debian12}}
   odd: {type: OS::Nova::Server, properties: {flavor: m1.small, networks: [{fixed_ip: 10.0.0.1}], key_name: mine}}
   router: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: publik}}}
-")), @r"
+")), @"
     4:3 Error server-without-network resources.alone: the server `alone` is attached to no network; connect it to one
     4:48 Error unknown-flavor resources.alone.properties.flavor: the cloud has no flavor `m1.smal`; did you mean `m1.small`?
     4:65 Error unknown-image resources.alone.properties.image: the cloud has no image `debian12`; did you mean `debian-12`?
+    5:3 Warning property-missing resources.odd: the server `odd` has nothing to boot from: give it an `image`, or a volume in `block_device_mapping_v2`
     5:75 Error server-without-network resources.odd.properties.networks.0: this entry of `odd` names no `network`, `port` or `subnet`
     5:98 Error unknown-key-pair resources.odd.properties.key_name: the cloud has no key pair `mine`; it has none
     6:76 Error unknown-external-network resources.router.properties.external_gateway_info.network: the cloud has no external network `publik`; did you mean `public`?
@@ -141,7 +143,8 @@ fn software() {
   lost: {type: Stackloom::Catalog::nginx, properties: {listen_port: 99999}}
   proxy: {type: Stackloom::Catalog::haproxy, properties: {host: {get_resource: net}}}
   proxy2: {type: Stackloom::Catalog::haproxy, properties: {host: {get_resource: web}, listen_port: 81, backends: [{get_resource: web}]}}
-")), @r"
+")), @"
+    5:3 Warning property-missing resources.web: the server `web` has nothing to boot from: give it an `image`, or a volume in `block_device_mapping_v2`
     7:82 Error port-conflict resources.two.properties.listen_port: `two` and `one` both listen on port 80 of `web`; give one another `listen_port`
     8:3 Error component-without-host resources.lost: `lost` runs on no server: drop it on one, or set its `host`
     8:56 Error property-constraint resources.lost.properties.listen_port: `listen_port`: 99999 is out of range: it must be from 1 to 65535

@@ -113,6 +113,7 @@ impl<'a> Checker<'a> {
         }
         if resource.resource_type == SERVER {
             self.server_networks(resource, path);
+            self.server_boots(resource, simple, path);
         }
         self.component(resource, described, path);
     }
@@ -340,6 +341,58 @@ impl<'a> Checker<'a> {
             described.name
         );
         self.error("reference-type", path, message);
+    }
+
+    /// A server has something to boot from, and one thing only. Source: `validate` of Heat's `server.py`; as there, an
+    /// image that is given as nothing counts as one.
+    fn server_boots(&mut self, server: &Resource, simple: &Simple<'_>, path: &Path<'_>) {
+        let of = |name: &str| simple.iter().find(|(given, _)| *given == name);
+        let image = of("image").is_some();
+        let devices = |name: &str| match of(name) {
+            None | Some((_, Some(Expr::Literal(Value::Null)))) => Some(&[][..]),
+            Some((_, Some(Expr::List(devices)))) => Some(devices.as_slice()),
+            // Not known yet.
+            Some(_) => None,
+        };
+        let (Some(old), Some(new)) = (
+            devices("block_device_mapping"),
+            devices("block_device_mapping_v2"),
+        ) else {
+            return;
+        };
+        let mut sources = usize::from(image);
+        let mut boots = image;
+        for device in old {
+            let name = device.get("device_name");
+            boots |= name.is_none_or(|name| name.as_str().is_none_or(|name| name == "vda"));
+        }
+        for device in new {
+            let Expr::Map(_) = device else { return };
+            let first = match device.get("boot_index") {
+                None => true,
+                Some(Expr::Literal(index)) => constraint::as_text(index) == "0",
+                Some(_) => return,
+            };
+            let from = ["volume_id", "snapshot_id", "image", "image_id"];
+            let from = from.iter().filter(|key| device.get(key).is_some()).count();
+            if first && from > 0 {
+                boots = true;
+                sources += from;
+            }
+        }
+        if !boots {
+            let message = format!(
+                "the server `{}` has nothing to boot from: give it an `image`, or a volume in `block_device_mapping_v2`",
+                server.name
+            );
+            self.warning("property-missing", path, message);
+        } else if !new.is_empty() && sources != 1 {
+            let message = format!(
+                "the server `{}` has {sources} things to boot from; give all but one device a `boot_index` of -1, or leave `image` out",
+                server.name
+            );
+            self.warning("property-conflict", path, message);
+        }
     }
 
     /// A server must be attached to something.

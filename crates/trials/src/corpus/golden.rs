@@ -2,9 +2,12 @@
 //!
 //! The columns that are read: `path`, `needs_external_files`, `needs_env`, `heat_validate`, `heat_create_validate`,
 //! `graph_nodes` and `edges_before>after` (`a>b|c>d`: `a` must exist before `b`). Others are ignored, so the table may
-//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order).
+//! carry more. `needs_env` says `yes`, or names the environments (`a.yaml|b.yaml`, in order); `parameters`, where there is such a column,
+//! has the values that Heat was given for parameters without a default, as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 /// What must exist before what.
 pub type Edges = BTreeSet<(String, String)>;
@@ -18,6 +21,8 @@ pub struct Row {
     pub needs_environment: bool,
     /// The environments that it was given, in order.
     pub environments: Vec<String>,
+    /// Values that Heat was given for parameters without one.
+    pub parameters: BTreeMap<String, Value>,
     /// Heat's `validate` call accepts it.
     pub valid: bool,
     /// Heat accepts it when a stack is made of it.
@@ -38,6 +43,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
     let path = column("path").ok_or("the table has no column `path`")?;
     let (files, environment) = (column("needs_external_files"), column("needs_env"));
     let (validate, create) = (column("heat_validate"), column("heat_create_validate"));
+    let parameters = column("parameters");
     let (nodes, edges) = (column("graph_nodes"), column("edges_before>after"));
     let row = |record: &Vec<String>| {
         let get = |column: Option<usize>| {
@@ -56,6 +62,7 @@ pub fn read(text: &str) -> Result<BTreeMap<String, Row>, String> {
                 .filter(|path| !path.is_empty() && !path.starts_with("yes"))
                 .map(str::to_owned)
                 .collect(),
+            parameters: serde_json::from_str(get(parameters)).unwrap_or_default(),
             valid: !is_refusal(get(validate)),
             plans: refusal.is_none(),
             refusal: refusal.unwrap_or_default().to_owned(),
@@ -114,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_row_tells_what_heat_said() {
-        let table = "path,heat_validate,needs_env,heat_create_validate,graph_nodes,edges_before>after\r\n\
-                     a.yaml,ok,,\"rejected: \"\"x\"\", y\",3,net>web|port>web\r\n\
+        let table = "path,heat_validate,needs_env,heat_create_validate,graph_nodes,edges_before>after,parameters\r\n\
+                     a.yaml,ok,,\"rejected: \"\"x\"\", y\",3,net>web|port>web,\"{\"\"p\"\": 1}\"\r\n\
                      b.yaml,ok,yes,needs live cloud (region),1,\r\n\
                      c.yaml,Property error: z,d.yaml|e.yaml,,,\r\n";
         let rows = read(table).unwrap();
@@ -128,6 +135,7 @@ mod tests {
                 edges: [("net", "web"), ("port", "web")]
                     .map(|(a, b)| (a.to_owned(), b.to_owned()))
                     .into(),
+                parameters: [("p".to_owned(), 1.into())].into(),
                 ..Row::default()
             }
         );

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use serde_json::Value;
 use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
 use topology::compose;
@@ -47,7 +48,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
 
 /// What Heat finds only when it creates: its `validate` call has no values, so it looks at names alone.
-const AT_CREATION: [&str; 6] = [
+const AT_CREATION: [&str; 7] = [
+    "nested-too-deep",
     "property-conflict",
     "property-constraint",
     "property-missing",
@@ -147,6 +149,7 @@ pub fn run(dir: &Path, golden: Option<&Path>) -> io::Result<Report> {
                 .flat_map(|row| &row.environments)
                 .map(|path| dir.join(path))
                 .collect(),
+            parameters: row.iter().flat_map(|row| row.parameters.clone()).collect(),
             look: row.as_ref().is_none_or(|row| row.needs_environment),
             missing: match &row {
                 Some(row) if row.lacks_files => Missing::Empty,
@@ -182,6 +185,8 @@ struct Given {
     named: Vec<PathBuf>,
     /// Look for some: Heat needed them, or nobody knows.
     look: bool,
+    /// Instead of stand-ins: what the golden table names.
+    parameters: BTreeMap<String, Value>,
     missing: Missing,
 }
 
@@ -193,7 +198,7 @@ impl Given {
             given = files::environments_for(&self.file, &document, &self.environments);
         }
         let bundle = files::bundle(&self.file, &document, &given, self.missing);
-        template(&document, &bundle)
+        template(&document, &bundle, &self.parameters)
     }
 }
 
@@ -215,11 +220,12 @@ fn patiently(given: Given) -> Tried {
         })
 }
 
-/// Tries one template with what is given beside it.
-pub fn template(document: &Document, bundle: &Bundle) -> Tried {
+/// Tries one template with what is given beside it; stand-ins for parameters that have no value even so.
+pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, Value>) -> Tried {
     let types = Registry::openstack();
     let cloud = CloudFacts::default();
-    let parameters = stand_in::values(document.template(), bundle, &types);
+    let mut parameters = stand_in::values(document.template(), bundle, &types);
+    parameters.extend(given.clone());
     let read = first_error(document.diagnostics());
     let mut checks = compose::validate(document, bundle, &types, &cloud, &BTreeMap::new());
     checks.retain(|one| !at_creation(one));
