@@ -71,7 +71,7 @@ impl Engine {
             return Err(Error::NameTaken(new.name));
         }
         let keeping = self
-            .keep_hidden(actor, &id, &workflow, &hidden, (None, &BTreeMap::new()))
+            .keep_hidden(actor, &id, &workflow, &hidden, None)
             .await?;
         let run = NewRun {
             actor,
@@ -182,13 +182,7 @@ impl Engine {
         force: Force,
     ) -> Result<Started> {
         self.core.check_running()?;
-        let row = self.deployment_row(&actor.tenant, deployment).await?;
-        if row.shown.state == DeploymentState::Undeployed {
-            return Err(Error::NotNow(format!(
-                "`{}` is undeployed already",
-                row.shown.name
-            )));
-        }
+        let row = self.live_row(&actor.tenant, deployment).await?;
         self.give_up_paused(actor, &row, force).await?;
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
@@ -240,6 +234,18 @@ impl Engine {
             what: "deployment",
             id: id.to_owned(),
         })
+    }
+
+    /// One that is not undeployed.
+    pub(super) async fn live_row(&self, tenant: &Tenant, id: &str) -> Result<DeploymentRow> {
+        let row = self.deployment_row(tenant, id).await?;
+        match row.shown.state {
+            DeploymentState::Undeployed => Err(Error::NotNow(format!(
+                "`{}` is undeployed. To have it again, deploy its design",
+                row.shown.name
+            ))),
+            _ => Ok(row),
+        }
     }
 
     async fn name_is_taken(&self, tenant: &Tenant, name: &str) -> Result<bool> {

@@ -1,12 +1,12 @@
 //! Hidden parameters: which values a change leads to, and where they are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::Workflow;
 use serde_json::Value;
 use topology::{bundle::Bundle, document::Document, environment::Merged, template::Template};
 
-use super::Engine;
+use super::{Engine, compare};
 use crate::{
     Actor, Error, Result,
     journal::DeploymentRow,
@@ -46,7 +46,7 @@ impl Engine {
         deployment: &str,
         workflow: &Workflow,
         values: &BTreeMap<String, Value>,
-        kept: (Option<&str>, &BTreeMap<String, Value>),
+        kept: Option<&Kept>,
     ) -> Result<Keeping> {
         let vault = self.vault(actor);
         let makes_keys = workflow
@@ -56,9 +56,11 @@ impl Engine {
         if !vault.is_there() && (makes_keys || !values.is_empty()) {
             return Err(Error::NoVault);
         }
-        if values == kept.1 {
+        if let Some(kept) = kept
+            && kept.values == *values
+        {
             return Ok(Keeping {
-                name: kept.0.map(str::to_owned),
+                name: kept.name.clone(),
                 is_new: false,
             });
         }
@@ -101,6 +103,23 @@ impl Engine {
             .await
     }
 
+    /// The same where a change says anew what cannot be read.
+    pub(super) async fn kept_or_lost(&self, actor: &Actor, row: &DeploymentRow) -> Result<Kept> {
+        match self.kept_hidden(actor, row).await {
+            Ok(values) => Ok(Kept {
+                name: row.hidden.clone(),
+                values,
+                lost: None,
+            }),
+            Err(Error::NotNow(why)) => Ok(Kept {
+                name: None,
+                values: BTreeMap::new(),
+                lost: Some(why),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
     /// What a roll-back leads to.
     pub(super) async fn kept_hidden_of_good(
         &self,
@@ -110,6 +129,54 @@ impl Engine {
         let vault = self.vault(actor);
         let good = row.good.as_ref().and_then(|good| good.hidden.as_deref());
         self.shelf(actor, &vault, &row.shown.id).get(good).await
+    }
+}
+
+/// What a deployment was given last, as far as it can be read.
+pub(super) struct Kept {
+    /// The secret that has it, if it can be used further.
+    pub name: Option<String>,
+    pub values: BTreeMap<String, Value>,
+    /// Why it cannot be read: then nothing is known of the values.
+    pub lost: Option<String>,
+}
+
+impl Kept {
+    /// Hidden parameters whose value differs from the one that is kept. Where that cannot be read, another one is taken
+    /// to be meant.
+    pub(super) fn changed(&self, given: &BTreeMap<String, Value>) -> BTreeSet<String> {
+        match self.lost {
+            Some(_) => given.keys().cloned().collect(),
+            None => compare::hidden_changed(&self.values, given),
+        }
+    }
+
+    /// Of what is lost, a change has to say all: otherwise a default, or nothing, would come in its place.
+    pub(super) fn check(
+        &self,
+        before: &Template,
+        now: &Template,
+        said: &BTreeMap<String, Value>,
+    ) -> Result<()> {
+        let Some(why) = &self.lost else { return Ok(()) };
+        let was_hidden = |name: &str| {
+            let mut parameters = before.parameters.iter();
+            parameters.any(|parameter| parameter.hidden && parameter.name == name)
+        };
+        let missing: Vec<&str> = now
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.hidden)
+            .map(|parameter| parameter.name.as_str())
+            .filter(|name| was_hidden(name) && said.get(*name).is_none_or(Value::is_null))
+            .collect();
+        match missing.as_slice() {
+            [] => Ok(()),
+            missing => Err(Error::NotNow(format!(
+                "{why}. Give these parameters again, then the update can be made: `{}`",
+                missing.join("`, `")
+            ))),
+        }
     }
 }
 

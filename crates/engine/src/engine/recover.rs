@@ -1,16 +1,17 @@
 //! Going on: after a crash, and after a person comes back.
 
-use api::RunState;
+use api::{RunKind, RunState};
 use openstack::Session;
 use tokio::sync::oneshot;
 
-use super::{Engine, roll_back::roll_back_if_asked};
+use super::{Engine, roll_back::by_wish};
 use crate::{
     Actor, Error, Result,
     journal::{RunRow, Scoped, now_text, to_text},
     machine::Event,
     run::{Command, Opening, RunTask},
     secrets::{RunSecrets, load_run, store_run},
+    shared::Core,
 };
 
 impl Engine {
@@ -31,12 +32,9 @@ impl Engine {
                 tracing::error!(%error, run.id = id, "a run cannot be taken up");
             }
         }
+        // Clouds are asked for that, so it is not waited for.
         for row in self.core.journal.runs_to_roll_back().await? {
-            let session = match self.secrets_of(&row).await? {
-                Some(secrets) => self.session_of(&row, &secrets).await,
-                None => None,
-            };
-            roll_back_if_asked(&self.core, &row, session).await;
+            by_wish(&self.core, row.shown.id, None);
         }
         Ok(())
     }
@@ -101,8 +99,7 @@ impl Engine {
     /// The session behind a sealed token, if the token is still good. A cloud that cannot be reached
     /// pauses the run: a person's login continues it.
     async fn session_of(&self, row: &RunRow, secrets: &RunSecrets) -> Option<Session> {
-        let cloud = self.core.config.clouds.get(&row.tenant.cloud)?;
-        match Session::from_token(cloud, secrets.token.as_str().into()).await {
+        match session_behind(&self.core, row, secrets).await {
             Ok(session) => Some(session),
             Err(error) => {
                 tracing::warn!(%error, run.id = row.shown.id, "a run pauses until its person logs in");
@@ -137,6 +134,11 @@ impl Engine {
         let hidden =
             match load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run).await? {
                 Some(sealed) => sealed.parameters.clone(),
+                // Deletion needs ids only.
+                None if row.shown.kind == RunKind::Undeploy => self
+                    .kept_hidden(actor, &deployment)
+                    .await
+                    .unwrap_or_default(),
                 None => self.kept_hidden(actor, &deployment).await?,
             };
         let secrets = RunSecrets::new(
@@ -238,6 +240,22 @@ impl Engine {
         .await?;
         transaction.commit().await.map_err(Error::storage(doing))
     }
+}
+
+/// The session behind a run's sealed token.
+pub(super) async fn session_behind(
+    core: &Core,
+    row: &RunRow,
+    secrets: &RunSecrets,
+) -> Result<Session> {
+    let cloud = core.config.clouds.get(&row.tenant.cloud);
+    let cloud = cloud.ok_or_else(|| {
+        let name = &row.tenant.cloud;
+        Error::NotNow(format!(
+            "the cloud `{name}` is none of this server's any more"
+        ))
+    })?;
+    Ok(Session::from_token(cloud, secrets.token.as_str().into()).await?)
 }
 
 /// Whether a run was claimed to go on with when the process ended, and where it stood before: a new one that is

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use api::{Beside, CloudFacts, DeploymentState, OnFailure, Plan, RunKind, Started, Workflow};
+use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started, Workflow};
 use serde_json::Value;
 use sqlx::SqliteConnection;
-use topology::{bundle::Bundle, document::Document, plan::Deployed};
+use topology::{bundle::Bundle, diagnostic::Diagnostic, document::Document, plan::Deployed};
 
 use super::{
     Changes, Engine, Force,
@@ -53,16 +53,22 @@ impl Engine {
         let mut parameters = parameters.clone();
         let mut bundle = bundle.cloned();
         let mut deployed = Deployed::default();
+        let mut lost = None;
         if let Some(id) = deployment {
             let row = self.deployment_row(&actor.tenant, id).await?;
             let bundle = bundle.get_or_insert_with(|| row.shown.beside.bundle());
             let said = with_environments(&document, bundle, &with_stored(&row, &parameters));
             let (_, mut given) = divide(document.template(), &said);
             given.retain(|_, value| !value.is_null());
-            let hidden_changed = match self.kept_hidden(actor, &row).await {
-                Ok(kept) => compare::hidden_changed(&kept, &given),
-                // Who cannot open what is kept mostly gives another value.
-                Err(_sealed) => given.into_keys().collect(),
+            let hidden_changed = match self.kept_or_lost(actor, &row).await {
+                Ok(kept) => {
+                    let before = Document::parse(row.shown.template.clone());
+                    let checked = kept.check(before.template(), document.template(), &said);
+                    lost = checked.err().map(|error| error.to_string());
+                    kept.changed(&given)
+                }
+                // A plan can be looked at all the same.
+                Err(_unreachable) => given.into_keys().collect(),
             };
             parameters = with_stored(&row, &parameters);
             deployed = Deployed {
@@ -75,14 +81,10 @@ impl Engine {
         // Not before it is known that the deployment is this project's.
         let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let types = catalog.registry();
-        Ok(plan_with(
-            &document,
-            &bundle,
-            &parameters,
-            &deployed,
-            cloud,
-            types,
-        ))
+        let mut plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
+        let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
+        plan.diagnostics.extend(lost);
+        Ok(plan)
     }
 
     pub(super) async fn begin_update(
@@ -92,13 +94,7 @@ impl Engine {
         changes: Changes,
     ) -> Result<Started> {
         self.core.check_running()?;
-        let row = self.deployment_row(&actor.tenant, deployment).await?;
-        if row.shown.state == DeploymentState::Undeployed {
-            return Err(Error::NotNow(format!(
-                "`{}` is undeployed; deploy the design again",
-                row.shown.name
-            )));
-        }
+        let row = self.live_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
         let bundle = changes
             .bundle
@@ -110,21 +106,25 @@ impl Engine {
             false => with_stored(&row, &changes.parameters),
         };
         let (open, _) = divide(document.template(), &given);
-        let kept = self.kept_hidden(actor, &row).await?;
+        let kept = self.kept_or_lost(actor, &row).await?;
         let said = with_environments(&document, &bundle, &given);
         let hidden = match changes.rolls_back {
             true => {
                 let good = self.kept_hidden_of_good(actor, &row).await?;
                 hidden_values(document.template(), &good, &said)
             }
-            false => hidden_values(document.template(), &said, &kept),
+            false => {
+                let before = Document::parse(row.shown.template.clone());
+                kept.check(before.template(), document.template(), &said)?;
+                hidden_values(document.template(), &said, &kept.values)
+            }
         };
         let mut all = given;
         all.extend(hidden.clone());
         let there = self.core.journal.resources(deployment).await?;
         let deployed = Deployed {
             parameters: row.parameters.clone(),
-            hidden_changed: compare::hidden_changed(&kept, &hidden),
+            hidden_changed: kept.changed(&hidden),
             ..compare::deployed(there.clone())
         };
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
@@ -132,13 +132,7 @@ impl Engine {
         let plan = plan_with(&document, &bundle, &all, &deployed, &changes.cloud, types);
         let workflow = accepted(plan)?;
         let keeping = self
-            .keep_hidden(
-                actor,
-                deployment,
-                &workflow,
-                &hidden,
-                (row.hidden.as_deref(), &kept),
-            )
+            .keep_hidden(actor, deployment, &workflow, &hidden, Some(&kept))
             .await?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),

@@ -17,6 +17,9 @@ use crate::{
     journal::{from_json, to_json},
 };
 
+const GONE: &str =
+    "the secret that has the hidden parameters of this deployment is gone from the key manager";
+
 /// The hidden parameters of one deployment.
 pub(crate) struct Shelf<'a> {
     pub pool: &'a SqlitePool,
@@ -51,15 +54,25 @@ impl Shelf<'_> {
     }
 
     /// The values under a name; none where nothing was ever kept.
+    ///
+    /// # Errors
+    /// [`Error::NotNow`] where the secret is gone or cannot be opened: no values are not the same as none that
+    /// are known, for defaults would come in their place.
     pub async fn get(&self, name: Option<&str>) -> Result<BTreeMap<String, Value>> {
         let Some(name) = name else {
             return Ok(BTreeMap::new());
         };
-        let kept = self.vault.get(name).await.map_err(from_vault)?;
-        kept.map(|text| from_json(&text))
-            .transpose()
-            .map(Option::unwrap_or_default)
-            .map_err(Error::storage("reading hidden parameters"))
+        match self.vault.get(name).await.map_err(from_vault)? {
+            Some(text) => from_json(&text).map_err(Error::storage("reading hidden parameters")),
+            None if self.may_be_empty(name) => Ok(BTreeMap::new()),
+            None => Err(Error::NotNow(GONE.into())),
+        }
+    }
+
+    /// Migration 0206 gave these names to every deployment, those without hidden parameters included.
+    fn may_be_empty(&self, name: &str) -> bool {
+        let first = format!("stackloom-{}-parameters", self.deployment);
+        name == first || name.strip_prefix(&first) == Some("-good")
     }
 
     /// The change was not taken up.

@@ -1,4 +1,7 @@
 //! Where a deployment's secrets are kept: the cloud's key manager, else the sealed store.
+//!
+//! A cloud may get a key manager later. What was sealed before that is still in the store, so it is looked for there
+//! too.
 
 use async_trait::async_trait;
 use openstack::{Secret, Service, Session};
@@ -15,16 +18,10 @@ pub struct RunVault {
     session: Session,
     pool: SqlitePool,
     tenant: Tenant,
-    place: Place,
-}
-
-enum Place {
     /// Barbican, under the person's token.
-    KeyManager,
-    /// Our table, under a key that the person makes.
-    Sealed(SealingKey),
-    /// There is none: keeping fails, and says why.
-    Nowhere,
+    has_key_manager: bool,
+    /// To our table: a key that the person makes. Without it and a key manager keeping fails, and says why.
+    key: Option<SealingKey>,
 }
 
 const NOWHERE: &str = "there is nowhere to keep a secret: the cloud has no key manager, and a login by token cannot seal it. Log in \
@@ -38,22 +35,18 @@ impl RunVault {
         tenant: Tenant,
         key: Option<VaultKey>,
     ) -> RunVault {
-        let place = match key {
-            _ if session.has_service(Service::KeyManager) => Place::KeyManager,
-            Some(key) => Place::Sealed(SealingKey::new(key.0)),
-            None => Place::Nowhere,
-        };
         RunVault {
+            has_key_manager: session.has_service(Service::KeyManager),
+            key: key.map(|key| SealingKey::new(key.0)),
             session,
             pool,
             tenant,
-            place,
         }
     }
 
     /// Whether secrets can be kept at all.
     pub fn is_there(&self) -> bool {
-        !matches!(self.place, Place::Nowhere)
+        self.has_key_manager || self.key.is_some()
     }
 
     fn purpose(&self, name: &str) -> String {
@@ -71,34 +64,32 @@ fn stored(error: sqlx::Error) -> DriverError {
 #[async_trait]
 impl Vault for RunVault {
     async fn put(&self, name: &str, secret: &str) -> Result<String, DriverError> {
-        match &self.place {
-            Place::KeyManager => Ok(self
-                .session
-                .key_manager()
-                .secret_put(name, &Secret::new(secret))
-                .await?),
-            Place::Sealed(key) => {
-                sqlx::query(
-                    "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('vault', ?, ?, ?, ?) \
-                     ON CONFLICT (kind, cloud, project_id, name) DO UPDATE SET box = excluded.box",
-                )
-                .bind(&self.tenant.cloud)
-                .bind(&self.tenant.project_id)
-                .bind(name)
-                .bind(key.seal(&self.purpose(name), secret))
-                .execute(&self.pool)
-                .await
-                .map_err(stored)?;
-                Ok(format!("sealed:{name}"))
-            }
-            Place::Nowhere => Err(DriverError::Other(NOWHERE.into())),
+        if self.has_key_manager {
+            let manager = self.session.key_manager();
+            return Ok(manager.secret_put(name, &Secret::new(secret)).await?);
         }
+        let Some(key) = &self.key else {
+            return Err(DriverError::Other(NOWHERE.into()));
+        };
+        sqlx::query(
+            "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('vault', ?, ?, ?, ?) \
+             ON CONFLICT (kind, cloud, project_id, name) DO UPDATE SET box = excluded.box",
+        )
+        .bind(&self.tenant.cloud)
+        .bind(&self.tenant.project_id)
+        .bind(name)
+        .bind(key.seal(&self.purpose(name), secret))
+        .execute(&self.pool)
+        .await
+        .map_err(stored)?;
+        Ok(format!("sealed:{name}"))
     }
 
     async fn get(&self, name: &str) -> Result<Option<String>, DriverError> {
-        if let Place::KeyManager = self.place {
-            let secret = self.session.key_manager().secret_get(name).await?;
-            return Ok(secret.map(|secret| secret.expose().to_owned()));
+        if self.has_key_manager
+            && let Some(secret) = self.session.key_manager().secret_get(name).await?
+        {
+            return Ok(Some(secret.expose().to_owned()));
         }
         let sealed: Option<String> =
             sqlx::query_scalar("SELECT box FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?")
@@ -108,22 +99,22 @@ impl Vault for RunVault {
                 .fetch_optional(&self.pool)
                 .await
                 .map_err(stored)?;
-        match (&self.place, sealed) {
+        match (&self.key, sealed) {
             (_, None) => Ok(None),
-            (Place::Sealed(key), Some(sealed)) => key.open(&self.purpose(name), &sealed).map(|secret| Some(secret.to_string())).map_err(|_key| {
+            (Some(key), Some(sealed)) => key.open(&self.purpose(name), &sealed).map(|secret| Some(secret.to_string())).map_err(|_key| {
                 DriverError::Other(format!(
                     "the secret `{name}` was sealed by another person, or with a password that has changed since; only they can open it"
                 ))
             }),
-            (_, Some(_)) => Err(DriverError::Other(format!(
+            (None, Some(_)) => Err(DriverError::Other(format!(
                 "the secret `{name}` is sealed; log in with the password or application credential that it was sealed with"
             ))),
         }
     }
 
     async fn forget(&self, name: &str) -> Result<(), DriverError> {
-        if let Place::KeyManager = self.place {
-            return Ok(self.session.key_manager().secret_forget(name).await?);
+        if self.has_key_manager {
+            self.session.key_manager().secret_forget(name).await?;
         }
         sqlx::query(
             "DELETE FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?",

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use api::{CloudFacts, RunState};
-use engine::{Changes, NewDeployment};
+use engine::{Changes, Error, NewDeployment};
 use lab::{CallFault, Fault};
 use serde_json::{Value, json};
 use topology::bundle::Bundle;
@@ -355,4 +355,84 @@ async fn a_change_that_is_stored_begins_whoever_goes_away() {
     let run = bench.end_of(&run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert!(bench.a_network_is_called("third"));
+}
+
+/// Somebody deletes the secret in the key manager: a default must not come in place of what was given.
+#[tokio::test]
+async fn a_value_that_is_lost_is_asked_for_again() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    let manager = bench.actor.session.key_manager();
+    let name: String = sqlx::query_scalar("SELECT hidden FROM deployments")
+        .fetch_one(&bench.pool)
+        .await
+        .unwrap();
+    manager.secret_forget(&name).await.unwrap();
+    assert_eq!(bench.kept(), 0);
+
+    let refused = bench
+        .engine
+        .update(&bench.actor, &started.deployment, to(WORD))
+        .await;
+    let Err(Error::NotNow(why)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        why.contains("is gone from the key manager") && why.contains("`word`"),
+        "{why}"
+    );
+    let plan = |parameters: BTreeMap<String, Value>| {
+        let (bench, started) = (&bench, &started);
+        async move {
+            let id = Some(started.deployment.as_str());
+            let facts = facts();
+            let plan = bench
+                .engine
+                .plan(&bench.actor, WORD, None, &parameters, id, &facts);
+            let plan = plan.await.unwrap();
+            plan.diagnostics
+                .into_iter()
+                .map(|one| one.code)
+                .collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(plan(BTreeMap::new()).await, ["hidden-value-lost"]);
+    assert_eq!(plan(word("second")).await, [""; 0]);
+    assert!(bench.a_network_is_called("first"));
+
+    // Said anew it is kept anew; and a template that has no hidden parameter any more needs none.
+    let run = bench
+        .update(&started.deployment, with_word(WORD, "second"))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(bench.a_network_is_called("second"));
+    bench.until_kept(1).await;
+    let run = bench.update(&started.deployment, to(WORD)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_lost_keeps_nothing_from_going() {
+    let bench = Bench::new().await;
+    let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
+    bench.end_of(&started.run).await;
+    sqlx::query("UPDATE deployments SET hidden = hidden || '0'")
+        .execute(&bench.pool)
+        .await
+        .unwrap();
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("DELETE".into()),
+        status: Some(400),
+        times: Some(2),
+        ..CallFault::default()
+    }));
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
 }
