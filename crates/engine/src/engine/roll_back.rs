@@ -5,21 +5,27 @@
 //!
 //! A run may be told to be rolled back if it fails. That is stored with it, and its sealed token outlives it until
 //! the run that leads back has one of its own: so a restart in between forgets nothing, and it acts for the person
-//! who started the run, or resumed it last.
+//! who started the run, or resumed it last. A cloud that cannot be reached is asked again with growing pauses, until it
+//! answers or somebody goes on with the run; the run's reason says so meanwhile. What waiting does not mend ends the
+//! wish, and the run says that too.
 
 use std::sync::Arc;
 
 use api::{Beside, CloudFacts, DeploymentState, OnFailure, RunState, Started};
 use openstack::Session;
+use tracing::Instrument;
 
-use super::{Changes, Engine, Force};
+use super::{Changes, Engine, Force, recover::session_behind};
 use crate::{
     Actor, Error, Result,
-    journal::{Good, RunRow, Scoped, from_json},
+    journal::{Entry, Good, RunRow, Scoped, Wanted, from_json},
     run::Site,
     secrets::load_run,
     shared::Core,
 };
+
+/// The longest pause between two tries, in first ones: five minutes, mostly.
+const PAUSE_GROWS_TO: u32 = 32;
 
 impl Engine {
     pub(super) async fn begin_roll_back(
@@ -86,54 +92,178 @@ pub async fn after_the_end(core: &Arc<Core>, site: Option<&Site>, run: &str, sta
     match core.journal.run(Scoped::ToNone, run).await {
         Ok(Some(row)) if row.roll_back.is_some() => {
             let session = site.map(|site| site.session.clone());
-            roll_back_if_asked(core, &row, session).await;
+            by_wish(core, run.to_owned(), session);
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
     }
 }
 
-/// Rolls a run back for the person for whom it acted: its sealed token stayed for that. Where that token has
-/// ended, a person decides.
-pub(super) async fn roll_back_if_asked(core: &Arc<Core>, row: &RunRow, session: Option<Session>) {
-    let done = try_roll_back(core, row, session).await;
-    match &done {
-        Ok(started) => tracing::info!(run.id = started.run, "a failed update is rolled back"),
-        Err(error) => {
-            tracing::warn!(%error, run.id = row.shown.id, "a failed update cannot be rolled back by itself");
+/// Rolls a failed run back in the background, for the person for whom it acted.
+pub(super) fn by_wish(core: &Arc<Core>, run: String, session: Option<Session>) {
+    let span = tracing::info_span!("roll back", run.id = %run);
+    let wish = Wish {
+        core: core.clone(),
+        run,
+        session,
+        told: None,
+    };
+    core.tasks.spawn(wish.come_true().instrument(span));
+}
+
+/// A run that failed and shall be rolled back.
+struct Wish {
+    core: Arc<Core>,
+    run: String,
+    /// Of the person; opened from the sealed token where absent.
+    session: Option<Session>,
+    /// What the run's reason says by now of why it does not begin.
+    told: Option<String>,
+}
+
+/// What came of one try.
+enum Try {
+    /// It is rolled back; or somebody goes on with it, and the wish is that person's.
+    Over,
+    /// Nobody has to do anything but wait.
+    Later(Error),
+    /// It will not get better by itself: a person decides.
+    Never(Error),
+}
+
+impl Wish {
+    /// Tries until it begins, cannot begin, or nobody wants it any more. When the engine stops, the wish and the sealed
+    /// token stay for the next start.
+    async fn come_true(mut self) {
+        let mut pause = self.core.config.retry_pause;
+        let longest = pause * PAUSE_GROWS_TO;
+        loop {
+            match self.try_once().await {
+                Try::Over => return,
+                Try::Never(error) => return self.give_up(&error).await,
+                Try::Later(error) => self.tell(&error).await,
+            }
+            tokio::select! {
+                () = self.core.stopping.cancelled() => return,
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(longest),
+            }
         }
     }
-    // A person was faster and goes on with it: then the wish and the token are that person's.
-    let now = core.journal.run(Scoped::ToNone, &row.shown.id).await;
-    let goes_on = matches!(now, Ok(Some(now)) if !now.shown.state.is_final());
-    // At the next start it is tried again.
-    if done.is_err()
-        && !goes_on
-        && !core.stopping.is_cancelled()
-        && let Err(error) = core.journal.forget_roll_back(&row.shown.id).await
-    {
-        tracing::warn!(%error, run.id = row.shown.id, "the next start tries to roll it back");
+
+    async fn try_once(&mut self) -> Try {
+        let row = match self.core.journal.run(Scoped::ToNone, &self.run).await {
+            Ok(Some(row)) => row,
+            Ok(None) => return Try::Over,
+            Err(error) => return Try::Later(error),
+        };
+        if row.roll_back.is_none() || row.shown.state != RunState::Failed {
+            return Try::Over;
+        }
+        let error = match self.begin(&row).await {
+            Ok(started) => {
+                tracing::info!(by = started.run, "a failed update is rolled back");
+                return Try::Over;
+            }
+            Err(error) => error,
+        };
+        // Its token may have been renewed, or have ended.
+        self.session = None;
+        // Who asked first has it; and at the next start it is tried again.
+        let now = self.core.journal.run(Scoped::ToNone, &self.run).await;
+        let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
+        match is_wanted && !self.core.stopping.is_cancelled() {
+            false => Try::Over,
+            true if passes(&error) => Try::Later(error),
+            true => Try::Never(error),
+        }
+    }
+
+    async fn begin(&self, row: &RunRow) -> Result<Started> {
+        let ended = || Error::NotNow("the login for which the run acted has ended".into());
+        let pool = self.core.journal.pool();
+        let sealed = load_run(pool, &self.core.key, &row.tenant, &self.run).await?;
+        let sealed = sealed.ok_or_else(ended)?;
+        let session = match &self.session {
+            Some(session) => session.clone(),
+            None => match session_behind(&self.core, row, &sealed).await {
+                Err(Error::Cloud(error)) if error.is_unauthorized() || error.is_not_found() => {
+                    return Err(ended());
+                }
+                opened => opened?,
+            },
+        };
+        let actor = Actor {
+            tenant: row.tenant.clone(),
+            user: session.user().name.clone(),
+            vault_key: sealed.vault_key(),
+            session,
+        };
+        let facts = row.roll_back.as_deref().map(from_json).transpose();
+        let facts: CloudFacts = facts
+            .map_err(Error::storage("reading what a cloud has"))?
+            .unwrap_or_default();
+        let engine = Engine {
+            core: self.core.clone(),
+        };
+        Box::pin(engine.begin_roll_back(&actor, &row.shown.deployment, &facts)).await
+    }
+
+    /// The run says why it is not rolled back yet; once for each reason.
+    async fn tell(&mut self, error: &Error) {
+        let why = error.to_string();
+        if self.told.as_ref() == Some(&why) {
+            return;
+        }
+        tracing::warn!(%error, "a failed update cannot be rolled back yet");
+        let what = format!(
+            "It is to be rolled back to what worked before, as you asked for, and that cannot begin yet: {}. It is tried \
+             again until it can, or until somebody goes on from here.",
+            on_one_line(&why)
+        );
+        match self.write(what, Wanted::Still).await {
+            Ok(()) => self.told = Some(why),
+            Err(error) => tracing::warn!(%error, "the run does not say that its roll-back waits"),
+        }
+    }
+
+    async fn give_up(&self, error: &Error) {
+        tracing::warn!(%error, "a failed update cannot be rolled back by itself");
+        let what = format!(
+            "It was to be rolled back, as you asked for, and that could not begin: {}. Roll it back by hand, resume the run, \
+             update again, or undeploy.",
+            on_one_line(&error.to_string())
+        );
+        if let Err(error) = self.write(what, Wanted::NoMore).await {
+            tracing::warn!(%error, "the next start tries to roll it back");
+        }
+    }
+
+    /// In place of what the run's reason says of the roll-back, which is its last line.
+    async fn write(&self, what: String, wanted: Wanted) -> Result<()> {
+        let row = self.core.journal.run(Scoped::ToNone, &self.run).await?;
+        let reason = row.and_then(|row| row.shown.reason);
+        let before = reason
+            .as_deref()
+            .and_then(|reason| reason.rsplit_once('\n'));
+        let reason = match before {
+            Some((before, _)) => format!("{before}\n{what}"),
+            None => what,
+        };
+        let entry = Entry::RollBack { reason, wanted };
+        self.core.journal.write(&self.run, vec![entry]).await
     }
 }
 
-async fn try_roll_back(
-    core: &Arc<Core>,
-    row: &RunRow,
-    session: Option<Session>,
-) -> Result<Started> {
-    let ended = || Error::NotNow("the login for which the run acted has ended".into());
-    let session = session.ok_or_else(ended)?;
-    let sealed = load_run(core.journal.pool(), &core.key, &row.tenant, &row.shown.id).await?;
-    let actor = Actor {
-        tenant: row.tenant.clone(),
-        user: session.user().name.clone(),
-        vault_key: sealed.ok_or_else(ended)?.vault_key(),
-        session,
-    };
-    let facts = row.roll_back.as_deref().map(from_json).transpose();
-    let facts: CloudFacts = facts
-        .map_err(Error::storage("reading what a cloud has"))?
-        .unwrap_or_default();
-    let engine = Engine { core: core.clone() };
-    Box::pin(engine.begin_roll_back(&actor, &row.shown.deployment, &facts)).await
+/// Whether waiting may help.
+fn passes(error: &Error) -> bool {
+    match error {
+        Error::Cloud(error) => error.is_transient(),
+        Error::Storage { .. } | Error::Unavailable(_) => true,
+        _ => false,
+    }
+}
+
+fn on_one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" ").trim_end_matches('.').to_owned()
 }

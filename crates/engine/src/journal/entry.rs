@@ -44,6 +44,14 @@ pub enum Entry {
         /// What its deployment is in now.
         deployment: DeploymentState,
     },
+    /// A run that failed and is to be rolled back says why that does not begin. Nothing is written where that is
+    /// not so any more.
+    RollBack {
+        /// All that the run says of its end now.
+        reason: String,
+        /// Whether it is tried again.
+        wanted: Wanted,
+    },
     /// A resource of the run's deployment moved.
     Resource {
         /// Its name.
@@ -51,6 +59,15 @@ pub enum Entry {
         /// How.
         change: ResourceChange,
     },
+}
+
+/// Whether a roll-back that could not begin is still wished for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is tried again.
+    Still,
+    /// A person decides; the token that was kept for it goes.
+    NoMore,
 }
 
 /// How a resource moves.
@@ -131,6 +148,10 @@ impl Entry {
                 state: *state,
                 reason: reason.clone(),
             },
+            Entry::RollBack { reason, .. } => EventBody::Run {
+                state: RunState::Failed,
+                reason: Some(reason.clone()),
+            },
             Entry::Resource { name, change } => {
                 let (state, physical_id) = match change {
                     ResourceChange::Begin { state, .. } => (*state, None),
@@ -164,7 +185,7 @@ impl Entry {
         match self {
             Entry::Log { .. } => "log",
             Entry::Step { .. } => "step",
-            Entry::Run { .. } => "run",
+            Entry::Run { .. } | Entry::RollBack { .. } => "run",
             Entry::Resource { .. } => "resource",
         }
     }

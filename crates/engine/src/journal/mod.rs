@@ -27,7 +27,7 @@ use sqlx::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-pub use entry::{Entry, ResourceChange};
+pub use entry::{Entry, ResourceChange, Wanted};
 pub use read::{DeploymentRow, Good, ResourceRow, RunRow, Scoped, StepRow};
 pub(crate) use read::{from_json, to_json, to_text};
 pub(crate) use writer::now_text;

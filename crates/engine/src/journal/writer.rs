@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use topology::workflow::copy_of;
 
 use super::{
-    entry::{Entry, ResourceChange},
+    entry::{Entry, ResourceChange, Wanted},
     hub::Hub,
     read::{to_json, to_text},
 };
@@ -116,7 +116,9 @@ impl Writer {
             };
             let mut events = Vec::with_capacity(write.entries.len());
             for entry in &write.entries {
-                apply(&mut transaction, run, entry, &time).await?;
+                if apply(&mut transaction, run, entry, &time).await? == Applied::No {
+                    continue;
+                }
                 seq += 1;
                 let body = entry.event();
                 rows.push((run, seq, entry.kind(), to_json(&body)));
@@ -212,15 +214,22 @@ async fn last_seq(connection: &mut SqliteConnection, run: &str) -> Result<u64, s
     Ok(last.cast_unsigned())
 }
 
+/// Whether an entry still was to the point.
+#[derive(PartialEq)]
+enum Applied {
+    Yes,
+    No,
+}
+
 /// Changes the row that the entry is about.
 async fn apply(
     connection: &mut SqliteConnection,
     run: &str,
     entry: &Entry,
     time: &str,
-) -> Result<(), sqlx::Error> {
+) -> Result<Applied, sqlx::Error> {
     match entry {
-        Entry::Log { .. } => Ok(()),
+        Entry::Log { .. } => {}
         Entry::Step {
             step,
             state,
@@ -241,8 +250,7 @@ async fn apply(
             .bind(run)
             .bind(step)
             .execute(connection)
-            .await
-            .map(drop)
+            .await?;
         }
         Entry::Run {
             state,
@@ -290,10 +298,43 @@ async fn apply(
                 .execute(connection)
                 .await?;
             }
-            Ok(())
         }
-        Entry::Resource { name, change } => apply_resource(connection, run, name, change).await,
+        Entry::RollBack { reason, wanted } => {
+            return apply_roll_back(connection, run, reason, *wanted).await;
+        }
+        Entry::Resource { name, change } => {
+            apply_resource(connection, run, name, change).await?;
+        }
     }
+    Ok(Applied::Yes)
+}
+
+/// Who goes on with the run meanwhile, or rolls it back by hand, has taken the wish or the state away.
+async fn apply_roll_back(
+    connection: &mut SqliteConnection,
+    run: &str,
+    reason: &str,
+    wanted: Wanted,
+) -> Result<Applied, sqlx::Error> {
+    let written = sqlx::query(
+        "UPDATE runs SET reason = ?, roll_back = CASE WHEN ? THEN roll_back END \
+         WHERE id = ? AND state = 'failed' AND roll_back IS NOT NULL",
+    )
+    .bind(reason)
+    .bind(wanted == Wanted::Still)
+    .bind(run)
+    .execute(&mut *connection)
+    .await?;
+    if written.rows_affected() == 0 {
+        return Ok(Applied::No);
+    }
+    if wanted == Wanted::NoMore {
+        sqlx::query("DELETE FROM sealed WHERE kind = 'run' AND name = ?")
+            .bind(run)
+            .execute(connection)
+            .await?;
+    }
+    Ok(Applied::Yes)
 }
 
 async fn apply_resource(

@@ -1,9 +1,10 @@
 //! A change that fails: on, or back to what worked, by a person or by itself.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use api::{DeploymentState, OnFailure, ResourceState, Run, RunState, StepState};
+use api::{DeploymentState, Event, EventBody, OnFailure, ResourceState, Run, RunState, StepState};
 use engine::{Changes, Error};
+use lab::{CallFault, Fault};
 
 use crate::{
     bench::{Bench, facts, steps},
@@ -212,6 +213,9 @@ async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
         .unwrap();
     // A token that cannot be opened: a person decides, and nothing is left lying about.
     bench.crash().await;
+    bench
+        .until_it_says(&run.id, "the login for which the run acted has ended")
+        .await;
     assert_eq!(bench.sealed("run").await, 0);
     assert_eq!(
         bench.shown(&started.deployment).await.last_run.as_deref(),
@@ -246,4 +250,182 @@ async fn a_bad_end_says_what_a_person_can_do() {
     for way in ["Resume the run", "update again", "roll back", "undeploy"] {
         assert!(reason.contains(way), "{way}: {reason}");
     }
+}
+
+/// A network that is called what a hidden parameter says, and a server that will be replaced.
+fn with_word(template: &str) -> String {
+    template.replace(
+        "resources:\n",
+        "parameters:
+  word: {type: string, hidden: true, default: x}
+resources:
+  called: {type: OS::Neutron::Net, properties: {name: {get_param: word}}}
+",
+    )
+}
+
+fn silent(service: &str) -> Fault {
+    Fault::Call(CallFault {
+        service: Some(service.into()),
+        status: Some(503),
+        ..CallFault::default()
+    })
+}
+
+impl Bench {
+    /// Fails an update that has a value of its own for the hidden parameter, with a key manager that does not answer from
+    /// then on. Returns the deployment, what it had, and the run.
+    async fn fails_without_key_manager(&self) -> (String, BTreeMap<String, String>, String) {
+        let started = self.start(&with_word(ONE_SERVER)).await;
+        self.end_of(&started.run).await;
+        let before = self.ids(&started.deployment).await;
+        self.lab.faults().add(servers_fail(2));
+        let changes = Changes {
+            parameters: BTreeMap::from([("word".to_owned(), "other".into())]),
+            ..or_back(&with_word(&another_server()))
+        };
+        let update = self
+            .engine
+            .update(&self.actor, &started.deployment, changes);
+        let run = update.await.unwrap().run;
+        self.lab.faults().add(silent("key-manager"));
+        let failed = self.end_of(&run).await;
+        assert_eq!(failed.state, RunState::Failed, "{failed:#?}");
+        (started.deployment, before, run)
+    }
+
+    /// Until the run says so of its end.
+    async fn until_it_says(&self, run: &str, wanted: &str) {
+        self.eventually(run, |event| {
+            matches!(&event.body, EventBody::Run { reason: Some(reason), .. } if reason.contains(wanted))
+        })
+        .await;
+        let shown = self.engine.run(&self.tenant, run).await.unwrap();
+        let reason = shown.reason.unwrap_or_default();
+        assert!(reason.contains(wanted), "{reason}");
+        assert!(!reason.contains("rolled back now"), "{reason}");
+    }
+
+    /// Looks into what is stored, for what comes after the end.
+    async fn eventually(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
+        let search = async {
+            loop {
+                let events = self
+                    .engine
+                    .events(&self.tenant, run, 0, 10_000)
+                    .await
+                    .unwrap();
+                let dense = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
+                assert!(dense, "{events:?}");
+                if events.iter().any(&is_it) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let patience = Duration::from_secs(30);
+        let found = tokio::time::timeout(patience, search).await;
+        found.expect("the event comes in time");
+    }
+
+    async fn wishes(&self) -> i64 {
+        sqlx::query_scalar("SELECT COUNT(*) FROM runs WHERE roll_back IS NOT NULL")
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_roll_back_waits_for_a_cloud_that_does_not_answer() {
+    let bench = Bench::new().await;
+    let (deployment, before, run) = bench.fails_without_key_manager().await;
+    bench.until_it_says(&run, "cannot begin yet").await;
+    assert_eq!((bench.wishes().await, bench.sealed("run").await), (1, 1));
+    bench.lab.faults().clear();
+    let back = bench.follower(&deployment, &run).await;
+    assert_eq!(
+        (back.state, back.rolls_back),
+        (RunState::Succeeded, true),
+        "{back:#?}"
+    );
+    assert_eq!(bench.ids(&deployment).await, before);
+    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+}
+
+/// The server starts while Keystone hangs: it starts all the same, and the wish comes true afterwards.
+#[tokio::test]
+async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
+    let mut bench = Bench::new().await;
+    let (deployment, before, run) = bench.fails_without_key_manager().await;
+    bench.until_it_says(&run, "cannot begin yet").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("identity".into()),
+        delay_ms: 120_000,
+        ..CallFault::default()
+    }));
+    let restart = tokio::time::timeout(Duration::from_secs(20), bench.crash());
+    restart.await.expect("nobody waits for Keystone");
+    // As the calls that hang: they are given up with the engine that made them.
+    bench.lab.faults().clear();
+    bench.lab.faults().add(silent("identity"));
+    bench.crash().await;
+    bench.until_it_says(&run, "cannot begin yet").await;
+    assert_eq!((bench.wishes().await, bench.sealed("run").await), (1, 1));
+    bench.lab.faults().clear();
+    let back = bench.follower(&deployment, &run).await;
+    assert_eq!(
+        (back.state, back.rolls_back),
+        (RunState::Succeeded, true),
+        "{back:#?}"
+    );
+    assert_eq!(bench.ids(&deployment).await, before);
+}
+
+#[tokio::test]
+async fn a_roll_back_that_can_never_begin_says_so() {
+    let mut bench = Bench::new().await;
+    let (deployment, before, run) = bench.fails_without_key_manager().await;
+    bench.until_it_says(&run, "cannot begin yet").await;
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("identity".into()),
+        path: Some("*auth/tokens*".into()),
+        status: Some(404),
+        ..CallFault::default()
+    }));
+    bench.crash().await;
+    bench
+        .until_it_says(
+            &run,
+            "could not begin: the login for which the run acted has ended. Roll it back by hand",
+        )
+        .await;
+    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+    bench.lab.faults().clear();
+    let shown = bench.shown(&deployment).await;
+    assert_eq!(shown.last_run.as_deref(), Some(run.as_str()));
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &deployment, &facts())
+        .await;
+    bench.end_of(&back.unwrap().run).await;
+    assert_eq!(bench.ids(&deployment).await, before);
+}
+
+/// Who goes on with the run has it: the roll-back that waited is not wished for any more.
+#[tokio::test]
+async fn who_acts_first_ends_the_waiting() {
+    let bench = Bench::new().await;
+    let (deployment, _, run) = bench.fails_without_key_manager().await;
+    bench.until_it_says(&run, "cannot begin yet").await;
+    let gone = bench
+        .engine
+        .undeploy(&bench.actor, &deployment, engine::Force::No)
+        .await;
+    bench.lab.faults().clear();
+    let gone = bench.end_of(&gone.unwrap().run).await;
+    assert_eq!(gone.state, RunState::Succeeded, "{gone:#?}");
+    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+    let runs = bench.engine.runs(&bench.tenant, &deployment).await.unwrap();
+    assert_eq!(runs.len(), 3, "none of them leads back: {runs:#?}");
 }
