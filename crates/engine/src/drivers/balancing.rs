@@ -6,7 +6,8 @@
 //! state ERROR refuses for good, and then nobody waits: only the whole can be removed.
 //!
 //! A load balancer goes with all that hangs on it, in one call, provided that all of it is the deployment's. A plan
-//! lets the pieces follow it, so that they find themselves gone.
+//! lets the pieces follow it, so that they find themselves gone. Listeners, pools and L7 policies take along what
+//! lives in them, too. What is kept does not go along ([`together`]).
 //!
 //! The mark is a tag: not all kinds have a description. Members and L7 rules live below another piece, so
 //! their physical id is `<parent>:<id>`; what `get_resource` gives is the id alone, as in Heat.
@@ -22,6 +23,10 @@ use super::mark;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+mod together;
+
+use together::{KEPT, may_go};
 
 /// How long the lock of a load balancer is waited for; a change takes seconds to a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -134,32 +139,47 @@ impl Driver for Piece {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let found = match physical_id {
-            Some(id) => Some(id.to_string()),
-            // Without the one that it lives below, it was never made.
-            None => match self.kind.parent(context).await {
-                Ok(parent) => find(context, self.kind.part(&parent))
-                    .await?
-                    .map(|found| self::physical_id(&parent, &found.id)),
-                Err(DriverError::Property { .. }) => None,
-                Err(error) => return Err(error),
-            },
-        };
-        let Some(physical_id) = found else {
+        let Some(physical_id) = self.id_of(context, physical_id).await? else {
             return Ok(());
         };
         let (parent, id) = parts(&physical_id);
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
-        let done = if part == Part::LoadBalancer {
-            may_go(context, id).await?;
-            unlocked(context, || balancing.delete_whole(id)).await
-        } else {
-            unlocked(context, || balancing.delete(part, id)).await
+        may_go(context, part, id).await?;
+        let done = match part {
+            Part::LoadBalancer => unlocked(context, || balancing.delete_whole(id)).await,
+            _ => unlocked(context, || balancing.delete(part, id)).await,
         };
         match done {
             Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
             other => other,
+        }
+    }
+
+    async fn release(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let Some(physical_id) = self.id_of(context, physical_id).await? else {
+            return Ok(());
+        };
+        let (parent, id) = parts(&physical_id);
+        let part = self.kind.part(parent);
+        let Some(found) = look(context, part, id).await? else {
+            return Ok(());
+        };
+        let own = mark::tag(context.marker);
+        let of_all = mark::tag_of_deployment(context.marker);
+        let mut tags: Vec<String> = found.tags;
+        tags.retain(|tag| *tag != own && *tag != of_all && tag != KEPT);
+        tags.push(KEPT.to_owned());
+        let balancing = context.session.load_balancer();
+        let fields = json!({"tags": tags});
+        let done = unlocked(context, || balancing.update(part, id, &fields)).await;
+        match done {
+            Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(()),
+            other => other.map(drop),
         }
     }
 
@@ -171,6 +191,26 @@ impl Driver for Piece {
 }
 
 impl Piece {
+    /// The id that is known, else that of what carries the mark.
+    async fn id_of(
+        &self,
+        context: &Context<'_>,
+        known: Option<&str>,
+    ) -> Result<Option<String>, DriverError> {
+        if let Some(id) = known {
+            return Ok(Some(id.to_owned()));
+        }
+        match self.kind.parent(context).await {
+            Ok(parent) => {
+                let found = find(context, self.kind.part(&parent)).await?;
+                Ok(found.map(|found| physical_id(&parent, &found.id)))
+            }
+            // Without the one that it lives below, it was never made.
+            Err(DriverError::Property { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(context.properties);
         let mut body = Map::new();
@@ -239,34 +279,6 @@ async fn broken(
     let found = look(context, Part::LoadBalancer, id).await?;
     let broken = found.filter(|found| found.provisioning_status == "ERROR");
     Ok(broken.map(|found| found.id))
-}
-
-/// Whether all that hangs on a load balancer is the deployment's.
-async fn may_go(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
-    let balancing = context.session.load_balancer();
-    let query = [("loadbalancer_id", id)];
-    for part in [Part::Listener, Part::Pool] {
-        let found = match balancing.list(part, &query).await {
-            Err(error) if error.is_not_found() => continue,
-            found => found?,
-        };
-        let stranger = found.iter().find(|one| {
-            let hangs_here = one.other.get("loadbalancers").is_none_or(|all| {
-                let all = all.as_array().map(Vec::as_slice).unwrap_or_default();
-                all.iter().any(|one| one["id"] == id)
-            });
-            hangs_here && !mark::is_tagged_of_deployment(&one.tags, context.marker)
-        });
-        if let Some(stranger) = stranger {
-            return Err(DriverError::Other(format!(
-                "the load balancer has a {} that is not of this deployment: {} ({}); remove it first, then resume",
-                part.title(),
-                stranger.name.as_deref().unwrap_or_default(),
-                stranger.id,
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// `Load Balancer x is immutable and cannot be updated.`; of the load balancer itself: `Invalid state PENDING_UPDATE of loadbalancer

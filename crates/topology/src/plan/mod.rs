@@ -20,7 +20,7 @@ use crate::{
     passes::{self, Model, PassContext},
     scope::Known,
     types::{self, Registry},
-    workflow::{OutputSpec, ResourceSpec, Workflow},
+    workflow::{DeletionPolicy, OutputSpec, ResourceSpec, Workflow},
 };
 
 mod alone;
@@ -29,8 +29,10 @@ mod compare;
 mod compile;
 mod deployed;
 mod diff;
+mod kept;
 mod nested;
 mod remove;
+mod turns;
 
 pub use change::{Action, Change, PropertyChange};
 pub use deployed::{Actual, Deployed};
@@ -125,6 +127,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(merged.locked(&diff.changes));
     found.extend(diff::problems(&diff.changes, &model, deployed, types));
+    found.extend(kept::in_the_way(&diff.changes, &model, &diff.deployed));
     for mut one in found {
         flat.locate(&mut one);
         if !diagnostics.contains(&one) {
@@ -192,10 +195,11 @@ pub fn dependencies(
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
     let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new());
+    let diagnostics = kept::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
     let changes = diff.changes;
     match workflow {
         Ok(workflow) => Plan {
-            diagnostics: Vec::new(),
+            diagnostics,
             changes,
             workflow: Some(workflow),
         },
