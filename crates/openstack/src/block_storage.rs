@@ -86,6 +86,25 @@ pub struct Snapshot {
     pub other: Map<String, Value>,
 }
 
+/// What a volume had in it once, kept elsewhere: it outlives the volume, as a snapshot does not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Backup {
+    /// The cloud's id.
+    pub id: String,
+    /// For people; not unique.
+    pub name: Option<String>,
+    /// `creating`, `available`, `deleting`, `restoring`, `error`, `error_deleting`.
+    pub status: String,
+    /// Of what.
+    pub volume_id: String,
+    /// Why it failed.
+    pub fail_reason: Option<String>,
+    /// All else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
 /// A kind of volume: fast, replicated, encrypted ... as the cloud's administrator named it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -225,6 +244,25 @@ impl BlockStorage<'_> {
     /// Remove a snapshot. Not there is an error of status 404.
     pub async fn snapshot_delete(&self, id: &str) -> Result<(), Error> {
         self.call(Method::DELETE, &["snapshots", id])
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Backups with all details; filters as Cinder names them.
+    pub async fn backup_list(&self, query: &[(&str, &str)]) -> Result<Vec<Backup>, Error> {
+        self.list(&["backups", "detail"], "backups", query).await
+    }
+
+    /// Order a backup: `volume_id`, `name`, `force` for volumes in use ... A cloud without the service for it answers 404.
+    pub async fn backup_create(&self, fields: &Value) -> Result<Backup, Error> {
+        let call = self.call(Method::POST, &["backups"]);
+        call.json(&json!({"backup": fields})).fetch("backup").await
+    }
+
+    /// Remove a backup. Not there is an error of status 404.
+    pub async fn backup_delete(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &["backups", id])
             .send()
             .await
             .map(drop)

@@ -2,10 +2,10 @@
 //!
 //! The mark is in the metadata, set with the very call that makes the volume. A volume can grow and
 //! change its type while it stays the same volume; it never shrinks, and what it was filled from is
-//! history. A volume that the cloud gave up on (`error`) is found like any other: what becomes of it is the engine's to say.
+//! history. What is kept of one that goes (`deletion_policy: Snapshot`) is a backup. A volume that the cloud gave up on (`error`) is found like any other: what becomes of it is the engine's to say.
 
 use async_trait::async_trait;
-use openstack::block_storage::Volume as Found;
+use openstack::block_storage::{Backup, Volume as Found};
 use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
@@ -97,6 +97,14 @@ impl Driver for Volume {
         Ok(())
     }
 
+    async fn snapshot(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        back_up(context, physical_id).await
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,
@@ -120,6 +128,53 @@ impl Driver for Volume {
             found => Ok(found.is_none()),
         }
     }
+}
+
+/// A backup, as Heat makes it: a snapshot could not outlive its volume. It is named after what the volume was called. One
+/// that fails is removed, so that another try makes another one.
+async fn back_up(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
+    let storage = context.session.block_storage();
+    let short: String = id.chars().take(8).collect();
+    let name = mark::physical_name(context.marker, context.properties);
+    let name = format!("{name}-backup-{short}");
+    let all = storage.backup_list(&[("volume_id", id)]).await?;
+    let is_it = |backup: &&Backup| backup.volume_id == id && backup.name.as_deref() == Some(&name);
+    let Some(backup) = all.iter().find(is_it) else {
+        let volume = storage.volume_get(id).await?;
+        let fields = json!({"volume_id": id, "name": name, "force": volume.status == "in-use"});
+        return match storage.backup_create(&fields).await {
+            Ok(_ordered) => Ok(Progress::Pending(format!("backup `{name}` is being made"))),
+            Err(error) if is_without_service(&error) => Err(DriverError::Property {
+                property: "deletion_policy".into(),
+                message: "no backup of the volume can be made: this cloud has no backup service (cinder-backup). Use \
+                          `Retain` or `Delete`"
+                    .into(),
+            }),
+            Err(error) => Err(error.into()),
+        };
+    };
+    match backup.status.as_str() {
+        "available" | "restoring" => Ok(Progress::Ready(Ready {
+            reference: json!(backup.id),
+            ..Ready::default()
+        })),
+        status if status.starts_with("error") => {
+            let why = backup.fail_reason.as_deref().unwrap_or_default();
+            let failed = format!("backup `{name}` is in state {status}: {why}");
+            neutron::done_if_gone(storage.backup_delete(&backup.id).await)?;
+            Ok(Progress::Failed(failed))
+        }
+        status => Ok(Progress::Pending(format!(
+            "backup `{name}` is in state {status}"
+        ))),
+    }
+}
+
+/// `Service cinder-backup could not be found.`
+fn is_without_service(error: &openstack::Error) -> bool {
+    error
+        .message()
+        .is_some_and(|message| message.contains("cinder-backup"))
 }
 
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {

@@ -48,10 +48,14 @@ impl Attempt {
             self.log
                 .warn(format!("`{name}` ({what}) stays in the cloud: {why}"))
                 .await;
-            if let (Some(id), false) = (&id, spec.external_id.is_some()) {
-                self.site
-                    .known
-                    .keep(format!("`{name}` ({}, {id})", spec.resource_type));
+            if spec.external_id.is_none() {
+                let kept = id
+                    .as_ref()
+                    .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
+                let driver = self.driver(&spec)?;
+                let work = self.work_on_what_is_there(name, spec);
+                driver.release(&work.context(self), id.as_deref()).await?;
+                kept.into_iter().for_each(|kept| self.site.known.keep(kept));
             }
             return self.gone(name).await;
         }
@@ -64,7 +68,11 @@ impl Attempt {
         let driver = self.driver(&spec)?;
         let work = self.work_on_what_is_there(name, spec);
         let context = work.context(self);
-        if let (Some(id), DeletionPolicy::Snapshot) = (&id, work.spec.deletion_policy) {
+        // Of what never was ready there is nothing to keep.
+        let was_ready = there.is_some_and(|thing| thing.reference.is_some());
+        if let (Some(id), DeletionPolicy::Snapshot, true) =
+            (&id, work.spec.deletion_policy, was_ready)
+        {
             self.snapshot(driver, &context, id).await?;
         }
         self.log

@@ -2,6 +2,7 @@
 
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault};
+use openstack::load_balancer::Part;
 use serde_json::json;
 
 use crate::{
@@ -150,4 +151,174 @@ async fn a_wreck_goes_only_where_the_template_lets_it() {
             assert_eq!(bench.left(), Vec::<String>::new());
         }
     }
+}
+
+/// A load balancer whose listener is kept.
+fn balanced(listener: &str, balancer: &str) -> String {
+    format!(
+        "heat_template_version: 2021-04-16
+resources:
+  net: {{type: OS::Neutron::Net, deletion_policy: {balancer}}}
+  sub: {{type: OS::Neutron::Subnet, deletion_policy: {balancer}, properties: {{network: {{get_resource: net}}, cidr: 10.0.1.0/24}}}}
+  lb: {{type: OS::Octavia::LoadBalancer, deletion_policy: {balancer}, properties: {{vip_subnet: {{get_resource: sub}}}}}}
+  door:
+    type: OS::Octavia::Listener
+    deletion_policy: {listener}
+    properties: {{loadbalancer: {{get_resource: lb}}, protocol: HTTP, protocol_port: 80}}
+  pool:
+    type: OS::Octavia::Pool
+    properties: {{loadbalancer: {{get_resource: lb}}, protocol: HTTP, lb_algorithm: ROUND_ROBIN}}
+  member:
+    type: OS::Octavia::PoolMember
+    properties: {{pool: {{get_resource: pool}}, address: 10.0.1.9, protocol_port: 80}}
+"
+    )
+}
+
+impl Bench {
+    /// How many things have such a word in what is left of them.
+    fn left_of(&self, what: &str) -> usize {
+        let left = self.left();
+        left.iter().filter(|one| one.contains(what)).count()
+    }
+}
+
+/// A load balancer takes along all that is on it, so it does not go while a listener of it is kept.
+#[tokio::test]
+async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(&balanced("Retain", "Delete")).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let before = bench.ids(&started.deployment).await;
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let step = run
+        .steps
+        .iter()
+        .find(|step| step.id == "lb:delete")
+        .unwrap();
+    let error = step.error.clone().unwrap_or_default();
+    assert!(
+        error.contains(&before["door"]) && error.contains("keep the load balancer too"),
+        "{error}"
+    );
+    assert_eq!(
+        (bench.left_of("listener"), bench.left_of("pool")),
+        (1, 0),
+        "{:?}",
+        bench.left()
+    );
+
+    // What it is on is kept too, and all is well.
+    let run = bench
+        .update(&started.deployment, to(&balanced("Retain", "Retain")))
+        .await;
+    assert_eq!(
+        run.state,
+        RunState::Failed,
+        "the port number is taken by what was kept: {run:#?}"
+    );
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(run.reason.unwrap().contains(&before["lb"]));
+    assert_eq!(
+        (bench.left_of("listener"), bench.left_of("pool")),
+        (1, 0),
+        "{:?}",
+        bench.left()
+    );
+}
+
+/// It was taken out of the template long before.
+#[tokio::test]
+async fn a_pool_member_that_was_kept_once_is_kept_for_good() {
+    let bench = Bench::new().await;
+    let with = balanced("Delete", "Delete").replace(
+        "type: OS::Octavia::PoolMember\n",
+        "type: OS::Octavia::PoolMember\n    deletion_policy: Retain\n",
+    );
+    let (without, _) = with.split_once("  member:").unwrap();
+    let (started, _) = bench.deploy(&with).await;
+    let run = bench.update(&started.deployment, to(without)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert_eq!(bench.left_of("member"), 1, "{:?}", bench.left());
+    // A person removes it, and goes on.
+    let balancing = bench.actor.session.load_balancer();
+    let pools = balancing.list(Part::Pool, &[]).await.unwrap();
+    let pool = Part::Member(&pools[0].id);
+    let members = balancing.list(pool, &[]).await.unwrap();
+    assert_eq!(members[0].tags, ["kept-by-deletion-policy"]);
+    balancing.delete(pool, &members[0].id).await.unwrap();
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+const DISK: &str = "heat_template_version: 2021-04-16
+resources:
+  disk: {type: OS::Cinder::Volume, deletion_policy: Snapshot, properties: {size: 1}}
+";
+
+/// The lab has no backup service, so its answers are put into its mouth.
+fn backups(nth: Option<u64>, method: &str, body: serde_json::Value) -> Fault {
+    Fault::Call(CallFault {
+        service: Some("block-storage".into()),
+        method: Some(method.into()),
+        path: Some("*/backups*".into()),
+        nth,
+        status: Some(if method == "GET" { 200 } else { 202 }),
+        body: Some(body.to_string()),
+        ..CallFault::default()
+    })
+}
+
+#[tokio::test]
+async fn of_a_volume_a_backup_is_kept() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(DISK).await;
+    let id = bench.ids(&started.deployment).await["disk"].clone();
+    let name = format!("shop-disk-backup-{}", &id[..8]);
+    let backup = |status: &str| json!({"id": "b-1", "name": name, "volume_id": id, "status": status, "fail_reason": "no room"});
+    let listed = |status: &str| json!({"backups": [backup(status)]});
+    // The first one fails and is removed, the person goes on, and the second one takes a while.
+    let faults = bench.lab.faults();
+    faults.add(backups(Some(1), "GET", json!({"backups": []})));
+    faults.add(backups(Some(2), "GET", listed("error")));
+    faults.add(backups(None, "POST", json!({"backup": backup("creating")})));
+    faults.add(backups(None, "DELETE", json!({})));
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let error = run.steps[0].error.clone().unwrap_or_default();
+    assert!(error.contains("no room"), "{error}");
+    assert_eq!(bench.left().len(), 1);
+
+    faults.clear();
+    faults.add(backups(Some(1), "GET", json!({"backups": []})));
+    faults.add(backups(Some(2), "GET", listed("creating")));
+    faults.add(backups(Some(3), "GET", listed("available")));
+    faults.add(backups(None, "POST", json!({"backup": backup("creating")})));
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// Heat says the same, and only then.
+#[tokio::test]
+async fn a_cloud_without_backups_keeps_the_volume() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(DISK).await;
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(
+        (run.state, steps(&run)["disk:delete"]),
+        (RunState::Failed, (StepState::Failed, 1))
+    );
+    let error = run.steps[0].error.clone().unwrap_or_default();
+    assert!(error.contains("no backup service"), "{error}");
+    assert_eq!(bench.left().len(), 1);
+    let changed = DISK.replace("Snapshot", "Delete");
+    bench.update(&started.deployment, to(&changed)).await;
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
 }
