@@ -150,6 +150,16 @@ pub trait Driver: Send + Sync {
         Ok(Progress::Ready(Ready::default()))
     }
 
+    /// Another resource of the deployment is about to take what this one gives up, and this one is changed only
+    /// after that: let go of it now, or look how far that is. [`Driver::update`] follows.
+    async fn give_up(
+        &self,
+        _context: &Context<'_>,
+        _physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        Ok(Progress::Ready(Ready::default()))
+    }
+
     /// Take a snapshot of it before it is removed, or look how far that is. Asked for again, it is the same
     /// snapshot. The reference of what is ready is the snapshot's id.
     async fn snapshot(
@@ -160,6 +170,16 @@ pub trait Driver: Send + Sync {
         Err(DriverError::Other(format!(
             "no snapshot can be taken of `{physical_id}`; use `deletion_policy: Retain` or `Delete`"
         )))
+    }
+
+    /// It stays in the cloud when the deployment forgets it: make known there that it is kept, where something else
+    /// of the deployment would take it along as it goes. Without an id, look for the marker. Not there is success.
+    async fn release(
+        &self,
+        _context: &Context<'_>,
+        _physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        Ok(())
     }
 
     /// How long to wait before it is removed; nothing for most.

@@ -3,11 +3,11 @@
 
 use async_trait::async_trait;
 use openstack::network::{self as api, Network, Port, Subnet};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::neutron;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
 pub(super) struct FloatingIp;
 
@@ -47,11 +47,24 @@ impl Driver for FloatingIp {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        self.change(context, physical_id, &["port_id".to_owned()])
+            .await
+    }
+
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        changed: &[String],
+    ) -> Result<(), DriverError> {
         let properties = Properties::of(context.properties);
         let port = properties.id_of::<Port>(context.session, "port_id").await?;
         let mut fields = body(context.properties, String::new(), port, None);
-        // No port any more means to lead nowhere, which Neutron must be told.
-        fields.entry("port_id").or_insert(Value::Null);
+        // No port any more means to lead nowhere, which Neutron must be told. Where it never had one, something else may
+        // lead it.
+        if changed.iter().any(|property| property == "port_id") {
+            fields.entry("port_id").or_insert(Value::Null);
+        }
         let fixed = [
             "floating_network_id",
             "subnet_id",
@@ -62,6 +75,15 @@ impl Driver for FloatingIp {
         neutron::update::<api::FloatingIp>(context, physical_id, None, fields, &fixed)
             .await
             .map(drop)
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        lead_nowhere(context, physical_id).await?;
+        Ok(Progress::Ready(Ready::default()))
     }
 
     async fn delete(
@@ -75,6 +97,14 @@ impl Driver for FloatingIp {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::FloatingIp>(context, physical_id).await
     }
+}
+
+/// Whatever it leads to; one that is gone leads nowhere.
+pub(super) async fn lead_nowhere(context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+    let nowhere = json!({"port_id": null});
+    let network = context.session.network();
+    let cut = network.update::<api::FloatingIp>(id, &nowhere).await;
+    neutron::done_if_gone(cut.map(drop))
 }
 
 fn body(
@@ -106,8 +136,6 @@ fn body(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

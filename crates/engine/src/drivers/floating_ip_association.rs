@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value, json};
 
-use super::neutron::done_if_gone;
+use super::floating_ip::lead_nowhere;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
@@ -47,13 +47,18 @@ impl Driver for FloatingIpAssociation {
         let wanted = Properties::of(context.properties).required("floatingip_id")?;
         if wanted != physical_id {
             // The one that led there is let go of: a port has one.
-            let network = context.session.network();
-            let cut = network
-                .update::<FloatingIp>(physical_id, &json!({"port_id": null}))
-                .await;
-            done_if_gone(cut.map(drop))?;
+            lead_nowhere(context, physical_id).await?;
         }
         lead(context, &wanted).await
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        lead_nowhere(context, physical_id).await?;
+        Ok(Progress::Ready(Ready::default()))
     }
 
     fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
@@ -79,11 +84,7 @@ impl Driver for FloatingIpAssociation {
         if find(context, &id).await?.is_none() {
             return Ok(());
         }
-        let network = context.session.network();
-        let cut = network
-            .update::<FloatingIp>(&id, &json!({"port_id": null}))
-            .await;
-        done_if_gone(cut.map(drop))
+        lead_nowhere(context, &id).await
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

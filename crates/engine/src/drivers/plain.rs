@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::neutron;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
 /// What a type says of itself.
 #[async_trait]
@@ -27,6 +27,11 @@ pub(super) trait Fields: Send + Sync {
         _context: &Context<'_>,
         _thing: &Self::Thing,
     ) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    /// Lets go of what another thing of the deployment is about to take.
+    async fn give_up(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
         Ok(())
     }
 }
@@ -60,6 +65,15 @@ impl<T: Fields> Driver for Plain<T> {
         let own = own.as_deref();
         let thing: T::Thing = neutron::update(context, physical_id, own, fields, T::FIXED).await?;
         self.0.settle(context, &thing).await
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        self.0.give_up(context, physical_id).await?;
+        Ok(Progress::Ready(Ready::default()))
     }
 
     async fn delete(

@@ -6,8 +6,8 @@ use openstack::network::{self as api, Network, SecurityGroup, Subnet};
 use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
-use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress};
+use super::{mark, neutron, trunk};
+use crate::driver::{Context, Driver, DriverError, Marker, Progress, Ready};
 
 pub(super) struct Port;
 
@@ -53,7 +53,29 @@ impl Driver for Port {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        neutron::delete::<api::Port>(context, physical_id).await
+        match (
+            neutron::delete::<api::Port>(context, physical_id).await,
+            physical_id,
+        ) {
+            (Err(DriverError::Cloud(error)), Some(id)) if error.is_conflict() => {
+                trunk::take_out(context, id).await?;
+                neutron::delete::<api::Port>(context, physical_id).await
+            }
+            (done, _) => done,
+        }
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let network = context.session.network();
+        let no_address = json!({"fixed_ips": []});
+        network
+            .update::<api::Port>(physical_id, &no_address)
+            .await?;
+        Ok(Progress::Ready(Ready::default()))
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

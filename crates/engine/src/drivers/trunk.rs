@@ -4,7 +4,7 @@
 //! comes, since a tag can be taken only once. Source: Networking API v2.0, "Trunk networking".
 
 use async_trait::async_trait;
-use openstack::network::{Port, Trunk as Thing};
+use openstack::network::{Entity as _, Port, Trunk as Thing};
 use serde_json::{Map, Value, json};
 
 use super::mark;
@@ -46,6 +46,47 @@ impl Fields for Trunk {
         }
         Ok(())
     }
+
+    async fn give_up(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+        let trunk: Thing = context.session.network().get(id).await?;
+        remove(context, &trunk, &|_| true).await
+    }
+}
+
+/// A port goes while the trunk that it is in stays: Neutron refuses that until the trunk has let go of it. Of trunks
+/// that are not the deployment's nothing is taken.
+pub(super) async fn take_out(context: &Context<'_>, port: &str) -> Result<(), DriverError> {
+    let all: Vec<Thing> = context.session.network().list(&[]).await?;
+    let ours = all.into_iter().filter(|trunk| {
+        mark::is_of_deployment(trunk.description().unwrap_or_default(), context.marker)
+    });
+    for trunk in ours {
+        remove(context, &trunk, &|sub_port| sub_port == port).await?;
+    }
+    Ok(())
+}
+
+async fn remove(
+    context: &Context<'_>,
+    trunk: &Thing,
+    leaves: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<(), DriverError> {
+    let ports = trunk
+        .sub_ports
+        .iter()
+        .filter_map(|sub| sub["port_id"].as_str());
+    let leaving: Vec<Value> = ports
+        .filter(|port| leaves(port))
+        .map(|port| json!({"port_id": port}))
+        .collect();
+    if !leaving.is_empty() {
+        let body = json!({"sub_ports": leaving});
+        let network = context.session.network();
+        network
+            .act::<Thing>(&trunk.id, "remove_subports", &body)
+            .await?;
+    }
+    Ok(())
 }
 
 async fn sub_ports(context: &Context<'_>) -> Result<Vec<Value>, DriverError> {

@@ -35,6 +35,15 @@ enum Earlier {
     None,
 }
 
+/// Why something lets go of what it has.
+#[derive(Clone, Copy)]
+enum Why {
+    /// It is the older copy.
+    MakesRoom,
+    /// It is about to be changed itself.
+    GivesUp,
+}
+
 impl Work {
     pub fn context<'a>(&'a self, attempt: &'a Attempt) -> Context<'a> {
         Context {
@@ -55,6 +64,7 @@ impl Attempt {
         if spec.external_id.is_some() {
             return self.adopt(name, spec).await;
         }
+        self.take_from_others().await?;
         let mut earlier = match may_be_there() {
             true => Earlier::Perhaps,
             false => Earlier::None,
@@ -72,7 +82,7 @@ impl Attempt {
                 self.put_aside(name, copy, Some(&spec)).await?;
                 earlier = Earlier::None;
             }
-            self.make_room(copy).await?;
+            self.lets_go(copy, Why::MakesRoom).await?;
             if self.site.known.get(name).is_none() {
                 // What it replaces went first and took the name's row along.
                 self.begin(name, &spec, ResourceState::Creating).await?;
@@ -88,7 +98,18 @@ impl Attempt {
         if spec.external_id.is_some() {
             return self.adopt(name, spec).await;
         }
+        self.take_from_others().await?;
         self.change(name, spec).await
+    }
+
+    /// Others that are changed later let go of what this one takes. What happens to this run: they are not in order until
+    /// they are changed.
+    async fn take_from_others(&self) -> StepResult {
+        for other in &self.step.takes_from {
+            self.note_state(other, ResourceState::Updating).await?;
+            self.lets_go(other, Why::GivesUp).await?;
+        }
+        Ok(())
     }
 
     fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
@@ -233,7 +254,7 @@ impl Attempt {
         // After a change that did not end, another copy may hold what this one needs.
         let copies = self.site.known.with_copies();
         for copy in copies.keys().filter(|copy| copy_of(copy) == Some(name)) {
-            self.make_room(copy).await?;
+            self.lets_go(copy, Why::MakesRoom).await?;
         }
         let changed = differing(&thing, &work);
         if self.updates(&work.spec) {
@@ -355,19 +376,23 @@ impl Attempt {
             .map_err(|error| Ended::lasting(error.to_string()))
     }
 
-    /// Another copy lets go of what both cannot hold.
-    async fn make_room(&self, copy: &str) -> StepResult {
-        let Some(thing) = self.site.known.get(copy) else {
+    /// Another copy, or another resource, lets go of what both cannot hold.
+    async fn lets_go(&self, other: &str, why: Why) -> StepResult {
+        let Some(thing) = self.site.known.get(other) else {
             return Ok(());
         };
         let Some(id) = thing.physical_id else {
             return Ok(());
         };
         let driver = self.driver(&thing.spec)?;
-        let work = self.work_on_what_is_there(copy, thing.spec);
+        let work = self.work_on_what_is_there(other, thing.spec);
         let context = work.context(self);
         for pause in self.pauses() {
-            match driver.make_room(&context, &id).await? {
+            let asked = match why {
+                Why::MakesRoom => driver.make_room(&context, &id).await?,
+                Why::GivesUp => driver.give_up(&context, &id).await?,
+            };
+            match asked {
                 Progress::Ready(_) => return Ok(()),
                 Progress::Failed(why) => return Err(Ended::infrastructure(why)),
                 Progress::Pending(what) => self.log.info(what).await,

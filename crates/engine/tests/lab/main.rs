@@ -6,6 +6,7 @@ mod bench;
 mod compose;
 mod endings;
 mod faults;
+mod hand_over;
 mod hidden;
 mod life;
 mod retained;

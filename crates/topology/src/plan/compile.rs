@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{diff::Diff, remove::Removals, *};
+use super::{diff::Diff, remove::Removals, turns::Turns, *};
 use crate::{
     expr::Expr,
     types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER},
@@ -32,14 +32,15 @@ pub(super) fn workflow(
     outputs: BTreeMap<String, OutputSpec>,
 ) -> Result<Workflow, Vec<String>> {
     let mut steps = Vec::new();
-    let in_order = order(model.iter())?;
+    let turns = Turns::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(true, &|_| None, &mut steps);
-    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals);
-    compiler.steps(&in_order, &mut steps);
+    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &turns);
+    compiler.steps(&mut steps);
     let done = std::mem::take(&mut compiler.done);
     removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
+    drop(turns);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();
     resources.extend(gone);
@@ -80,6 +81,7 @@ pub(super) fn step(
         timeout_seconds,
         replaces: None,
         if_changed: false,
+        takes_from: Vec::new(),
     }
 }
 
@@ -88,6 +90,7 @@ struct Compiler<'a> {
     changes: HashMap<&'a str, &'a Change>,
     types: &'a Registry,
     removals: &'a Removals<'a>,
+    turns: &'a Turns<'a>,
     /// Resource to the step that makes it usable.
     done: HashMap<&'a str, String>,
     /// Server to its ssh step.
@@ -104,6 +107,7 @@ impl<'a> Compiler<'a> {
         changes: &'a [Change],
         types: &'a Registry,
         removals: &'a Removals<'a>,
+        turns: &'a Turns<'a>,
     ) -> Compiler<'a> {
         let bastion = model
             .of_type(SERVER)
@@ -117,6 +121,7 @@ impl<'a> Compiler<'a> {
                 .collect(),
             types,
             removals,
+            turns,
             done: HashMap::new(),
             ssh: HashMap::new(),
             reach: HashMap::new(),
@@ -141,7 +146,8 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn steps(&mut self, order: &[&'a str], steps: &mut Vec<Step>) {
+    fn steps(&mut self, steps: &mut Vec<Step>) {
+        let order = self.turns.order.as_slice();
         // First all that the cloud makes; software comes after the bastion is open.
         let late = self.after_software(order);
         let (software, things): (Vec<&'a str>, Vec<&'a str>) =
@@ -213,10 +219,10 @@ impl<'a> Compiler<'a> {
                 continue;
             };
             if self.is_component(spec)
-                || spec
-                    .requires
-                    .iter()
-                    .any(|required| late.contains(required.as_str()))
+                || self
+                    .turns
+                    .all_before(self.model, name)
+                    .any(|before| late.contains(before))
             {
                 late.insert(name);
             }
@@ -248,7 +254,7 @@ impl<'a> Compiler<'a> {
         } else {
             CREATE_SECONDS
         };
-        let mut after = self.done_steps(spec.requires.iter().map(String::as_str));
+        let mut after = self.done_steps(self.turns.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());
         let (kind, verb) = match self.action(name) {
             Some(Action::Update) => (StepKind::Update, "update"),
@@ -259,6 +265,14 @@ impl<'a> Compiler<'a> {
             replaces: self.removals.copies.get(name).cloned(),
             if_changed: self.changes.get(name).is_some_and(|change| change.may)
                 && !self.removals.is_early(name),
+            takes_from: self
+                .turns
+                .takes_from
+                .get(name)
+                .into_iter()
+                .flatten()
+                .map(|&from| from.to_owned())
+                .collect(),
             ..step(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);

@@ -122,6 +122,14 @@ impl Driver for Server {
         change::unplug(context, physical_id).await
     }
 
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        change::unplug(context, physical_id).await
+    }
+
     async fn snapshot(
         &self,
         context: &Context<'_>,

@@ -22,11 +22,15 @@ impl Claim {
 
     /// Whether both cannot be.
     pub(super) fn meets(&self, other: &Claim) -> bool {
-        self.key == other.key
-            && match (&self.range, &other.range) {
-                (Some(one), Some(other)) => one.overlaps(other),
-                _ => true,
-            }
+        self.key == other.key && self.overlaps(&other.range)
+    }
+
+    /// The same within one key.
+    pub(super) fn overlaps(&self, other: &Option<Range>) -> bool {
+        match (&self.range, other) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => true,
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 //! addresses of it. Types that are not in the table hold nothing alone: their names need not be unique (networks,
 //! volumes, secrets, server groups, policies, subnet pools), or the cloud makes room by itself (L7 policies move down).
 //! A server's ports are no reason between it and its successor: the driver unplugs them from the old server, which
-//! stays until the new one is there.
+//! stays until the new one is there. What passes between resources that both stay is in [`hand_over`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,15 +29,17 @@ use crate::{
 };
 
 mod claims;
+mod hand_over;
 
 use claims::Claim;
+pub(super) use hand_over::{HandOver, handed_over};
 
 const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
 const TRUNK: &str = "OS::Neutron::Trunk";
 const SUBNET_POOL: &str = "OS::Neutron::SubnetPool";
 pub(super) const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
-const LISTENER: &str = "OS::Octavia::Listener";
-const POOL: &str = "OS::Octavia::Pool";
+pub(super) const LISTENER: &str = "OS::Octavia::Listener";
+pub(super) const POOL: &str = "OS::Octavia::Pool";
 const MEMBER: &str = "OS::Octavia::PoolMember";
 const MONITOR: &str = "OS::Octavia::HealthMonitor";
 const L7_POLICY: &str = "OS::Octavia::L7Policy";
@@ -309,6 +311,11 @@ impl<'a> Thing<'a> {
     }
 }
 
+/// What the table says of a type.
+fn rows(resource_type: &str) -> impl Iterator<Item = &'static Alone> {
+    TABLE.iter().filter(move |row| row.of == resource_type)
+}
+
 /// Who holds something now.
 struct Holder<'a> {
     name: &'a str,
@@ -327,10 +334,6 @@ pub(super) fn early<'a>(
     if going.is_empty() {
         return found;
     }
-    let rows = |resource_type: &str| {
-        let resource_type = resource_type.to_owned();
-        TABLE.iter().filter(move |row| row.of == resource_type)
-    };
     // Who holds what, by what it is.
     let mut held: HashMap<(&str, String), Vec<Holder<'_>>> = HashMap::new();
     for name in going {
@@ -390,13 +393,11 @@ pub(super) fn early<'a>(
                 if had.contains(&claim.key) {
                     continue;
                 }
-                let holders = held.get(&(row.because, claim.key)).into_iter().flatten();
+                let key = (row.because, claim.key.clone());
+                let holders = held.get(&key).into_iter().flatten();
                 for holder in holders {
                     let is_own = copy_of(holder.name).unwrap_or(holder.name) == name;
-                    let overlaps = match (&claim.range, &holder.range) {
-                        (Some(one), Some(other)) => one.overlaps(other),
-                        _ => true,
-                    };
+                    let overlaps = claim.overlaps(&holder.range);
                     if overlaps && !(is_own && holder.own_is_fine) {
                         let makes_way_for = found.entry(holder.name).or_default();
                         if !makes_way_for.contains(&name) {

@@ -1,0 +1,88 @@
+//! What passes from hand to hand while all involved stay: a floating IP leads to another port, and another one shall lead
+//! to the port that it leaves.
+//!
+//! Who gives something up is changed before who wants it is changed or made. In a circle (two that swap) nobody can be
+//! the first: there, one lets go of what it gives up before the other takes it, and is changed afterwards.
+
+use super::*;
+
+/// One resource takes what another one gives up as it is changed in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plan) struct HandOver<'a> {
+    pub to: &'a str,
+    pub from: &'a str,
+}
+
+/// All that passes between resources of the drawing, in its order.
+pub(in crate::plan) fn handed_over<'a>(
+    site: &Site<'_>,
+    changes: &'a [Change],
+) -> Vec<HandOver<'a>> {
+    let mut given_up: HashMap<(&str, String), Vec<Holder<'a>>> = HashMap::new();
+    let updates = || {
+        changes
+            .iter()
+            .filter(|change| change.action == Action::Update)
+    };
+    for change in updates() {
+        for row in rows(&change.resource_type) {
+            let (had, wants) = before_and_after(site, change, row);
+            let stays = |claim: &Claim| wants.iter().any(|other| other.key == claim.key);
+            for claim in had.into_iter().filter(|claim| !stays(claim)) {
+                let holder = Holder {
+                    name: change.resource.as_str(),
+                    range: claim.range,
+                    own_is_fine: row.own_is_fine,
+                };
+                let holders = given_up.entry((row.because, claim.key)).or_default();
+                holders.push(holder);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if given_up.is_empty() {
+        return found;
+    }
+    for change in changes {
+        let to = change.resource.as_str();
+        for row in rows(&change.resource_type) {
+            let (had, wants) = before_and_after(site, change, row);
+            let is_kept = |claim: &Claim| {
+                change.action == Action::Update && had.iter().any(|other| other.key == claim.key)
+            };
+            for claim in wants.iter().filter(|claim| !is_kept(claim)) {
+                let key = (row.because, claim.key.clone());
+                for holder in given_up.get(&key).into_iter().flatten() {
+                    let over = HandOver {
+                        to,
+                        from: holder.name,
+                    };
+                    if to != holder.name && claim.overlaps(&holder.range) && !found.contains(&over)
+                    {
+                        found.push(over);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What the two sides of a change hold; nothing of what is not touched.
+fn before_and_after(site: &Site<'_>, change: &Change, row: &Alone) -> (Vec<Claim>, Vec<Claim>) {
+    let name = change.resource.as_str();
+    let claims = |spec: Option<&ResourceSpec>, side| {
+        let thing = spec.map(|spec| Thing {
+            name,
+            spec,
+            side,
+            site,
+        });
+        thing.map(|thing| (row.claims)(&thing)).unwrap_or_default()
+    };
+    if row.because == NO_SUBNET_NAMED || matches!(change.action, Action::None | Action::Delete) {
+        return (Vec::new(), Vec::new());
+    }
+    let before = claims(site.deployed.resources.get(name), Side::Old);
+    (before, claims(site.model.get(name), Side::New))
+}

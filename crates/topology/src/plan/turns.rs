@@ -1,0 +1,160 @@
+//! Whose turn it is: the order in which resources are made and changed, hand-overs included.
+//!
+//! A resource comes after all that it requires, and after what gives up something that it takes
+//! ([`alone::handed_over`]). Where that would make a circle, what a resource requires counts, and the other one lets go first.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    alone::{self, HandOver},
+    compile::order,
+    *,
+};
+
+/// Turns of the model's resources.
+pub(super) struct Turns<'a> {
+    /// Each after all that it waits for.
+    pub order: Vec<&'a str>,
+    /// What a resource waits for beyond what it requires.
+    pub after: HashMap<&'a str, Vec<&'a str>>,
+    /// Resources that let go before this one takes, and are changed later.
+    pub takes_from: HashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Turns<'a> {
+    /// The error is a circle of what is required.
+    pub fn of(
+        model: &'a Model,
+        deployed: &'a Deployed,
+        changes: &'a [Change],
+    ) -> Result<Turns<'a>, Vec<String>> {
+        let mut turns = Turns {
+            order: order(model.iter())?,
+            after: HashMap::new(),
+            takes_from: HashMap::new(),
+        };
+        let replaced: HashSet<&str> = changes
+            .iter()
+            .filter(|change| change.action == Action::Replace && !change.may)
+            .map(|change| change.resource.as_str())
+            .collect();
+        let is_replaced = |name: &str| replaced.contains(name);
+        let site = alone::Site {
+            deployed,
+            model,
+            is_replaced: &is_replaced,
+        };
+        let all = alone::handed_over(&site, changes);
+        for HandOver { to, from } in &all {
+            let (waits, on) = match turns.waits_for(model, from, to) {
+                false => (to, from),
+                true => {
+                    turns.takes_from.entry(to).or_default().push(from);
+                    (from, to)
+                }
+            };
+            turns.after.entry(waits).or_default().push(on);
+        }
+        if !all.is_empty() {
+            let waits: Vec<Vec<&str>> = turns
+                .order
+                .iter()
+                .map(|name| turns.all_before(model, name).collect())
+                .collect();
+            // What is new in it makes no circle, by its making.
+            if let Ok(order) = graph::order(&turns.order, &waits) {
+                turns.order = order.into_iter().map(|at| turns.order[at]).collect();
+            }
+        }
+        Ok(turns)
+    }
+
+    /// What a resource waits for at once.
+    pub fn all_before<'t>(
+        &'t self,
+        model: &'a Model,
+        name: &str,
+    ) -> impl Iterator<Item = &'a str> + use<'a, 't> {
+        let required = model.get(name).map(|spec| spec.requires.as_slice());
+        let after = self.after.get(name).map(Vec::as_slice);
+        let required = required.unwrap_or_default().iter().map(String::as_str);
+        required.chain(after.unwrap_or_default().iter().copied())
+    }
+
+    /// Whether one waits for another, near or far.
+    fn waits_for(&self, model: &'a Model, name: &'a str, other: &str) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            for before in self.all_before(model, name) {
+                if before == other {
+                    return true;
+                }
+                if seen.insert(before) {
+                    open.push(before);
+                }
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{plan::tests::from_to, testing::resources};
+
+    const LED: &str = "
+  net: {type: OS::Neutron::Net}
+  one: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  two: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  first: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: one}}}
+  second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}}
+";
+
+    #[test]
+    fn who_gives_up_comes_before_who_takes() {
+        let before = resources(LED);
+        let after = before
+            .replace("public, port_id: {get_resource: one}", "public")
+            .replace("second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}",
+                "second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: one}}");
+        let (_, steps) = from_to(&before, &after);
+        insta::assert_snapshot!(steps, @r"
+        first:update <- 
+        second:update <- first:update
+        ");
+    }
+
+    #[test]
+    fn one_of_two_that_swap_lets_go_first() {
+        let before = resources(LED).replace(
+            "second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public}",
+            "second: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: two}}",
+        );
+        let after = before
+            .replace("get_resource: one}}}", "get_resource: three}}}")
+            .replace("get_resource: two}}}", "get_resource: one}}}")
+            .replace("get_resource: three}}}", "get_resource: two}}}");
+        let (_, steps) = from_to(&before, &after);
+        insta::assert_snapshot!(steps, @r"
+        second:update <- 
+        first:update <- second:update
+        ");
+    }
+
+    #[test]
+    fn what_is_required_counts_more() {
+        let before = resources(LED).replace("second: {type", "second: {depends_on: first, type");
+        let after = before
+            .replace("port_id: {get_resource: one}", "port_id: {get_resource: two}")
+            .replace(
+                "second: {depends_on: first, type: OS::Neutron::FloatingIP, properties: {floating_network: public}",
+                "second: {depends_on: first, type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: one}}",
+            );
+        let (_, steps) = from_to(&before, &after);
+        insta::assert_snapshot!(steps, @r"
+        first:update <- 
+        second:update <- first:update
+        ");
+    }
+}
