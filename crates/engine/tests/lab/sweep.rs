@@ -1,13 +1,18 @@
-//! A failure of each call that changes something, in turn: the run goes on from there, and all of it goes.
+//! A failure of each call that changes something, in turn: the run goes on from there, or back, and all of it goes.
 //!
 //! The template has something of each kind that the lab can make, so that a driver which makes a thing twice, or
 //! forgets one, is found by what is left.
 
+use std::collections::BTreeMap;
+
 use api::RunState;
 use engine::Force;
-use lab::{CallFault, Fault};
+use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
-use crate::bench::Bench;
+use crate::{
+    bench::{Bench, facts},
+    update::to,
+};
 
 const ALL_KINDS: &str = "heat_template_version: 2021-04-16
 resources:
@@ -146,4 +151,294 @@ async fn whenever_the_process_dies_nothing_is_twice_and_nothing_is_left() {
         assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
         assert_eq!(bench.left(), Vec::<String>::new());
     }
+}
+
+/// The same, with something else in nearly all of it: some is changed in place, some is made anew.
+fn all_changed() -> String {
+    let changes = [
+        (
+            "net: {type: OS::Neutron::Net}",
+            "net: {type: OS::Neutron::Net, properties: {name: green}}",
+        ),
+        (
+            "cidr: 10.0.1.0/24}}",
+            "cidr: 10.0.1.0/24, dns_nameservers: [9.9.9.9]}}",
+        ),
+        ("destination: 10.9.0.0/24", "destination: 10.8.0.0/24"),
+        (
+            "port_range_min: 80, port_range_max: 80",
+            "port_range_min: 81, port_range_max: 81",
+        ),
+        ("policies: [affinity]", "policies: [anti-affinity]"),
+        ("payload: {get_attr: [random, value]}", "payload: another"),
+        (
+            "flavor: m1.tiny",
+            "flavor: m1.tiny\n          user_data: '#!/bin/true'",
+        ),
+        ("size: 1", "size: 1, name: data"),
+    ];
+    let mut template = ALL_KINDS.to_owned();
+    for (before, after) in changes {
+        assert!(template.contains(before), "{before}");
+        template = template.replace(before, after);
+    }
+    template + "  more: {type: OS::Neutron::Net}\n"
+}
+
+/// A call that changes something: the nth of its method at its service.
+type Nth = (String, String, u64);
+
+/// Two templates, one of which is deployed.
+struct Swing {
+    bench: Bench,
+    deployment: String,
+    before: String,
+    after: String,
+    /// What the project has with each of them.
+    left: [Vec<String>; 2],
+    /// The calls that lead from one to the other.
+    calls: Vec<Nth>,
+}
+
+impl Swing {
+    /// Goes there and back once.
+    async fn new() -> Swing {
+        let bench = Bench::new().await;
+        let (before, after) = (ALL_KINDS.to_owned(), all_changed());
+        let (started, run) = bench.deploy(&before).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        let mut swing = Swing {
+            deployment: started.deployment,
+            left: [Vec::new(), Vec::new()],
+            calls: Vec::new(),
+            bench,
+            before,
+            after,
+        };
+        swing.left[0] = swing.belongings();
+        swing.bench.lab.faults().clear_calls();
+        swing.leads_to(&swing.after).await;
+        let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for call in swing.bench.lab.faults().calls() {
+            if call.method != "GET" && call.service != "identity" {
+                let count = counts.entry((call.service, call.method)).or_default();
+                *count += 1;
+            }
+        }
+        for ((service, method), count) in counts {
+            let all = (1..=count).map(|nth| (service.clone(), method.clone(), nth));
+            swing.calls.extend(all);
+        }
+        swing.left[1] = swing.belongings();
+        assert_ne!(swing.left[0], swing.left[1]);
+        swing.leads_to(&swing.before).await;
+        swing.is_at(0, "there and back").await;
+        swing
+    }
+
+    async fn leads_to(&self, template: &str) {
+        let run = self.bench.update(&self.deployment, to(template)).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    }
+
+    /// What is there, whichever one it is of all that had its name.
+    fn belongings(&self) -> Vec<String> {
+        let plain = |name: &String| match name.split_once('#') {
+            Some((name, number)) => {
+                format!(
+                    "{name}{}",
+                    number.trim_start_matches(|c: char| c.is_ascii_digit())
+                )
+            }
+            None => name.clone(),
+        };
+        let mut left: Vec<String> = self.bench.left().iter().map(plain).collect();
+        left.sort();
+        left
+    }
+
+    /// The cloud has what belongs to one side, and the same template again changes nothing.
+    async fn is_at(&self, side: usize, what: &str) {
+        assert_eq!(self.belongings(), self.left[side], "{what}");
+        let template = [&self.before, &self.after][side];
+        let run = self.bench.update(&self.deployment, to(template)).await;
+        assert!(run.steps.is_empty(), "{what}: {run:#?}");
+        let shown = self.bench.shown(&self.deployment).await;
+        assert_eq!(shown.template, *template, "{what}");
+    }
+
+    /// A change with something wrong on the way: on from there or back, and then to where it began.
+    async fn survives(&self, faults: Vec<Fault>, goes_back: bool, what: &str) {
+        for fault in faults {
+            self.bench.lab.faults().add(fault);
+        }
+        let run = self.bench.update(&self.deployment, to(&self.after)).await;
+        self.bench.lab.faults().clear();
+        let side = match (run.state, goes_back) {
+            (RunState::Failed, true) => {
+                let (bench, facts) = (&self.bench, facts());
+                let back = bench
+                    .engine
+                    .roll_back(&bench.actor, &self.deployment, &facts);
+                let back = bench.end_of(&back.await.unwrap().run).await;
+                assert_eq!(
+                    back.state,
+                    RunState::Succeeded,
+                    "back from {what}: {back:#?}"
+                );
+                0
+            }
+            _ => {
+                self.bench.goes_on(&run.id, what).await;
+                1
+            }
+        };
+        self.is_at(side, what).await;
+        if side == 1 {
+            self.leads_to(&self.before).await;
+        }
+    }
+
+    async fn end(self) {
+        self.is_at(0, "in the end").await;
+        self.bench.undeploy(&self.deployment).await;
+        assert_eq!(self.bench.left(), Vec::<String>::new());
+    }
+}
+
+fn at(call: &Nth, fault: CallFault) -> Fault {
+    let (service, method, nth) = call.clone();
+    Fault::Call(CallFault {
+        service: Some(service),
+        method: Some(method),
+        nth: Some(nth),
+        ..fault
+    })
+}
+
+/// Each call is refused, and so is the one after it, which may be the same again.
+#[tokio::test]
+async fn wherever_an_update_is_refused_it_goes_on_or_back() {
+    let swing = Swing::new().await;
+    assert!(swing.calls.len() >= 20, "{:?}", swing.calls);
+    let refused = || CallFault {
+        status: Some(400),
+        ..CallFault::default()
+    };
+    for (number, call) in swing.calls.iter().enumerate() {
+        let again = (call.0.clone(), call.1.clone(), call.2 + 1);
+        let faults = vec![at(call, refused()), at(&again, refused())];
+        let goes_back = number % 2 == 0;
+        let what = format!("{call:?}, back: {goes_back}");
+        swing.survives(faults, goes_back, &what).await;
+    }
+    swing.end().await;
+}
+
+/// At each call something else happens once: what passes by itself does, and nothing is made twice.
+#[tokio::test]
+async fn wherever_an_update_meets_trouble_it_comes_through() {
+    let swing = Swing::new().await;
+    let status = |status: u16| CallFault {
+        status: Some(status),
+        ..CallFault::default()
+    };
+    let damage = |damage: Damage| CallFault {
+        damage: Some(damage),
+        ..CallFault::default()
+    };
+    let troubles = [
+        damage(Damage::CutAfter),
+        status(500),
+        damage(Damage::CutBefore),
+        status(409),
+        damage(Damage::WrongJson),
+        status(503),
+        CallFault {
+            delay_ms: 150,
+            ..CallFault::default()
+        },
+    ];
+    for (number, call) in swing.calls.iter().enumerate() {
+        let trouble = &troubles[number % troubles.len()];
+        let what = format!("{call:?}: {trouble:?}");
+        let faults = vec![at(call, trouble.clone())];
+        swing.survives(faults, number % 2 == 1, &what).await;
+    }
+    swing.end().await;
+}
+
+/// The successors of servers do not come to be, or die as soon as they are there.
+#[tokio::test]
+async fn whatever_becomes_of_a_successor_there_is_a_way_on_and_back() {
+    let swing = Swing::new().await;
+    for (trouble, times) in [
+        (ServerTrouble::Error, 1),
+        (ServerTrouble::Error, 2),
+        (ServerTrouble::Error, 4),
+        (ServerTrouble::Dies(0), 2),
+        (ServerTrouble::Dies(20), 2),
+    ] {
+        for goes_back in [true, false] {
+            let fault = Fault::Server(ServerFault {
+                name: "web-*".into(),
+                fault: trouble,
+                times: Some(times),
+            });
+            let what = format!("{trouble:?} {times} times, back: {goes_back}");
+            swing.survives(vec![fault], goes_back, &what).await;
+        }
+    }
+    swing.end().await;
+}
+
+/// A successor that never comes to be is given up by a person; then on, or back.
+#[tokio::test]
+async fn a_successor_that_never_comes_is_cancelled() {
+    let swing = Swing::new().await;
+    let bench = &swing.bench;
+    for goes_back in [true, false] {
+        bench.lab.faults().add(Fault::Server(ServerFault {
+            name: "web-*".into(),
+            fault: ServerTrouble::NeverActive,
+            times: Some(1),
+        }));
+        let update = bench
+            .engine
+            .update(&bench.actor, &swing.deployment, to(&swing.after));
+        let run = update.await.unwrap().run;
+        bench
+            .until(&run, |event| {
+                matches!(&event.body, api::EventBody::Log { text, .. } if text.contains("BUILD"))
+            })
+            .await;
+        bench.engine.cancel(&bench.tenant, &run).await.unwrap();
+        let ended = bench.end_of(&run).await;
+        assert_eq!(ended.state, RunState::Cancelled, "{ended:#?}");
+        bench.lab.faults().clear();
+        let next = match goes_back {
+            true => {
+                let facts = facts();
+                let back = bench
+                    .engine
+                    .roll_back(&bench.actor, &swing.deployment, &facts);
+                back.await.unwrap().run
+            }
+            false => {
+                let update = bench
+                    .engine
+                    .update(&bench.actor, &swing.deployment, to(&swing.after));
+                update.await.unwrap().run
+            }
+        };
+        let ended = bench.end_of(&next).await;
+        assert_eq!(ended.state, RunState::Succeeded, "{ended:#?}");
+        swing
+            .is_at(usize::from(!goes_back), "after it was cancelled")
+            .await;
+        if !goes_back {
+            swing.leads_to(&swing.before).await;
+        }
+    }
+    swing.end().await;
 }
