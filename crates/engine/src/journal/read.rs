@@ -121,12 +121,8 @@ impl Journal {
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("listing deployments"))?;
-        rows.iter()
-            .map(deployment)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("listing deployments"))
+        .await;
+        read_all(rows, deployment, "listing deployments")
     }
 
     /// One of them.
@@ -156,12 +152,8 @@ impl Journal {
         )
         .bind(deployment)
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("reading resources"))?;
-        rows.iter()
-            .map(resource)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("reading resources"))
+        .await;
+        read_all(rows, resource, "reading resources")
     }
 
     /// A deployment's runs, newest first.
@@ -174,12 +166,8 @@ impl Journal {
         .bind(&tenant.cloud)
         .bind(&tenant.project_id)
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("listing runs"))?;
-        rows.iter()
-            .map(run)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("listing runs"))
+        .await;
+        read_all(rows, run, "listing runs")
     }
 
     /// One of them.
@@ -201,17 +189,10 @@ impl Journal {
             " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
         ]))
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("listing runs"))?;
-        let all: Vec<RunRow> = rows
-            .iter()
-            .map(run)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("listing runs"))?;
-        Ok(all
-            .into_iter()
-            .filter(|row| scope.allows(&row.tenant))
-            .collect())
+        .await;
+        let mut all = read_all(rows, run, "listing runs")?;
+        all.retain(|row| scope.allows(&row.tenant));
+        Ok(all)
     }
 
     /// Runs that failed and are to be rolled back, oldest first.
@@ -221,12 +202,8 @@ impl Journal {
             " WHERE roll_back IS NOT NULL AND state = 'failed' ORDER BY created",
         ]))
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("listing runs"))?;
-        rows.iter()
-            .map(run)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("listing runs"))
+        .await;
+        read_all(rows, run, "listing runs")
     }
 
     /// A run is not rolled back by itself. If it has ended, the token that was kept for it goes.
@@ -269,12 +246,8 @@ impl Journal {
         )
         .bind(run)
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("reading steps"))?;
-        rows.iter()
-            .map(step)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("reading steps"))
+        .await;
+        read_all(rows, step, "reading steps")
     }
 
     /// Events after a number, at most `limit`.
@@ -286,12 +259,8 @@ impl Journal {
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
         .bind(i64::from(limit))
         .fetch_all(self.pool())
-        .await
-        .map_err(Error::storage("reading events"))?;
-        rows.iter()
-            .map(event)
-            .collect::<Result<_, _>>()
-            .map_err(Error::storage("reading events"))
+        .await;
+        read_all(rows, event, "reading events")
     }
 
     /// Whether a run has ended; one that is not there has.
@@ -315,6 +284,16 @@ impl Scoped<'_> {
             Scoped::ToNone => true,
         }
     }
+}
+
+/// Rows that a query gave, as what they say.
+fn read_all<T>(
+    rows: Result<Vec<SqliteRow>, sqlx::Error>,
+    read: impl Fn(&SqliteRow) -> Result<T, sqlx::Error>,
+    doing: &'static str,
+) -> Result<Vec<T>> {
+    rows.and_then(|rows| rows.iter().map(read).collect())
+        .map_err(Error::storage(doing))
 }
 
 /// Statements are made of our own constants only.

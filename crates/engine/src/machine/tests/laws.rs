@@ -1,0 +1,214 @@
+//! What holds for any workflow and whatever happens to it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn any_workflow() -> impl Strategy<Value = Workflow> {
+    let kinds = prop_oneof![
+        4 => Just(StepKind::Create),
+        1 => Just(StepKind::OpenBastion),
+        1 => Just(StepKind::CloseBastion),
+        2 => Just(StepKind::Configure),
+    ];
+    prop::collection::vec(
+        (
+            kinds,
+            prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        ),
+        1..12,
+    )
+    .prop_map(|drawn| {
+        let mut steps: Vec<topology::workflow::Step> = Vec::new();
+        for (number, (kind, after)) in drawn.into_iter().enumerate() {
+            let mut waits: Vec<String> = after
+                .iter()
+                .filter(|_| number > 0)
+                .map(|index| steps[index.index(number)].id.clone())
+                .collect();
+            waits.sort();
+            waits.dedup();
+            let waits: Vec<&str> = waits.iter().map(String::as_str).collect();
+            steps.push(step(&format!("s{number}:do"), kind, &waits));
+        }
+        workflow(steps)
+    })
+}
+
+fn any_class() -> impl Strategy<Value = FailureClass> {
+    prop_oneof![
+        Just(FailureClass::Infrastructure),
+        Just(FailureClass::Transient),
+        Just(FailureClass::HostUnreachable),
+        Just(FailureClass::SshTimeout),
+        Just(FailureClass::Lasting),
+    ]
+}
+
+/// What may happen next: an index picks the step.
+#[derive(Clone, Debug)]
+enum Happening {
+    Success(prop::sample::Index),
+    Failure(prop::sample::Index, FailureClass),
+    TokenEnds(prop::sample::Index),
+    Time(u64),
+    Cancel,
+    Resume,
+    Crash,
+    CrashAndTokenEnds,
+    Nonsense(usize),
+}
+
+fn any_happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        12 => any::<prop::sample::Index>().prop_map(Happening::Success),
+        4 => (any::<prop::sample::Index>(), any_class()).prop_map(|(step, class)| Happening::Failure(step, class)),
+        1 => any::<prop::sample::Index>().prop_map(Happening::TokenEnds),
+        3 => (0u64..400).prop_map(Happening::Time),
+        1 => Just(Happening::Cancel),
+        1 => Just(Happening::Resume),
+        1 => Just(Happening::Crash),
+        1 => Just(Happening::CrashAndTokenEnds),
+        1 => (0usize..20).prop_map(Happening::Nonsense),
+    ]
+}
+
+impl Walk {
+    fn happen(&mut self, happening: &Happening) {
+        let pick = |walk: &Walk, index: &prop::sample::Index| {
+            (!walk.at_work.is_empty()).then(|| *index.get(&walk.at_work))
+        };
+        let event = match happening {
+            Happening::Success(index) => pick(self, index).map(Event::Succeeded),
+            Happening::Failure(index, class) => {
+                pick(self, index).map(|step| Event::Failed(step, Failure::new(*class, "no")))
+            }
+            Happening::TokenEnds(index) => pick(self, index).map(Event::TokenEnded),
+            Happening::Time(seconds) => {
+                self.pass(*seconds);
+                None
+            }
+            Happening::Cancel => Some(Event::Cancel),
+            Happening::Resume => Some(Event::Resume),
+            Happening::Crash => Some(Event::Recover),
+            Happening::CrashAndTokenEnds => Some(Event::RecoverWithoutToken),
+            Happening::Nonsense(step) => {
+                Some(Event::Stopped(*step)).filter(|_| !self.at_work.contains(step))
+            }
+        };
+        if let Some(event) = event {
+            let before = self.starts.len();
+            let legal = self.try_take(event.clone()).is_ok();
+            if legal {
+                self.check(before, &event);
+            }
+        }
+    }
+
+    /// What holds after every move.
+    fn check(&self, before: usize, event: &Event) {
+        let run = &self.run;
+        for &step in &self.starts[before..] {
+            let node = &run.graph.nodes()[step];
+            assert!(
+                run.ending.is_none() || node.always_run || *event == Event::Recover,
+                "nothing new starts once the end is near"
+            );
+            assert_ne!(
+                run.state,
+                RunState::Paused,
+                "nothing starts without a token"
+            );
+            for &waited in &node.after {
+                let state = run.steps[waited].state;
+                assert!(
+                    state == StepState::Succeeded || node.always_run && state.is_final(),
+                    "{node:?} waits for its kind"
+                );
+            }
+        }
+        for (step, status) in run.steps.iter().enumerate() {
+            assert_eq!(
+                status.state == StepState::Running,
+                self.at_work.contains(&step),
+                "running means at work"
+            );
+        }
+        if run.state.is_final() {
+            assert!(
+                run.steps.iter().all(|status| status.state.is_final()),
+                "a run ends after its steps"
+            );
+            for (node, status) in run.graph.nodes().iter().zip(&run.steps) {
+                if node.always_run {
+                    assert!(
+                        matches!(status.state, StepState::Succeeded | StepState::Failed),
+                        "{} always runs",
+                        node.id
+                    );
+                }
+            }
+        }
+    }
+
+    /// Every effect gets its outcome, every clock its tick: the run must end.
+    fn finish(&mut self) {
+        for _ in 0..10_000 {
+            if self.run.state.is_final() {
+                return;
+            }
+            if self.run.state == RunState::Paused {
+                self.happen(&Happening::Resume);
+            } else if let Some(&step) = self.at_work.first() {
+                let stop = self.told_to_stop.contains(&step);
+                self.take(if stop {
+                    Event::Stopped(step)
+                } else {
+                    Event::Succeeded(step)
+                });
+            } else {
+                assert!(
+                    self.run.wake_at().is_some(),
+                    "nothing at work and nothing to wait for: {}",
+                    self.states()
+                );
+                self.pass(700);
+            }
+        }
+        panic!("the run does not end: {}", self.states());
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_run_ends_and_always_run_steps_always_run(
+        drawn in any_workflow(),
+        happenings in prop::collection::vec(any_happening(), 0..60),
+    ) {
+        let mut walk = Walk::started(&drawn);
+        for happening in &happenings {
+            walk.happen(happening);
+        }
+        walk.finish();
+        walk.check(walk.starts.len(), &Event::Tick);
+    }
+
+    #[test]
+    fn any_event_in_any_state_has_an_answer(
+        drawn in any_workflow(),
+        happenings in prop::collection::vec(any_happening(), 0..20),
+        number in 0usize..15,
+    ) {
+        let mut walk = Walk::of(&drawn);
+        for happening in &happenings {
+            walk.happen(happening);
+        }
+        let failure = Failure::new(FailureClass::Transient, "no");
+        for event in [
+            Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon,
+            Event::Succeeded(number), Event::Failed(number, failure), Event::Stopped(number), Event::TokenEnded(number),
+        ] {
+            let _answer = advance(&walk.run, &event, walk.now);
+        }
+    }
+}
