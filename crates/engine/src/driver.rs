@@ -37,6 +37,8 @@ pub struct Context<'a> {
     pub vault: &'a dyn Vault,
     /// What a server needs so that we can log in to it; `None` where no software step will.
     pub login: Option<&'a Login>,
+    /// Whether the run leads back to what worked: what cannot be turned back stays as it is.
+    pub goes_back: bool,
 }
 
 /// How the engine logs in to the deployment's servers.

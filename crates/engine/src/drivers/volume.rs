@@ -85,7 +85,8 @@ impl Driver for Volume {
             Some(size) if size > there.size => {
                 storage.volume_extend(physical_id, size).await?;
             }
-            Some(size) if size < there.size => {
+            // What a roll-back finds grown stays so: nobody loses anything by that.
+            Some(size) if size < there.size && !context.goes_back => {
                 let why = format!(
                     "the volume has {} GiB, and volumes cannot shrink; give the resource another name to get a new one",
                     there.size

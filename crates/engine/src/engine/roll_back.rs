@@ -186,7 +186,7 @@ impl Wish {
         let session = match &self.session {
             Some(session) => session.clone(),
             None => match session_behind(&self.core, row, &sealed).await {
-                Err(Error::Cloud(error)) if error.is_unauthorized() || error.is_not_found() => {
+                Err(Error::Cloud(openstack::Error::WrongCredentials { .. })) => {
                     return Err(ended());
                 }
                 opened => opened?,
@@ -257,6 +257,8 @@ impl Wish {
 /// Whether waiting may help.
 fn passes(error: &Error) -> bool {
     match error {
+        // The address was right when the run began, so what does not speak as Keystone does stands in for it.
+        Error::Cloud(openstack::Error::NotOpenStack { .. }) => true,
         Error::Cloud(error) => error.is_transient(),
         Error::Storage { .. } | Error::Unavailable(_) => true,
         _ => false,

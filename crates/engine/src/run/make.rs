@@ -53,6 +53,7 @@ impl Work {
             marks: &self.spec.marks,
             vault: &attempt.site.vault,
             login: self.login.as_ref(),
+            goes_back: attempt.site.goes_back,
         }
     }
 }

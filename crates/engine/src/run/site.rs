@@ -86,6 +86,7 @@ impl Opening<'_> {
             run: run.shown.id.clone(),
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),
+            goes_back: run.shown.rolls_back,
             workflow: Arc::new(run.workflow()?),
             known,
             session,

@@ -48,6 +48,8 @@ pub struct Site {
     pub run: String,
     pub deployment: String,
     pub deployment_name: String,
+    /// It leads back to what worked.
+    pub goes_back: bool,
     pub workflow: Arc<Workflow>,
     pub known: Arc<Known>,
     pub session: Session,

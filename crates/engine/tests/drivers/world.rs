@@ -149,6 +149,7 @@ impl World {
             marks: &marks,
             vault: &self.vault,
             login: Some(&self.login),
+            goes_back: false,
         };
         call(driver_for(kind).unwrap(), &context).await
     }

@@ -429,3 +429,40 @@ async fn who_acts_first_ends_the_waiting() {
     let runs = bench.engine.runs(&bench.tenant, &deployment).await.unwrap();
     assert_eq!(runs.len(), 3, "none of them leads back: {runs:#?}");
 }
+
+/// A volume cannot shrink: it stays as large as it is, and that keeps nothing else from going back.
+#[tokio::test]
+async fn a_volume_that_has_grown_does_not_keep_the_rest_from_going_back() {
+    let bench = Bench::new().await;
+    let with_disk = |server: &str, size: u32| {
+        server.replace(
+            "outputs:",
+            &format!(
+                "  disk: {{type: OS::Cinder::Volume, properties: {{size: {size}}}}}\noutputs:"
+            ),
+        )
+    };
+    let (started, _) = bench.deploy(&with_disk(ONE_SERVER, 1)).await;
+    let before = bench.ids(&started.deployment).await;
+    bench.lab.faults().add(servers_fail(2));
+    let run = bench
+        .update(&started.deployment, to(&with_disk(&another_server(), 2)))
+        .await;
+    assert_eq!(
+        (run.state, steps(&run)["disk:update"].0),
+        (RunState::Failed, StepState::Succeeded)
+    );
+    let back = bench
+        .engine
+        .roll_back(&bench.actor, &started.deployment, &facts())
+        .await;
+    let run = bench.end_of(&back.unwrap().run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.ids(&started.deployment).await, before);
+    let volumes = bench.actor.session.block_storage().volume_list(&[]).await;
+    assert_eq!(volumes.unwrap()[0].size, 2);
+    let run = bench
+        .update(&started.deployment, to(&with_disk(ONE_SERVER, 1)))
+        .await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+}

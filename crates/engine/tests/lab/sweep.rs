@@ -424,7 +424,15 @@ async fn a_successor_that_never_comes_is_cancelled() {
                     .roll_back(&bench.actor, &swing.deployment, &facts);
                 back.await.unwrap().run
             }
+            // It may still come, for all that anybody knows, unless a person takes it away.
             false => {
+                let hanging = bench.lab.model(|model| {
+                    let mut servers = model.servers.iter();
+                    let hangs = servers.find(|server| server.status.as_str() == "BUILD");
+                    hangs.map(|server| server.id.clone())
+                });
+                let compute = bench.actor.session.compute();
+                compute.server_delete(&hanging.unwrap()).await.unwrap();
                 let update = bench
                     .engine
                     .update(&bench.actor, &swing.deployment, to(&swing.after));
