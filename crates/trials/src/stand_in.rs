@@ -3,19 +3,29 @@
 //! A stand-in fits the parameter's type and constraints, and those of the properties that it is given to, as far as that
 //! is found by trying: words that the constraints name first, then words of many kinds.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 use topology::bundle::Bundle;
-use topology::environment::Merged;
+use topology::compose::DEPTH_MAX;
+use topology::environment::{Aliases, Merged, Target};
 use topology::expr::Expr;
 use topology::template::{Parameter, Template};
 use topology::types::{Constraint, Property, PropertyKind, Registry};
 
 /// A value for each parameter that has none, neither by default nor by an environment.
 pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMap<String, Value> {
-    let given = Merged::of(bundle, template).parameters(template, &BTreeMap::new());
-    let uses = uses(template, types);
+    let merged = Merged::of(bundle, template);
+    let given = merged.parameters(template, &BTreeMap::new());
+    let seeker = Seeker {
+        bundle,
+        aliases: &merged.aliases,
+        types,
+        known: RefCell::default(),
+    };
+    let uses = seeker.uses(template, None, 0);
     template
         .parameters
         .iter()
@@ -30,7 +40,7 @@ pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMa
         .collect()
 }
 
-/// What a parameter's value goes to.
+/// What a parameter's value goes to, in the template and in those that it is made of.
 #[derive(Clone, Debug, Default)]
 struct Uses<'a> {
     /// Properties that it is the value of.
@@ -39,25 +49,122 @@ struct Uses<'a> {
     item: Vec<&'a Property>,
 }
 
-fn uses<'a>(template: &'a Template, types: &'a Registry) -> BTreeMap<&'a str, Uses<'a>> {
-    let mut uses = BTreeMap::new();
-    for resource in &template.resources {
-        let Some(described) = types.get(&resource.resource_type) else {
-            continue;
-        };
-        for given in &resource.properties {
-            if let Some(property) = described.property(&given.name) {
-                note(&given.value, property, &mut uses);
+/// By parameter.
+type AllUses<'a> = BTreeMap<String, Uses<'a>>;
+
+/// Where uses are looked for.
+struct Seeker<'a> {
+    bundle: &'a Bundle,
+    aliases: &'a Aliases,
+    types: &'a Registry,
+    /// By file.
+    known: RefCell<HashMap<String, Rc<AllUses<'a>>>>,
+}
+
+impl<'a> Seeker<'a> {
+    /// Uses in a template, which is the file `from` or the first one.
+    fn uses(&self, template: &Template, from: Option<&str>, depth: usize) -> AllUses<'a> {
+        let mut uses = AllUses::new();
+        for resource in &template.resources {
+            let properties = resource.properties.iter();
+            let properties = properties.map(|given| (given.name.as_str(), &given.value));
+            let properties: Vec<_> = properties.collect();
+            let name = resource.name.as_str();
+            self.resource(
+                name,
+                &resource.resource_type,
+                &properties,
+                (from, depth),
+                &mut uses,
+            );
+            // The members of a group are written like resources.
+            for (_, definition) in &properties {
+                let Some(written) = definition.get("type").and_then(Expr::as_str) else {
+                    continue;
+                };
+                if let Some(Expr::Map(inner)) = definition.get("properties") {
+                    let inner: Vec<_> = inner
+                        .iter()
+                        .map(|(name, value)| (name.as_str(), value))
+                        .collect();
+                    self.resource(name, written, &inner, (from, depth), &mut uses);
+                }
+            }
+        }
+        uses
+    }
+
+    fn resource(
+        &self,
+        name: &str,
+        written: &str,
+        properties: &[(&str, &Expr)],
+        (from, depth): (Option<&str>, usize),
+        uses: &mut AllUses<'a>,
+    ) {
+        match self.aliases.resolve(name, written, &[]) {
+            Target::Type(name) => {
+                let Some(described) = self.types.get(&name) else {
+                    return;
+                };
+                for (name, value) in properties {
+                    if let Some(property) = described.property(name) {
+                        note(value, property, uses);
+                    }
+                }
+            }
+            Target::File { name, from: said } => {
+                let path = self.bundle.find(said.as_deref().or(from), &name);
+                let Some(path) = path.filter(|_| depth < DEPTH_MAX) else {
+                    return;
+                };
+                let Some(document) = self.bundle.document(path) else {
+                    return;
+                };
+                let known = self.known.borrow().get(path).cloned();
+                let inner = known.unwrap_or_else(|| {
+                    let inner = Rc::new(self.uses(document.template(), Some(path), depth + 1));
+                    let mut known = self.known.borrow_mut();
+                    known.insert(path.to_owned(), Rc::clone(&inner));
+                    inner
+                });
+                for (name, value) in properties {
+                    if let Some(inner) = inner.get(*name) {
+                        pass_on(value, inner, uses);
+                    }
+                }
             }
         }
     }
-    uses
 }
 
-fn note<'a>(expr: &'a Expr, property: &'a Property, uses: &mut BTreeMap<&'a str, Uses<'a>>) {
+/// What becomes of a value in a nested template becomes of the parameter that it is.
+fn pass_on<'a>(value: &Expr, inner: &Uses<'a>, uses: &mut AllUses<'a>) {
+    match value {
+        Expr::GetParam(name, path) if path.is_empty() => {
+            let outer = uses.entry(name.clone()).or_default();
+            outer.whole.extend(&inner.whole);
+            outer.item.extend(&inner.item);
+        }
+        Expr::GetParam(name, path) if path.len() == 1 => {
+            let outer = uses.entry(name.clone()).or_default();
+            outer.item.extend(&inner.whole);
+        }
+        Expr::List(items) => {
+            let of_items = Uses {
+                whole: inner.item.clone(),
+                item: Vec::new(),
+            };
+            items.iter().for_each(|item| pass_on(item, &of_items, uses));
+        }
+        _ => {}
+    }
+}
+
+fn note<'a>(expr: &Expr, property: &'a Property, uses: &mut AllUses<'a>) {
     match (expr, &property.kind) {
         (Expr::GetParam(name, path), _) => {
-            let uses = uses.entry(name.as_str()).or_default();
+            let uses = uses.entry(name.clone()).or_default();
             match path.len() {
                 0 => uses.whole.push(property),
                 1 => uses.item.push(property),
@@ -233,5 +340,33 @@ mod tests {
                 ("sizes".to_owned(), json!([4, 4])),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_nested_template_does_with_it_counts_too() {
+        let document = Document::parse(
+            "heat_template_version: 2016-10-14\n\
+             parameters:\n  range: {type: string}\n  address: {type: string}\n\
+             resources:\n\
+             \x20 net: {type: net.yaml, properties: {cidr: {get_param: range}}}\n\
+             \x20 ports:\n    type: OS::Heat::ResourceGroup\n    properties:\n\
+             \x20     resource_def: {type: My::Port, properties: {address: {get_param: address}}}\n",
+        );
+        let net = "heat_template_version: 2016-10-14\nparameters: {cidr: {type: string}}\n\
+                   resources: {s: {type: OS::Neutron::Subnet, properties: {network: n, cidr: {get_param: cidr}}}}\n";
+        let port = "heat_template_version: 2016-10-14\nparameters: {address: {type: string}}\n\
+                    resources: {p: {type: OS::Neutron::Port, properties: {network: n, fixed_ips: [{ip_address: {get_param: address}}]}}}\n";
+        let bundle = Bundle::new(
+            [
+                ("net.yaml", net),
+                ("port.yaml", port),
+                ("env.yaml", "resource_registry: {My::Port: port.yaml}\n"),
+            ]
+            .map(|(name, text)| (name.to_owned(), text.to_owned())),
+            ["env.yaml".to_owned()],
+        );
+        let values = values(document.template(), &bundle, &Registry::openstack());
+        assert_eq!(values["range"], "10.0.0.0/24");
+        assert_eq!(values["address"], "10.0.0.10");
     }
 }

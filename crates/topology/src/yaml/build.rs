@@ -20,7 +20,7 @@ pub(super) fn build(text: &str, limits: &Limits) -> Tree {
         return problem;
     }
     let mut padding = Padding::default();
-    for _ in 0..lenient::TRIES_MAX {
+    for _ in 0..lenient::tries(text.len()) {
         let seen = padding.applied(text);
         let mut builder = Builder::new(text, *limits, padding.clone());
         match builder.read(&seen) {

@@ -4,8 +4,13 @@
 //! a bracket or quote, and takes a tab after a colon. People write that. So where our parser stops at such a place, spaces are put
 //! in that mean nothing there, and it begins again; all places are those of the text as it is written.
 
-/// Times that the parser begins again.
-pub(super) const TRIES_MAX: usize = 64;
+/// Bytes that the parser may read in all, each time that it begins again.
+const BYTES_MAX: usize = 32 << 20;
+
+/// Times that it may begin with a text of so many bytes.
+pub(super) fn tries(bytes: usize) -> usize {
+    BYTES_MAX / (bytes + 1024) + 1
+}
 
 /// Spaces that the parser sees and the text does not have, by where they stand.
 #[derive(Clone, Debug, Default)]

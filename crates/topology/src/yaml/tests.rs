@@ -77,6 +77,9 @@ fn quotes_and_brackets_need_no_indentation() {
     ] {
         assert_eq!(json_of(text), expected, "{text}");
     }
+    let many: String = (0..300).map(|at| format!("  k{at}: [\na\n]\n")).collect();
+    let many = json_of(&format!("a:\n{many}"));
+    assert_eq!(many["a"].as_object().unwrap().len(), 300);
     let text = "ä:\n  b: [\n'ö',\nc] # x\n  d: 'e\nf'\ng: h\n";
     let tree = parse(text);
     let root = tree.root.unwrap();

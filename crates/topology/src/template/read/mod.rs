@@ -57,9 +57,6 @@ pub(crate) fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Dia
         };
         reader.say(diagnostic, problem.at);
     }
-    if let Some((at, message)) = no_json(text) {
-        reader.error("yaml-syntax", at, message);
-    }
     let template = reader.template(tree.root.as_ref());
     // A syntax error leaves sections half read: what they seem to lack is not the person's fault.
     if tree.problems.iter().any(|problem| problem.fatal) {
@@ -71,25 +68,6 @@ pub(crate) fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Dia
         });
     }
     (template, reader.diagnostics)
-}
-
-/// What begins with a brace is JSON, in Heat too: comments, words without quotes and a last comma are an error then.
-fn no_json(text: &str) -> Option<(usize, String)> {
-    if !text.starts_with('{') {
-        return None;
-    }
-    let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
-    let message = format!("what begins with `{{` is JSON, and this is not: {error}");
-    let before: usize = text
-        .split_inclusive('\n')
-        .take(error.line().saturating_sub(1))
-        .map(str::len)
-        .sum();
-    let mut at = (before + error.column().saturating_sub(1)).min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    Some((at, message))
 }
 
 #[derive(Clone, Copy)]
