@@ -306,3 +306,19 @@ pub(crate) fn whole(number: &Value) -> Value {
         _ => number.clone(),
     }
 }
+
+/// A parameter's default as what it is: Heat takes lists and maps as text too, and nobody else does.
+pub(crate) fn default_of(kind: &str, default: &Value) -> Value {
+    match (kind, default) {
+        ("comma_delimited_list", Value::String(text)) if text.is_empty() => json!([]),
+        ("comma_delimited_list", Value::String(text)) => text
+            .split(',')
+            .map(|item| Value::from(item.trim()))
+            .collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
+        }
+        ("string", Value::Number(number)) => json!(number.to_string()),
+        _ => default.clone(),
+    }
+}

@@ -10,8 +10,10 @@
 //!
 //! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
 
+mod arguments;
 mod found;
 mod locals;
+mod order;
 mod schema;
 mod several;
 mod shape;
@@ -23,12 +25,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 use topology::compose::{self, GROUP};
-use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
 use crate::expand::{Expanded, SSH_KEY};
 use crate::structure::Shape;
 use crate::{ExportFile, Report, Source};
+use arguments::member;
 use types::{Mapping, To};
 use value::{Many, Target, Writer, is_id, mapped, template, word};
 
@@ -305,197 +307,6 @@ impl Writing<'_> {
         free
     }
 
-    fn perhaps(&mut self, name: &str, path: &str, body: &mut Map<String, Value>) {
-        let Some(condition) = self
-            .source
-            .document
-            .value(&["resources", name, "condition"])
-        else {
-            return;
-        };
-        match self.writer.condition(&condition) {
-            Ok(native) => {
-                body.insert("count".to_owned(), json!(format!("${{{native} ? 1 : 0}}")));
-            }
-            Err(why) => {
-                body.insert("count".to_owned(), json!(1));
-                self.report.changed(
-                    path,
-                    format!("its condition is taken as true: Terraform has no {why}"),
-                );
-            }
-        }
-    }
-
-    fn count(&mut self, spec: &ResourceSpec, path: &str, body: &mut Map<String, Value>) {
-        let given = |name: &str| spec.properties.get(name).map(Expr::to_json);
-        let wanted = if spec.resource_type == SCALING_GROUP {
-            self.report.changed(
-                path,
-                "the group has as many members as it starts with: Terraform scales nothing",
-            );
-            given("desired_capacity").or_else(|| given("min_size"))
-        } else {
-            given("count")
-        };
-        let count = wanted.map_or(Ok(json!(1)), |count| self.writer.value(&count));
-        match count {
-            Ok(count) => {
-                body.insert("count".to_owned(), count);
-            }
-            Err(why) => {
-                body.insert("count".to_owned(), json!(1));
-                self.report.changed(
-                    path,
-                    format!("its count is taken as 1: Terraform has no {why}"),
-                );
-            }
-        }
-        let index = given("index_var").and_then(|word| word.as_str().map(str::to_owned));
-        self.writer.index = Some(index.unwrap_or_else(|| "%index%".to_owned()));
-    }
-
-    /// Properties as a table says.
-    fn arguments(
-        &mut self,
-        properties: &Map<String, Value>,
-        table: &'static [(&'static str, To)],
-        name: &str,
-        path: &str,
-        body: &mut Map<String, Value>,
-    ) {
-        for (property, value) in properties {
-            let path = format!("{path}.properties.{property}");
-            let Some((_, to)) = table.iter().find(|(hot, _)| hot == property) else {
-                self.report.left_out(
-                    path,
-                    format!("Terraform's resource has no counterpart of `{property}`"),
-                );
-                continue;
-            };
-            if let Err(why) = self.argument(value, to, property, name, body) {
-                self.report
-                    .left_out(path, format!("Terraform has no {why}"));
-            }
-        }
-    }
-
-    fn argument(
-        &mut self,
-        value: &Value,
-        to: &'static To,
-        property: &str,
-        name: &str,
-        body: &mut Map<String, Value>,
-    ) -> Result<(), String> {
-        if value.is_null() {
-            return Ok(());
-        }
-        match to {
-            To::Nothing => {}
-            To::As(argument) => {
-                let value = self.writer.value(value)?;
-                body.insert((*argument).to_owned(), value);
-            }
-            To::Id(argument, look_up) => {
-                let id = self.id(value, look_up)?;
-                body.insert((*argument).to_owned(), id);
-            }
-            To::Ids(argument, look_up) => {
-                let ids = match value {
-                    Value::Array(items) => items
-                        .iter()
-                        .map(|item| self.id(item, look_up))
-                        .collect::<Result<Value, _>>()?,
-                    computed => self.writer.value(computed)?,
-                };
-                body.insert((*argument).to_owned(), ids);
-            }
-            To::Block(argument, table) => {
-                let one = [value.clone()];
-                let entries = match value {
-                    Value::Array(items) => items.as_slice(),
-                    Value::Object(map) if crate::expand::call(value).is_none() => {
-                        let _ = map;
-                        &one
-                    }
-                    _ => return Err(format!("computed `{property}`")),
-                };
-                let mut blocks = Vec::new();
-                for entry in entries {
-                    let Some(keys) = entry.as_object() else {
-                        return Err(format!("computed `{property}`"));
-                    };
-                    let mut block = Map::new();
-                    for (key, value) in keys {
-                        match table.iter().find(|(hot, _)| hot == key) {
-                            Some((_, to)) => self.argument(value, to, key, name, &mut block)?,
-                            None if value.is_null() => {}
-                            None => return Err(format!("`{key}` of `{property}`")),
-                        }
-                    }
-                    blocks.push(Value::Object(block));
-                }
-                body.insert((*argument).to_owned(), Value::Array(blocks));
-            }
-            To::Within(block, argument) => {
-                let value = self.writer.value(value)?;
-                let blocks = body
-                    .entry((*block).to_owned())
-                    .or_insert_with(|| json!([{}]));
-                blocks[0][*argument] = value;
-            }
-            To::Entry(block, name) => {
-                let value = self.writer.value(value)?;
-                let blocks = body.entry((*block).to_owned()).or_insert_with(|| json!([]));
-                if let Some(blocks) = blocks.as_array_mut() {
-                    blocks.push(json!({"name": name, "secret_ref": value}));
-                }
-            }
-            To::ByHand => shape::argument(self, value, property, name, body)?,
-        }
-        Ok(())
-    }
-
-    /// Orders that no reference states.
-    fn order(&mut self, name: &str, spec: &ResourceSpec, body: &mut Map<String, Value>) {
-        let mut mentioned = HashSet::new();
-        for value in spec.properties.values() {
-            mentioned.extend(value.resources());
-        }
-        let unsaid = spec
-            .requires
-            .iter()
-            .filter(|one| !mentioned.contains(one.as_str()) && one.as_str() != name);
-        let mut addresses: Vec<Value> = Vec::new();
-        for one in unsaid.flat_map(|one| self.addresses(one)) {
-            let address = json!(one);
-            let own = body_of(&address, &self.writer.targets, name);
-            if !own && !addresses.contains(&address) {
-                addresses.push(address);
-            }
-        }
-        if !addresses.is_empty() {
-            body.insert("depends_on".to_owned(), Value::Array(addresses));
-        }
-    }
-
-    /// Where a resource is found, or the members of one that stands for others.
-    fn addresses(&self, name: &str) -> Vec<String> {
-        if let Some(target) = self.writer.targets.get(name) {
-            return match target {
-                Target::Resource { address, .. } => vec![address.clone()],
-                Target::Local(_) => Vec::new(),
-            };
-        }
-        let Some(spec) = self.expanded.get(name) else {
-            return Vec::new();
-        };
-        let below = format!("{name}/");
-        let members = spec.requires.iter().filter(|one| one.starts_with(&below));
-        members.flat_map(|one| self.addresses(one)).collect()
-    }
-
     /// Files that `file()` reads.
     fn files(&mut self) -> Vec<ExportFile> {
         let mut files = Vec::new();
@@ -545,12 +356,6 @@ impl Writing<'_> {
     }
 }
 
-/// Whether an address is the resource's own: what cannot be a resource there is an argument of another.
-fn body_of(address: &Value, targets: &HashMap<String, Target>, name: &str) -> bool {
-    let own = targets.get(name);
-    matches!(own, Some(Target::Resource { address: own, .. }) if address == own)
-}
-
 /// A word for a name that no other name has got: what looks alike is told apart by `_`.
 fn free(name: &str, taken: &mut HashSet<String>) -> String {
     let mut free = word(name);
@@ -558,19 +363,6 @@ fn free(name: &str, taken: &mut HashSet<String>) -> String {
         free.push('_');
     }
     free
-}
-
-/// Type and properties of a group's members, where they are written out.
-fn member(spec: &ResourceSpec) -> Option<(&str, Map<String, Value>)> {
-    let written = ["resource_def", "resource"];
-    let definition = written.iter().find_map(|name| spec.properties.get(*name))?;
-    let properties = definition
-        .get("properties")
-        .map_or(json!({}), Expr::to_json);
-    Some((
-        definition.get("type")?.as_str()?,
-        properties.as_object()?.clone(),
-    ))
 }
 
 #[cfg(test)]

@@ -29,6 +29,36 @@ pub(super) struct Mapping {
     pub reference: &'static str,
 }
 
+impl Mapping {
+    /// A type that nothing can be read of but its id.
+    const fn of(
+        hot: &'static str,
+        terraform: &'static str,
+        arguments: &'static [(&'static str, To)],
+    ) -> Mapping {
+        Mapping {
+            hot,
+            terraform,
+            arguments,
+            fixed: &[],
+            attributes: &[],
+            reference: "id",
+        }
+    }
+
+    const fn fixed(self, fixed: &'static [(&'static str, &'static str)]) -> Mapping {
+        Mapping { fixed, ..self }
+    }
+
+    const fn attributes(self, attributes: &'static [(&'static str, &'static str)]) -> Mapping {
+        Mapping { attributes, ..self }
+    }
+
+    const fn reference(self, reference: &'static str) -> Mapping {
+        Mapping { reference, ..self }
+    }
+}
+
 /// What a property becomes.
 #[derive(Debug)]
 pub(super) enum To {

@@ -8,7 +8,7 @@ use topology::template::{Parameter, Template};
 use super::free;
 use super::value::{quoted, template};
 use crate::Report;
-use crate::expand::whole;
+use crate::expand::{default_of, whole};
 
 /// All that are open; those in `fixed` have become part of the file's shape.
 pub(super) fn of(
@@ -80,22 +80,6 @@ fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
         body.insert("validation".to_owned(), Value::Array(validations));
     }
     Value::Object(body)
-}
-
-/// Heat takes lists and maps as text too; Terraform does not.
-fn default_of(kind: &str, default: &Value) -> Value {
-    match (kind, default) {
-        ("comma_delimited_list", Value::String(text)) if text.is_empty() => json!([]),
-        ("comma_delimited_list", Value::String(text)) => text
-            .split(',')
-            .map(|item| Value::from(item.trim()))
-            .collect(),
-        ("json", Value::String(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
-        }
-        ("string", Value::Number(number)) => json!(number.to_string()),
-        _ => default.clone(),
-    }
 }
 
 /// Python's pattern in Terraform's words. Those know nothing of what stands around a match, nor of what was matched before.

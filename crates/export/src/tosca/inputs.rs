@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use topology::template::Parameter;
 
-use crate::expand::whole;
+use crate::expand::{default_of, whole};
 
 pub(super) fn input(parameter: &Parameter) -> Value {
     let mut body = Map::new();
@@ -50,20 +50,6 @@ fn is_whole(parameter: &Parameter) -> bool {
         .cloned()
         .chain(ends)
         .any(|number| fraction(&number))
-}
-
-fn default_of(kind: &str, default: &Value) -> Value {
-    match (kind, default) {
-        ("comma_delimited_list", Value::String(text)) => text
-            .split(',')
-            .map(|item| Value::from(item.trim()))
-            .collect(),
-        ("json", Value::String(text)) => {
-            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
-        }
-        ("string", Value::Number(number)) => json!(number.to_string()),
-        _ => default.clone(),
-    }
 }
 
 fn written(constraint: &Value) -> Vec<Value> {

@@ -2,20 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{BALANCER, Made, Resource};
+use super::{BALANCER, Convert, Made, Resource};
 use crate::context::{Importer, SUBNET};
 use crate::sections::as_number;
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    if written == BALANCER {
-        balancer(importer, made, resource);
-    }
-    written == BALANCER
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    (written == BALANCER).then_some(balancer)
 }
 
 fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {

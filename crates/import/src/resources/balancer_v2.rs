@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::balancer::{octavia, placed};
-use super::{INSTANCE, Made, Resource};
+use super::{Convert, INSTANCE, Made, Resource};
 use crate::context::Importer;
 use crate::sections::as_number;
 
@@ -16,20 +16,15 @@ pub(crate) const TARGETS: &str = "AWS::ElasticLoadBalancingV2::TargetGroup";
 const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
 const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        BALANCER => balancer(importer, made, resource),
-        TARGETS => targets(importer, made, resource),
-        LISTENER => listener(importer, made, resource),
-        RULE => rule(importer, made, resource),
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        BALANCER => balancer,
+        TARGETS => targets,
+        LISTENER => listener,
+        RULE => rule,
+        _ => return None,
+    })
 }
 
 /// Which target groups a listener leads to; one that none leads to has no counterpart.

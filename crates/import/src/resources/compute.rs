@@ -2,27 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{INSTANCE, Made, Resource, launch};
+use super::{Convert, INSTANCE, Made, Resource, launch};
 use crate::context::{FLAVOR, IMAGE, Importer, NETWORK};
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        INSTANCE => instance(importer, made, resource),
-        "AWS::EC2::Volume" => volume(importer, made, resource),
-        "AWS::EC2::VolumeAttachment" => attachment(importer, made, resource),
-        "AWS::EC2::KeyPair" => {
-            let names = [("KeyName", "name"), ("PublicKeyMaterial", "public_key")];
-            let properties = resource.renamed(importer, &names);
-            made.put(importer, resource, "OS::Nova::KeyPair", properties);
-        }
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        INSTANCE => instance,
+        "AWS::EC2::Volume" => volume,
+        "AWS::EC2::VolumeAttachment" => attachment,
+        "AWS::EC2::KeyPair" => key_pair,
+        _ => return None,
+    })
+}
+
+fn key_pair(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let names = [("KeyName", "name"), ("PublicKeyMaterial", "public_key")];
+    let properties = resource.renamed(importer, &names);
+    made.put(importer, resource, "OS::Nova::KeyPair", properties);
 }
 
 /// Properties that instances and launch configurations share.

@@ -33,6 +33,21 @@ pub(crate) const LAUNCH: &str = "AWS::AutoScaling::LaunchConfiguration";
 pub(crate) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancing::LoadBalancer";
 
+/// Puts what a resource becomes into the result.
+type Convert = fn(&mut Importer<'_>, &mut Made, &mut Resource<'_>);
+
+/// Who converts a type: one of each family.
+const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
+    compute::of,
+    network::of,
+    security::of,
+    balancer::of,
+    balancer_v2::of,
+    scaling::of,
+    orchestration::of,
+    storage::of,
+];
+
 /// It takes any property, has any attribute, and makes nothing.
 pub(crate) const NOTHING: &str = "OS::Heat::None";
 
@@ -320,16 +335,10 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
         }
         let mut resource = Resource::of(name, body);
         let written = importer.type_of(name);
-        let known = compute::convert(importer, &mut made, &mut resource, written)
-            || network::convert(importer, &mut made, &mut resource, written)
-            || security::convert(importer, &mut made, &mut resource, written)
-            || balancer::convert(importer, &mut made, &mut resource, written)
-            || balancer_v2::convert(importer, &mut made, &mut resource, written)
-            || scaling::convert(importer, &mut made, &mut resource, written)
-            || orchestration::convert(importer, &mut made, &mut resource, written)
-            || storage::convert(importer, &mut made, &mut resource, written);
-        if !known {
-            kept(importer, &mut made, &mut resource, written);
+        let convert = CONVERTERS.iter().find_map(|of| of(written));
+        match convert {
+            Some(convert) => convert(importer, &mut made, &mut resource),
+            None => kept(importer, &mut made, &mut resource),
         }
     }
     // What became nothing while it was converted is waited for no more.
@@ -343,11 +352,12 @@ pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
 }
 
 /// As it is, where Heat has the type, or where it is a type of OpenStack that a later version may have.
-fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>, written: &str) {
+fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let written = importer.type_of(resource.name);
     let types = Registry::openstack();
     let known = types.get(written);
     if known.is_none() && !written.starts_with("OS::") {
-        placeholder(importer, made, resource, written);
+        placeholder(importer, made, resource);
         return;
     }
     if written.starts_with("AWS::") {
@@ -361,12 +371,8 @@ fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
 }
 
 /// A resource that does nothing and holds what was said, so that it can be seen and replaced, and what refers to it is whole.
-fn placeholder(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) {
+fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let written = importer.type_of(resource.name);
     importer.left_out(
         &resource.path,
         format!("OpenStack has no plain counterpart of `{written}`: an `{NOTHING}` holds its place and its properties, and makes nothing"),

@@ -4,27 +4,23 @@ use serde_json::{Map, Value, json};
 
 use super::compute::added_network;
 use super::{
-    ADDRESS, ASSOCIATION, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Made, Resource, SUBNET, VPC,
+    ADDRESS, ASSOCIATION, Convert, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Made, Resource, SUBNET,
+    VPC,
 };
 use crate::context::{EXTERNAL_NETWORK, Importer};
 
 const ROUTER_SUFFIX: &str = "router";
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        VPC => vpc(importer, made, resource),
-        SUBNET => subnet(importer, made, resource),
-        INTERFACE => interface(importer, made, resource),
-        ADDRESS => address(importer, made, resource),
-        ASSOCIATION => association(importer, made, resource),
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        VPC => vpc,
+        SUBNET => subnet,
+        INTERFACE => interface,
+        ADDRESS => address,
+        ASSOCIATION => association,
+        _ => return None,
+    })
 }
 
 /// The network that leads out: a parameter.

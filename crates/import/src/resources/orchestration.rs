@@ -2,28 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::{HANDLE, Made, Resource};
+use super::{Convert, HANDLE, Made, Resource, kept};
 use crate::context::Importer;
 use crate::sections::as_number;
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        HANDLE => made.put(
-            importer,
-            resource,
-            "OS::Heat::WaitConditionHandle",
-            Map::new(),
-        ),
-        "AWS::CloudFormation::WaitCondition" => condition(importer, made, resource),
-        "AWS::CloudFormation::Stack" => return stack(importer, made, resource),
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        HANDLE => handle,
+        "AWS::CloudFormation::WaitCondition" => condition,
+        "AWS::CloudFormation::Stack" => stack,
+        _ => return None,
+    })
+}
+
+fn handle(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let kind = "OS::Heat::WaitConditionHandle";
+    made.put(importer, resource, kind, Map::new());
 }
 
 fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
@@ -45,18 +40,13 @@ fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resour
 }
 
 /// A template by its file's name; one whose address is computed stays Amazon's.
-fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) -> bool {
-    let Some(address) = resource.raw("TemplateURL").and_then(Value::as_str) else {
-        return false;
+fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let address = resource.raw("TemplateURL").and_then(Value::as_str);
+    let hot = address.and_then(file_name);
+    let (Some(address), Some(hot)) = (address, hot) else {
+        kept(importer, made, resource);
+        return;
     };
-    let file = address.rsplit('/').next().unwrap_or(address);
-    let file = file.split('?').next().unwrap_or(file);
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if stem.is_empty() || !stem.chars().all(is_plain) {
-        return false;
-    }
-    let hot = format!("{stem}.yaml");
     let path = resource.at("TemplateURL");
     importer.needed(
         &path,
@@ -71,5 +61,14 @@ fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         resource.raw(property);
     }
     made.put(importer, resource, &hot, properties);
-    true
+}
+
+/// What the template at an address is called once it is HOT; nothing where that is no plain name.
+fn file_name(address: &str) -> Option<String> {
+    let file = address.rsplit('/').next().unwrap_or(address);
+    let file = file.split('?').next().unwrap_or(file);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = !stem.is_empty() && stem.chars().all(is_plain);
+    is_name.then(|| format!("{stem}.yaml"))
 }

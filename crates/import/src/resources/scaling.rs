@@ -2,25 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Made, Resource, compute, launch, placeholder};
+use super::{Convert, Made, Resource, compute, launch, placeholder};
 use crate::context::Importer;
 use crate::sections::as_number;
 
 const GROUP: &str = "AWS::AutoScaling::AutoScalingGroup";
 const POLICY: &str = "AWS::AutoScaling::ScalingPolicy";
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        GROUP => group(importer, made, resource),
-        POLICY => policy(importer, made, resource),
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        GROUP => group,
+        POLICY => policy,
+        _ => return None,
+    })
 }
 
 fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
@@ -129,7 +124,7 @@ fn seconds(text: &str) -> Option<u64> {
 fn policy(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     if resource.raw("ScalingAdjustment").is_none() {
         // By a target or in steps, which Heat's policies cannot.
-        placeholder(importer, made, resource, POLICY);
+        placeholder(importer, made, resource);
         return;
     }
     let names = [

@@ -2,23 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GROUP, Made, Resource};
+use super::{Convert, GROUP, Made, Resource};
 use crate::context::Importer;
 use crate::sections::as_number;
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    match written {
-        GROUP => group(importer, made, resource),
-        "AWS::EC2::SecurityGroupIngress" => rule_alone(importer, made, resource, "ingress"),
-        "AWS::EC2::SecurityGroupEgress" => rule_alone(importer, made, resource, "egress"),
-        _ => return false,
-    }
-    true
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        GROUP => group,
+        "AWS::EC2::SecurityGroupIngress" => ingress,
+        "AWS::EC2::SecurityGroupEgress" => egress,
+        _ => return None,
+    })
+}
+
+fn ingress(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    rule_alone(importer, made, resource, "ingress");
+}
+
+fn egress(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    rule_alone(importer, made, resource, "egress");
 }
 
 fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {

@@ -2,18 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Made, Resource};
+use super::{Convert, Made, Resource};
 use crate::context::Importer;
 
-pub(super) fn convert(
-    importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &mut Resource<'_>,
-    written: &str,
-) -> bool {
-    if written != "AWS::S3::Bucket" {
-        return false;
-    }
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    (written == "AWS::S3::Bucket").then_some(bucket)
+}
+
+fn bucket(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
     let mut properties = resource.renamed(importer, &[("BucketName", "name")]);
     let access = resource.raw("AccessControl").and_then(Value::as_str);
     let (read, write) = match access {
@@ -45,5 +42,4 @@ pub(super) fn convert(
         properties.insert("X-Container-Meta".to_owned(), Value::Object(meta));
     }
     made.put(importer, resource, "OS::Swift::Container", properties);
-    true
 }

@@ -3,10 +3,10 @@
 use super::{Mapping, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
-    Mapping {
-        hot: "OS::Nova::Server",
-        terraform: "openstack_compute_instance_v2",
-        arguments: &[
+    Mapping::of(
+        "OS::Nova::Server",
+        "openstack_compute_instance_v2",
+        &[
             ("name", As("name")),
             ("image", ByHand),
             ("flavor", ByHand),
@@ -38,33 +38,30 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
-        fixed: &[],
-        attributes: &[
-            ("first_address", "access_ip_v4"),
-            ("accessIPv4", "access_ip_v4"),
-            ("accessIPv6", "access_ip_v6"),
-            ("name", "name"),
-            ("tags", "tags"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Nova::KeyPair",
-        terraform: "openstack_compute_keypair_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("first_address", "access_ip_v4"),
+        ("accessIPv4", "access_ip_v4"),
+        ("accessIPv6", "access_ip_v6"),
+        ("name", "name"),
+        ("tags", "tags"),
+    ]),
+    Mapping::of(
+        "OS::Nova::KeyPair",
+        "openstack_compute_keypair_v2",
+        &[
             ("name", As("name")),
             ("public_key", As("public_key")),
             ("save_private_key", Nothing),
             ("user", As("user_id")),
         ],
-        fixed: &[],
-        attributes: &[("public_key", "public_key"), ("private_key", "private_key")],
-        reference: "name",
-    },
-    Mapping {
-        hot: "OS::Nova::ServerGroup",
-        terraform: "openstack_compute_servergroup_v2",
-        arguments: &[
+    )
+    .attributes(&[("public_key", "public_key"), ("private_key", "private_key")])
+    .reference("name"),
+    Mapping::of(
+        "OS::Nova::ServerGroup",
+        "openstack_compute_servergroup_v2",
+        &[
             ("name", As("name")),
             ("policies", As("policies")),
             (
@@ -75,14 +72,11 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Nova::Flavor",
-        terraform: "openstack_compute_flavor_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Nova::Flavor",
+        "openstack_compute_flavor_v2",
+        &[
             ("name", As("name")),
             ("flavorid", As("flavor_id")),
             ("ram", As("ram")),
@@ -94,21 +88,16 @@ pub(super) static TYPES: &[Mapping] = &[
             ("is_public", As("is_public")),
             ("extra_specs", As("extra_specs")),
         ],
-        fixed: &[],
-        attributes: &[("is_public", "is_public"), ("extra_specs", "extra_specs")],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Nova::HostAggregate",
-        terraform: "openstack_compute_aggregate_v2",
-        arguments: &[
+    )
+    .attributes(&[("is_public", "is_public"), ("extra_specs", "extra_specs")]),
+    Mapping::of(
+        "OS::Nova::HostAggregate",
+        "openstack_compute_aggregate_v2",
+        &[
             ("name", As("name")),
             ("availability_zone", As("zone")),
             ("hosts", As("hosts")),
             ("metadata", As("metadata")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
+    ),
 ];

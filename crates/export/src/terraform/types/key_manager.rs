@@ -3,10 +3,10 @@
 use super::{Mapping, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
-    Mapping {
-        hot: "OS::Barbican::Secret",
-        terraform: "openstack_keymanager_secret_v1",
-        arguments: &[
+    Mapping::of(
+        "OS::Barbican::Secret",
+        "openstack_keymanager_secret_v1",
+        &[
             ("name", As("name")),
             ("payload", As("payload")),
             ("payload_content_type", As("payload_content_type")),
@@ -17,14 +17,13 @@ pub(super) static TYPES: &[Mapping] = &[
             ("expiration", As("expiration")),
             ("secret_type", As("secret_type")),
         ],
-        fixed: &[],
-        attributes: &[("status", "status"), ("decrypted_payload", "payload")],
-        reference: "secret_ref",
-    },
-    Mapping {
-        hot: "OS::Barbican::Order",
-        terraform: "openstack_keymanager_order_v1",
-        arguments: &[
+    )
+    .attributes(&[("status", "status"), ("decrypted_payload", "payload")])
+    .reference("secret_ref"),
+    Mapping::of(
+        "OS::Barbican::Order",
+        "openstack_keymanager_order_v1",
+        &[
             ("type", As("type")),
             ("name", Within("meta", "name")),
             (
@@ -36,19 +35,18 @@ pub(super) static TYPES: &[Mapping] = &[
             ("bit_length", Within("meta", "bit_length")),
             ("mode", Within("meta", "mode")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("status", "status"),
-            ("order_ref", "order_ref"),
-            ("secret_ref", "secret_ref"),
-            ("container_ref", "container_ref"),
-        ],
-        reference: "order_ref",
-    },
-    Mapping {
-        hot: "OS::Barbican::GenericContainer",
-        terraform: "openstack_keymanager_container_v1",
-        arguments: &[
+    )
+    .attributes(&[
+        ("status", "status"),
+        ("order_ref", "order_ref"),
+        ("secret_ref", "secret_ref"),
+        ("container_ref", "container_ref"),
+    ])
+    .reference("order_ref"),
+    Mapping::of(
+        "OS::Barbican::GenericContainer",
+        "openstack_keymanager_container_v1",
+        &[
             ("name", As("name")),
             (
                 "secrets",
@@ -58,14 +56,14 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
-        fixed: &[("type", "generic")],
-        attributes: &[("status", "status"), ("container_ref", "container_ref")],
-        reference: "container_ref",
-    },
-    Mapping {
-        hot: "OS::Barbican::RSAContainer",
-        terraform: "openstack_keymanager_container_v1",
-        arguments: &[
+    )
+    .fixed(&[("type", "generic")])
+    .attributes(&[("status", "status"), ("container_ref", "container_ref")])
+    .reference("container_ref"),
+    Mapping::of(
+        "OS::Barbican::RSAContainer",
+        "openstack_keymanager_container_v1",
+        &[
             ("name", As("name")),
             ("private_key_ref", Entry("secret_refs", "private_key")),
             (
@@ -74,14 +72,14 @@ pub(super) static TYPES: &[Mapping] = &[
             ),
             ("public_key_ref", Entry("secret_refs", "public_key")),
         ],
-        fixed: &[("type", "rsa")],
-        attributes: &[("status", "status"), ("container_ref", "container_ref")],
-        reference: "container_ref",
-    },
-    Mapping {
-        hot: "OS::Barbican::CertificateContainer",
-        terraform: "openstack_keymanager_container_v1",
-        arguments: &[
+    )
+    .fixed(&[("type", "rsa")])
+    .attributes(&[("status", "status"), ("container_ref", "container_ref")])
+    .reference("container_ref"),
+    Mapping::of(
+        "OS::Barbican::CertificateContainer",
+        "openstack_keymanager_container_v1",
+        &[
             ("name", As("name")),
             ("certificate_ref", Entry("secret_refs", "certificate")),
             ("private_key_ref", Entry("secret_refs", "private_key")),
@@ -91,8 +89,8 @@ pub(super) static TYPES: &[Mapping] = &[
             ),
             ("intermediates_ref", Entry("secret_refs", "intermediates")),
         ],
-        fixed: &[("type", "certificate")],
-        attributes: &[("status", "status"), ("container_ref", "container_ref")],
-        reference: "container_ref",
-    },
+    )
+    .fixed(&[("type", "certificate")])
+    .attributes(&[("status", "status"), ("container_ref", "container_ref")])
+    .reference("container_ref"),
 ];

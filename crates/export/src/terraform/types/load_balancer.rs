@@ -3,10 +3,10 @@
 use super::{Mapping, NETWORK, PROJECT, SUBNET, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
-    Mapping {
-        hot: "OS::Octavia::LoadBalancer",
-        terraform: "openstack_lb_loadbalancer_v2",
-        arguments: &[
+    Mapping::of(
+        "OS::Octavia::LoadBalancer",
+        "openstack_lb_loadbalancer_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("vip_subnet", Id("vip_subnet_id", &SUBNET)),
@@ -19,19 +19,17 @@ pub(super) static TYPES: &[Mapping] = &[
             ("admin_state_up", As("admin_state_up")),
             ("tags", As("tags")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("vip_address", "vip_address"),
-            ("vip_port_id", "vip_port_id"),
-            ("vip_subnet_id", "vip_subnet_id"),
-            ("flavor_id", "flavor_id"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::Listener",
-        terraform: "openstack_lb_listener_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("vip_address", "vip_address"),
+        ("vip_port_id", "vip_port_id"),
+        ("vip_subnet_id", "vip_subnet_id"),
+        ("flavor_id", "flavor_id"),
+    ]),
+    Mapping::of(
+        "OS::Octavia::Listener",
+        "openstack_lb_listener_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("protocol", As("protocol")),
@@ -45,14 +43,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("admin_state_up", As("admin_state_up")),
             ("tags", As("tags")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::Pool",
-        terraform: "openstack_lb_pool_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::Pool",
+        "openstack_lb_pool_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("protocol", As("protocol")),
@@ -70,14 +65,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tls_enabled", As("tls_enabled")),
             ("tags", As("tags")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::PoolMember",
-        terraform: "openstack_lb_member_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::PoolMember",
+        "openstack_lb_member_v2",
+        &[
             ("pool", As("pool_id")),
             ("address", As("address")),
             ("protocol_port", As("protocol_port")),
@@ -88,14 +80,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("admin_state_up", As("admin_state_up")),
             ("tags", As("tags")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::HealthMonitor",
-        terraform: "openstack_lb_monitor_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::HealthMonitor",
+        "openstack_lb_monitor_v2",
+        &[
             ("pool", As("pool_id")),
             ("type", As("type")),
             ("delay", As("delay")),
@@ -106,14 +95,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("expected_codes", As("expected_codes")),
             ("admin_state_up", As("admin_state_up")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::L7Policy",
-        terraform: "openstack_lb_l7policy_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::L7Policy",
+        "openstack_lb_l7policy_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("admin_state_up", As("admin_state_up")),
@@ -123,14 +109,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("redirect_pool", As("redirect_pool_id")),
             ("listener", As("listener_id")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::L7Rule",
-        terraform: "openstack_lb_l7rule_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::L7Rule",
+        "openstack_lb_l7rule_v2",
+        &[
             ("l7policy", As("l7policy_id")),
             ("type", As("type")),
             ("compare_type", As("compare_type")),
@@ -139,20 +122,14 @@ pub(super) static TYPES: &[Mapping] = &[
             ("value", As("value")),
             ("admin_state_up", As("admin_state_up")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Octavia::FlavorProfile",
-        terraform: "openstack_lb_flavorprofile_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Octavia::FlavorProfile",
+        "openstack_lb_flavorprofile_v2",
+        &[
             ("name", As("name")),
             ("flavor_data", As("flavor_data")),
             ("provider_name", As("provider_name")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
+    ),
 ];

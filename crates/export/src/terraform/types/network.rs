@@ -3,10 +3,10 @@
 use super::{GROUP, Mapping, NETWORK, PORT, QOS, ROUTER, SUBNET, SUBNET_POOL, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
-    Mapping {
-        hot: "OS::Neutron::Net",
-        terraform: "openstack_networking_network_v2",
-        arguments: &[
+    Mapping::of(
+        "OS::Neutron::Net",
+        "openstack_networking_network_v2",
+        &[
             ("name", As("name")),
             ("admin_state_up", As("admin_state_up")),
             ("shared", As("shared")),
@@ -17,19 +17,17 @@ pub(super) static TYPES: &[Mapping] = &[
             ("value_specs", As("value_specs")),
             ("availability_zone_hints", As("availability_zone_hints")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("name", "name"),
-            ("mtu", "mtu"),
-            ("tenant_id", "tenant_id"),
-            ("admin_state_up", "admin_state_up"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::Subnet",
-        terraform: "openstack_networking_subnet_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("name", "name"),
+        ("mtu", "mtu"),
+        ("tenant_id", "tenant_id"),
+        ("admin_state_up", "admin_state_up"),
+    ]),
+    Mapping::of(
+        "OS::Neutron::Subnet",
+        "openstack_networking_subnet_v2",
+        &[
             ("name", As("name")),
             ("network", Id("network_id", &NETWORK)),
             ("cidr", As("cidr")),
@@ -52,23 +50,21 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("name", "name"),
-            ("cidr", "cidr"),
-            ("gateway_ip", "gateway_ip"),
-            ("network_id", "network_id"),
-            ("ip_version", "ip_version"),
-            ("dns_nameservers", "dns_nameservers"),
-            ("enable_dhcp", "enable_dhcp"),
-            ("tenant_id", "tenant_id"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::Port",
-        terraform: "openstack_networking_port_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("name", "name"),
+        ("cidr", "cidr"),
+        ("gateway_ip", "gateway_ip"),
+        ("network_id", "network_id"),
+        ("ip_version", "ip_version"),
+        ("dns_nameservers", "dns_nameservers"),
+        ("enable_dhcp", "enable_dhcp"),
+        ("tenant_id", "tenant_id"),
+    ]),
+    Mapping::of(
+        "OS::Neutron::Port",
+        "openstack_networking_port_v2",
+        &[
             ("name", As("name")),
             ("network", Id("network_id", &NETWORK)),
             ("admin_state_up", As("admin_state_up")),
@@ -104,22 +100,20 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("name", "name"),
-            ("mac_address", "mac_address"),
-            ("network_id", "network_id"),
-            ("device_id", "device_id"),
-            ("security_groups", "all_security_group_ids"),
-            ("dns_assignment", "dns_assignment"),
-            ("tenant_id", "tenant_id"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::Router",
-        terraform: "openstack_networking_router_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("name", "name"),
+        ("mac_address", "mac_address"),
+        ("network_id", "network_id"),
+        ("device_id", "device_id"),
+        ("security_groups", "all_security_group_ids"),
+        ("dns_assignment", "dns_assignment"),
+        ("tenant_id", "tenant_id"),
+    ]),
+    Mapping::of(
+        "OS::Neutron::Router",
+        "openstack_networking_router_v2",
+        &[
             ("name", As("name")),
             ("admin_state_up", As("admin_state_up")),
             ("external_gateway_info", ByHand),
@@ -128,26 +122,21 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
-        fixed: &[],
-        attributes: &[("name", "name"), ("tenant_id", "tenant_id")],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::RouterInterface",
-        terraform: "openstack_networking_router_interface_v2",
-        arguments: &[
+    )
+    .attributes(&[("name", "name"), ("tenant_id", "tenant_id")]),
+    Mapping::of(
+        "OS::Neutron::RouterInterface",
+        "openstack_networking_router_interface_v2",
+        &[
             ("router", Id("router_id", &ROUTER)),
             ("subnet", Id("subnet_id", &SUBNET)),
             ("port", Id("port_id", &PORT)),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::FloatingIP",
-        terraform: "openstack_networking_floatingip_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Neutron::FloatingIP",
+        "openstack_networking_floatingip_v2",
+        &[
             ("floating_network", ByHand),
             ("floating_subnet", Id("subnet_id", &SUBNET)),
             ("port_id", Id("port_id", &PORT)),
@@ -158,43 +147,36 @@ pub(super) static TYPES: &[Mapping] = &[
             ("tags", As("tags")),
             ("value_specs", As("value_specs")),
         ],
-        fixed: &[],
-        attributes: &[
-            ("floating_ip_address", "address"),
-            ("fixed_ip_address", "fixed_ip"),
-            ("port_id", "port_id"),
-            ("tenant_id", "tenant_id"),
-        ],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::FloatingIPAssociation",
-        terraform: "openstack_networking_floatingip_associate_v2",
-        arguments: &[
+    )
+    .attributes(&[
+        ("floating_ip_address", "address"),
+        ("fixed_ip_address", "fixed_ip"),
+        ("port_id", "port_id"),
+        ("tenant_id", "tenant_id"),
+    ]),
+    Mapping::of(
+        "OS::Neutron::FloatingIPAssociation",
+        "openstack_networking_floatingip_associate_v2",
+        &[
             ("floatingip_id", ByHand),
             ("port_id", Id("port_id", &PORT)),
             ("fixed_ip_address", As("fixed_ip")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::SecurityGroup",
-        terraform: "openstack_networking_secgroup_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Neutron::SecurityGroup",
+        "openstack_networking_secgroup_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("rules", ByHand),
         ],
-        fixed: &[],
-        attributes: &[("name", "name")],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::SecurityGroupRule",
-        terraform: "openstack_networking_secgroup_rule_v2",
-        arguments: &[
+    )
+    .attributes(&[("name", "name")]),
+    Mapping::of(
+        "OS::Neutron::SecurityGroupRule",
+        "openstack_networking_secgroup_rule_v2",
+        &[
             ("security_group", Id("security_group_id", &GROUP)),
             ("remote_group", Id("remote_group_id", &GROUP)),
             ("description", As("description")),
@@ -205,14 +187,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("port_range_max", As("port_range_max")),
             ("remote_ip_prefix", As("remote_ip_prefix")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::Trunk",
-        terraform: "openstack_networking_trunk_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Neutron::Trunk",
+        "openstack_networking_trunk_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("admin_state_up", As("admin_state_up")),
@@ -230,20 +209,14 @@ pub(super) static TYPES: &[Mapping] = &[
                 ),
             ),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Neutron::QoSPolicy",
-        terraform: "openstack_networking_qos_policy_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Neutron::QoSPolicy",
+        "openstack_networking_qos_policy_v2",
+        &[
             ("name", As("name")),
             ("description", As("description")),
             ("shared", As("shared")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
+    ),
 ];

@@ -3,10 +3,10 @@
 use super::{Mapping, To::*};
 
 pub(super) static TYPES: &[Mapping] = &[
-    Mapping {
-        hot: "OS::Designate::Zone",
-        terraform: "openstack_dns_zone_v2",
-        arguments: &[
+    Mapping::of(
+        "OS::Designate::Zone",
+        "openstack_dns_zone_v2",
+        &[
             ("name", As("name")),
             ("email", As("email")),
             ("ttl", As("ttl")),
@@ -16,14 +16,11 @@ pub(super) static TYPES: &[Mapping] = &[
             ("primaries", As("masters")),
             ("attributes", As("attributes")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Designate::RecordSet",
-        terraform: "openstack_dns_recordset_v2",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Designate::RecordSet",
+        "openstack_dns_recordset_v2",
+        &[
             ("zone", As("zone_id")),
             ("name", As("name")),
             ("type", As("type")),
@@ -31,35 +28,29 @@ pub(super) static TYPES: &[Mapping] = &[
             ("records", As("records")),
             ("description", As("description")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "id",
-    },
-    Mapping {
-        hot: "OS::Swift::Container",
-        terraform: "openstack_objectstorage_container_v1",
-        arguments: &[
+    ),
+    Mapping::of(
+        "OS::Swift::Container",
+        "openstack_objectstorage_container_v1",
+        &[
             ("name", As("name")),
             ("X-Container-Read", As("container_read")),
             ("X-Container-Write", As("container_write")),
             ("X-Container-Meta", As("metadata")),
             ("PurgeOnDelete", As("force_destroy")),
         ],
-        fixed: &[],
-        attributes: &[],
-        reference: "name",
-    },
-    Mapping {
-        hot: "OS::Heat::RandomString",
-        terraform: "random_password",
-        arguments: &[
+    )
+    .reference("name"),
+    Mapping::of(
+        "OS::Heat::RandomString",
+        "random_password",
+        &[
             ("length", As("length")),
             ("salt", Nothing),
             ("character_classes", ByHand),
             ("character_sequences", ByHand),
         ],
-        fixed: &[],
-        attributes: &[("value", "result")],
-        reference: "result",
-    },
+    )
+    .attributes(&[("value", "result")])
+    .reference("result"),
 ];
