@@ -189,8 +189,14 @@ pub fn export(source: &Source<'_>, format: Format) -> Result<Export, Unreadable>
         Format::Tosca => alone(tosca::export(source)),
         Format::Svg => alone(svg::export(source)),
     };
+    // None of the design's own files takes the export's place.
+    let mut stem = file_stem(source.name);
+    let named = |stem: &str| format!("{stem}.{}", format.ending());
+    while beside.iter().any(|file| file.path == named(&stem)) {
+        stem.push_str("-export");
+    }
     Ok(Export {
-        file_name: format!("{}.{}", file_stem(source.name), format.ending()),
+        file_name: named(&stem),
         text,
         beside,
         report,

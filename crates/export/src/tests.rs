@@ -243,3 +243,54 @@ fn what_is_added_can_be_left_out() {
     };
     assert!(left_out("OS::Neutron::FloatingIP"), "{:?}", export.report);
 }
+
+#[test]
+fn no_file_of_a_design_takes_the_exports_place_or_leaves_its_folder() {
+    let text = format!("{HEAD}resources: {{a: {{type: OS::Heat::None}}}}\n");
+    let files = [
+        ("my-shop.hot.yaml", "mine"),
+        ("../up.sh", "x"),
+        ("/root.sh", "y"),
+    ];
+    let export = Design::of(&text).with(&files).export(Format::Hot);
+    assert_eq!(export.file_name, "my-shop-export.hot.yaml");
+    for file in &export.beside {
+        let is_within =
+            !file.path.starts_with('/') && !file.path.split('/').any(|part| part == "..");
+        assert!(is_within, "{}", file.path);
+    }
+    assert!(export.archive().is_ok());
+}
+
+#[test]
+fn what_is_deep_long_or_odd_is_exported_in_time() {
+    let nest = |depth: usize| format!("{}x{}", "[".repeat(depth), "]".repeat(depth));
+    let many: String = (0..1_500)
+        .map(|n| {
+            format!(
+                "  p{n}: {{type: OS::Neutron::Port, properties: {{network: {{get_resource: n}}, odd{n}: 1}}}}\n"
+            )
+        })
+        .collect();
+    for resources in [
+        format!("  a: {{type: OS::Heat::Value, properties: {{value: {}}}}}\n", nest(55)),
+        format!("  n: {{type: OS::Neutron::Net}}\n{many}"),
+        "  '\"--><script>${x}%{y}': {type: 'OS::Nova::Server\"><script>', properties: {\"a\\nb\": \"\\u2028*/\"}}\n".to_owned(),
+    ] {
+        let design = Design::of(&format!("{HEAD}resources:\n{resources}"));
+        for format in Format::ALL {
+            let export = design.export(format);
+            assert!(export.report.notes.len() <= 1_001);
+            match format {
+                Format::Terraform => {
+                    let read: Result<serde_json::Value, _> = serde_json::from_str(&export.text);
+                    assert!(read.is_ok());
+                }
+                Format::Hot | Format::Tosca => {
+                    assert!(Document::parse(export.text.as_str()).is_readable());
+                }
+                Format::Svg => assert!(!export.text.contains("<script")),
+            }
+        }
+    }
+}

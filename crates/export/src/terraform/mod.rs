@@ -32,7 +32,7 @@ use crate::structure::Shape;
 use crate::{ExportFile, Report, Source};
 use arguments::member;
 use types::{Mapping, To};
-use value::{Many, Target, Writer, is_id, mapped, template, word};
+use value::{FILES, Many, Target, Writer, is_id, mapped, template, word};
 
 /// Members that become more or fewer; here it is a group of as many as it starts with.
 const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
@@ -314,11 +314,12 @@ impl Writing<'_> {
             match self.source.bundle.text(&path) {
                 Some(text) => {
                     let text = text.to_owned();
+                    let path = format!("{FILES}/{path}");
                     files.push(ExportFile { path, text });
                 }
                 None => self
                     .report
-                    .needed("", format!("the file `{path}` beside this one")),
+                    .needed("", format!("the file `{FILES}/{path}` beside this one")),
             }
         }
         files

@@ -56,7 +56,11 @@ fn functions_have_counterparts() {
         ),
         (
             json!({"get_file": "a.sh"}),
-            "${file(\"${path.module}/a.sh\")}",
+            "${file(\"${path.module}/files/a.sh\")}",
+        ),
+        (
+            json!({"get_file": "../../etc/./passwd"}),
+            "${file(\"${path.module}/files/etc/passwd\")}",
         ),
         (
             json!({"make_url": {"scheme": "http", "host": {"get_param": "h"}, "port": 80}}),
@@ -217,4 +221,18 @@ fn parameters_that_look_alike_stay_apart() {
         let variable = value.trim_start_matches("${var.").trim_end_matches('}');
         assert_eq!(out["variable"][variable]["default"], default, "{output}");
     }
+}
+
+#[test]
+fn files_of_a_design_are_no_part_of_the_configuration() {
+    let text = "heat_template_version: 2021-04-16\nresources:\n  web:\n    type: OS::Nova::Server\n    \
+                properties: {image: i, flavor: f, networks: [{network: n}], user_data: {get_file: run.tf}}\n";
+    let design = Design::of(text).with(&[("run.tf", "resource \"x\" \"y\" {}")]);
+    let paths: Vec<String> = design
+        .export(Format::Terraform)
+        .beside
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
+    assert_eq!(paths, ["files/run.tf"]);
 }

@@ -122,8 +122,9 @@ impl Writer {
             ("get_attr", [Value::String(name), rest @ ..]) => self.attribute(name, rest),
             ("get_file", _) => match argument.as_str() {
                 Some(file) => {
-                    let path = self.bundle.find(None, file).unwrap_or(file).to_owned();
-                    let call = format!("file(\"${{path.module}}/{}\")", inside(&path));
+                    let found = self.bundle.find(None, file);
+                    let path = found.map_or_else(|| downward(file), str::to_owned);
+                    let call = format!("file(\"${{path.module}}/{FILES}/{}\")", inside(&path));
                     self.files.insert(path);
                     Ok(call)
                 }
@@ -372,6 +373,16 @@ impl Writer {
             _ => self.function(function, argument),
         }
     }
+}
+
+/// The folder of files that the template reads. Beside the export itself, one with the right name would be read as a part of it.
+pub(super) const FILES: &str = "files";
+
+/// A path that leads out of no folder: what is not in the design is not taken from elsewhere either.
+fn downward(path: &str) -> String {
+    let parts = path.split(['/', '\\']);
+    let parts = parts.filter(|part| !matches!(*part, "" | "." | ".."));
+    parts.collect::<Vec<_>>().join("/")
 }
 
 fn part(address: &str, many: Many, attribute: &str) -> String {
