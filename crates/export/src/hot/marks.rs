@@ -43,7 +43,8 @@ pub(super) fn added(resource: &str) -> Edit {
 }
 
 /// The mark of a component: what its deployment does not say.
-pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, drawn: Option<&Value>) -> Value {
+pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Value) -> Value {
+    let drawn = resource.get("properties");
     let mut uses = Map::new();
     for requirement in &item.requires {
         let used = match spec.properties.get(&requirement.name) {
@@ -59,7 +60,11 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, drawn: Option<&
     let given: Vec<&str> = inputs
         .filter(|name| drawn.is_some_and(|drawn| drawn.get(*name).is_some()))
         .collect();
-    json!({"item": item.name, "uses": uses, "given": given})
+    let mut mark = json!({"item": item.name, "uses": uses, "given": given});
+    if let Some(waits) = resource.get("depends_on") {
+        mark["waits"] = waits.clone();
+    }
+    mark
 }
 
 /// Marks of the drawn resources that edits change; those that have one already stay as they are.
@@ -80,9 +85,9 @@ pub(super) fn changed(document: &Document, edits: &[Edit]) -> Vec<Edit> {
         };
         let was = || document.value(&path).unwrap_or(Value::Null);
         match rest {
-            ["type"] => {
+            [word @ ("type" | "depends_on")] => {
                 let marks = before.entry(name).or_default();
-                marks.insert("type".to_owned(), was());
+                marks.insert((*word).to_owned(), was());
             }
             ["properties", property] => {
                 let marks = before.entry(name).or_default();
@@ -152,6 +157,9 @@ pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> 
             }
             _ => continue,
         }
+        if mark.is_object() {
+            edits.push(waited(name, mark.get("waits").unwrap_or(&Value::Null)));
+        }
         edits.push(Edit::Remove { path: place(name) });
     }
     // What software tells hangs on the addresses that stand in the export, so it is asked before these go.
@@ -180,6 +188,9 @@ fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
             value: kind.clone(),
         });
     }
+    if let Some(waits) = before.get("depends_on") {
+        edits.push(waited(name, waits));
+    }
     let properties = before.get("properties").and_then(Value::as_object);
     for (property, value) in properties.into_iter().flatten() {
         let path = path(&["resources", name, "properties", property]);
@@ -187,6 +198,15 @@ fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
             Value::Null => Edit::Remove { path },
             value => Edit::Set { path, value },
         });
+    }
+}
+
+/// What a resource waited for before; nothing where it is null.
+fn waited(name: &str, waits: &Value) -> Edit {
+    let path = path(&["resources", name, "depends_on"]);
+    match waits.clone() {
+        Value::Null => Edit::Remove { path },
+        value => Edit::Set { path, value },
     }
 }
 

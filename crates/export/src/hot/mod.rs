@@ -15,10 +15,12 @@ mod files;
 pub(crate) mod marks;
 mod software;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use topology::document::{Document, Edit, yaml_text};
 use topology::expr::Expr;
-use topology::template::Resource;
+use topology::template::{Position, Resource};
 use topology::workflow::ResourceSpec;
 
 use crate::expand::{Expanded, SSH_KEY, is_derived};
@@ -94,6 +96,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
         software::edits(source, &expanded, &mut edits, &mut report);
         properties(source, &expanded, &mut edits, &mut report);
         bastions(source, &mut report);
+        orders(source, &expanded, &mut edits);
         let marks = marks::changed(source.document, &edits);
         edits.extend(marks);
         additions(&expanded, &mut edits, &mut report);
@@ -142,6 +145,13 @@ fn is_marked(resource: &Resource) -> bool {
 fn edited(document: &Document, edits: &[Edit]) -> Document {
     let mut edited = document.clone();
     for edit in edits {
+        if let Edit::Remove { path } = edit {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            // What is gone already needs no going.
+            if edited.value(&path).is_none() {
+                continue;
+            }
+        }
         match edited.edit(edit) {
             Ok(next) => edited = next,
             Err(_) => return rewritten(document, edits),
@@ -298,6 +308,48 @@ fn bastions(source: &Source<'_>, report: &mut Report) {
     }
 }
 
+/// Drawn resources wait for what was added, where no reference says so: an address for the way out of its network, above all. Heat has
+/// such rules too, and they see less.
+fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
+    for resource in &source.document.template().resources {
+        let Some(spec) = expanded.get(&resource.name) else {
+            continue;
+        };
+        if expanded.item(spec).is_some() {
+            continue;
+        }
+        let is_added = |name: &String| expanded.get(name).is_some_and(is_derived);
+        let mut waits = unsaid(expanded, spec);
+        waits.retain(is_added);
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: path(&["resources", &resource.name, "depends_on"]),
+                value: with(&resource.depends_on, waits),
+            });
+        }
+    }
+}
+
+/// What is written, and what comes to it.
+fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
+    let mut names: Vec<String> = written.iter().map(|(name, _)| name.clone()).collect();
+    names.extend(more);
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.into()
+}
+
+/// What a resource waits for and does not refer to.
+fn unsaid(expanded: &Expanded<'_>, spec: &ResourceSpec) -> Vec<String> {
+    let said: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+    let waits = spec.requires.iter().filter(|name| {
+        let other = expanded.get(name);
+        !said.contains(name.as_str())
+            && other.is_some_and(|one| one.resource_type != SSH_KEY || !is_derived(one))
+    });
+    waits.cloned().collect()
+}
+
 /// What passes made. The key by which we log in has no use there.
 fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
     for (name, spec) in expanded.iter().filter(|(_, spec)| is_derived(spec)) {
@@ -317,6 +369,13 @@ fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report
             resource_type: spec.resource_type.clone(),
             properties: Value::Object(properties.collect()),
         });
+        let waits = unsaid(expanded, spec);
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: path(&["resources", name, "depends_on"]),
+                value: waits.into(),
+            });
+        }
         edits.push(marks::added(name));
     }
 }

@@ -14,7 +14,7 @@ use topology::document::Edit;
 use topology::expr::Expr;
 use topology::workflow::ResourceSpec;
 
-use super::{marks, path};
+use super::{marks, path, with};
 use crate::expand::{Expanded, SERVER, reference};
 use crate::{Report, Source};
 
@@ -57,11 +57,29 @@ pub(super) fn edits(
             }),
         });
         let drawn = source.document.value(&["resources", name]);
-        if drawn.as_ref().is_some_and(marks::takes_marks) {
-            let drawn = drawn.as_ref().and_then(|one| one.get("properties"));
+        if let Some(drawn) = drawn.filter(marks::takes_marks) {
             edits.push(Edit::Set {
                 path: marks::place(name),
-                value: marks::component(item, spec, drawn),
+                value: marks::component(item, spec, &drawn),
+            });
+        }
+        // The deployment names addresses where the component named what it uses.
+        let written = source.document.template().resource(name);
+        let written = written.map_or(&[][..], |one| one.depends_on.as_slice());
+        let is_software = |name: &String| {
+            let spec = expanded.get(name);
+            spec.is_some_and(|spec| expanded.item(spec).is_some())
+        };
+        let waits: Vec<String> = spec
+            .requires
+            .iter()
+            .filter(|one| is_software(one))
+            .cloned()
+            .collect();
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: at("depends_on"),
+                value: with(written, waits),
             });
         }
         report.changed(
@@ -99,8 +117,18 @@ fn configuration(item: &CatalogItem) -> Value {
     let inputs = item.inputs.iter().map(|one| {
         let mut input = Map::new();
         input.insert("name".to_owned(), json!(one.name));
-        if let Some(default) = &one.default {
-            input.insert("default".to_owned(), default.clone());
+        // A default is text there, whatever its type; lists and maps are always given.
+        match &one.default {
+            Some(Value::Array(_) | Value::Object(_)) => {
+                input.insert("type".to_owned(), json!("Json"));
+            }
+            Some(Value::String(text)) => {
+                input.insert("default".to_owned(), json!(text));
+            }
+            Some(Value::Null) | None => {}
+            Some(scalar) => {
+                input.insert("default".to_owned(), json!(scalar.to_string()));
+            }
         }
         Value::Object(input)
     });

@@ -104,8 +104,27 @@ fn what_was_changed_in_the_export_is_kept() {
     assert_eq!(resources["inner"]["properties"]["flavor"], "large");
     // Someone refers to it now, so it is theirs, with what it stands on.
     assert!(resources["gate_floating_ip"].get("metadata").is_none());
-    assert!(resources.get("gate_port").is_some());
-    assert!(resources.get("router").is_none(), "{resources:#}");
+    assert!(resources.get("gate_port").is_some() && resources.get("router").is_some());
+    assert!(resources.get("inner_port").is_none(), "{resources:#}");
+}
+
+#[test]
+fn what_heat_does_not_see_is_waited_for_in_words() {
+    let export = value(&exported(SHOP));
+    let waits = |name: &str| export["resources"][name]["depends_on"].clone();
+    // The way out of the network, and the software that is used.
+    assert_eq!(
+        waits("gate_floating_ip"),
+        json!(["router", "front_subnet_interface"])
+    );
+    assert_eq!(waits("proxy"), json!(["nginx"]));
+    let after = SHOP.replace("  proxy:\n", "  proxy:\n    depends_on: disk\n");
+    let export = exported(&after);
+    assert_eq!(
+        value(&export)["resources"]["proxy"]["depends_on"],
+        json!(["disk", "nginx"])
+    );
+    assert_eq!(value(&restored(&export, &types()).unwrap()), value(&after));
 }
 
 #[test]
