@@ -15,7 +15,7 @@ use crate::{build, clouds, docker, http, needs, paths, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which figures; all but `heat` when none is named.
+    /// Which figures; all but `heat` and `lab` when none is named.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -42,6 +42,8 @@ enum Figure {
     Log,
     /// Servers on a real cloud, ours against its own Heat.
     Heat,
+    /// Ten thousand servers in the lab's memory.
+    Lab,
 }
 
 /// Measures.
@@ -58,7 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
         &options.figures
     };
     // These need a toolchain and nothing else.
-    let plain = |figure: &Figure| matches!(figure, Figure::Compile | Figure::Heat);
+    let plain = |figure: &Figure| matches!(figure, Figure::Compile | Figure::Heat | Figure::Lab);
     if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
     }
@@ -70,6 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Browser => browser()?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
+            Figure::Lab => lab()?,
         }
     }
     Ok(())
@@ -87,6 +90,27 @@ fn heat(options: &Options) -> Result<()> {
     }
     example.args(options.servers.iter().map(u32::to_string));
     shell::run(&mut example)
+}
+
+/// What a test of the lab's prints, a line each: name, value, unit.
+fn lab() -> Result<()> {
+    let mut test = shell::cargo(["test", "--quiet", "--release", "--package", "lab"]);
+    test.args(["--test", "scale", "--", "ten_thousand_servers"]);
+    test.args(["--include-ignored", "--nocapture"]);
+    let said = shell::read(&mut test)?;
+    let mut figures = said
+        .lines()
+        .filter(|line| line.starts_with("lab, "))
+        .peekable();
+    figures
+        .peek()
+        .context("the lab's test printed no figures")?;
+    for line in figures {
+        let mut words = line.split('\t');
+        let mut word = || words.next().unwrap_or_default();
+        figure(word(), word(), word());
+    }
+    Ok(())
 }
 
 /// What is measured, by the word that `trials compile` knows it by.

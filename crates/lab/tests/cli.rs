@@ -1,7 +1,7 @@
 //! The `openstack` command line, unmodified, against the lab in memory: what a person types and what they see.
 //!
-//! Each file in `cli/` is one session: lines that begin with `$` are typed, the rest is what came back, with ids, times and
-//! addresses of Ethernet replaced by words, and with runs of blanks and of lines' dashes made one (their length follows from ids).
+//! Each file in `cli/` is one session: lines that begin with `$` are typed (with ids and URLs in the place of words like `<secret name>`),
+//! the rest is what came back, with ids, times and addresses of Ethernet replaced by words, and with runs of blanks and of lines' dashes made one (their length follows from ids).
 //! The program takes two seconds to start and a tenth for a command, so a session is one process that reads all its
 //! commands from standard input, with a mark between any two.
 //!
@@ -54,6 +54,18 @@ sessions! {
     image as "demo";
     #[ignore = "not in the sample"]
     secret as "demo";
+    #[ignore = "not in the sample"]
+    sharing as "demo";
+    #[ignore = "not in the sample"]
+    keys as "demo";
+    #[ignore = "not in the sample"]
+    credentials as "demo";
+    #[ignore = "not in the sample"]
+    imports as "demo";
+    #[ignore = "not in the sample"]
+    quotas as "admin";
+    #[ignore = "not in the sample"]
+    people as "admin";
     #[ignore = "not in the sample"]
     admin as "admin";
     #[ignore = "not in the sample"]
@@ -175,7 +187,7 @@ async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<Str
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut answers = Vec::new();
     for command in commands {
-        let typed = format!("{command}\n!echo {MARK}\n");
+        let typed = format!("{}\n!echo {MARK}\n", filled(command, lab));
         input.write_all(typed.as_bytes()).await.unwrap();
         let mut answer = String::new();
         while !answer.contains(MARK) {
@@ -189,6 +201,55 @@ async fn talk(place: &Path, user: &str, lab: &Lab, commands: &[&str]) -> Vec<Str
         at_rest(lab).await;
     }
     answers
+}
+
+/// A command as it is typed: what the file cannot know stands there as `<kind>` or `<kind name>`.
+fn filled(command: &str, lab: &Lab) -> String {
+    let mut typed = String::new();
+    let mut rest = command;
+    while let Some((before, (word, after))) = rest
+        .split_once('<')
+        .and_then(|(before, rest)| Some((before, rest.split_once('>')?)))
+    {
+        typed.push_str(before);
+        let (kind, name) = word.split_once(' ').unwrap_or((word, ""));
+        let found = lab.model(|model| known(model, &lab.url(), kind, name));
+        typed.push_str(&found.unwrap_or_else(|| panic!("`{command}`: no {word}")));
+        rest = after;
+    }
+    typed + rest
+}
+
+/// The id or URL of a thing, which only the lab knows.
+fn known(model: &Model, url: &str, kind: &str, name: &str) -> Option<String> {
+    let barbican = format!("{url}/key-manager/v1");
+    Some(match kind {
+        "lab" => url.to_owned(),
+        "project" => {
+            let mut all = model.identity.projects.iter();
+            all.find(|row| row.name == name)?.id.clone()
+        }
+        "user" => {
+            let mut all = model.identity.users.iter();
+            all.find(|row| row.name == name)?.id.clone()
+        }
+        "secret" => {
+            let mut all = model.secrets.iter();
+            let row = all.find(|row| row.name.as_deref() == Some(name))?;
+            format!("{barbican}/secrets/{}", row.id)
+        }
+        "container" => {
+            let mut all = model.secret_containers.iter();
+            let row = all.find(|row| row.name.as_deref() == Some(name))?;
+            format!("{barbican}/containers/{}", row.id)
+        }
+        "rbac" => model.rbac_policies.iter().next()?.id.clone(),
+        "forwarding" => {
+            let mut all = model.floating_ips.iter();
+            all.find_map(|row| Some(row.port_forwardings.first()?.id.clone()))?
+        }
+        _ => return None,
+    })
 }
 
 async fn at_rest(lab: &Lab) {

@@ -9,26 +9,27 @@ mod common;
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::Client;
+use common::machine::{
+    BOOT, Machine, floating_ip, opens, plug, unplug, volume, wait_for_console, wait_for_volume,
+};
 use lab::substrate::docker::DockerSubstrate;
 use lab::{Lab, LabConfig};
 use serde_json::json;
 use ssh_key::rand_core::OsRng;
 use ssh_key::{Algorithm, LineEnding, PrivateKey};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 const NAME: &str = "lab-test";
 const PUBLIC: &str = "172.31.9.0/24";
 const HOST: &str = "172.31.9.1";
-const BOOT: Duration = Duration::from_secs(60);
-/// Long enough for a busy machine to answer a SYN, short enough to wait for the lack of an answer.
-const CONNECT: Duration = Duration::from_secs(2);
+const LAB: Machine = Machine(NAME);
 
 /// Keys of a person and of two servers, in a directory for `ssh`.
 struct Keys {
@@ -120,78 +121,9 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-async fn opens(address: &str, port: u16) -> bool {
-    matches!(
-        timeout(CONNECT, TcpStream::connect((address, port))).await,
-        Ok(Ok(_))
-    )
-}
-
-/// Run a command in a server's container, past the network.
+/// Whether a command goes well in a server's container, past the network.
 async fn inside(server: &str, command: &str) -> bool {
-    let name = format!("stackloom-{NAME}-server-{server}");
-    let status = Command::new("docker")
-        .args(["exec", &name, "sh", "-c", command])
-        .status()
-        .await
-        .expect("docker");
-    status.success()
-}
-
-async fn wait_for_console(client: &Client, server: &str, words: &str) {
-    let started = Instant::now();
-    loop {
-        let answer = client
-            .post(
-                &format!("/compute/v2.1/servers/{server}/action"),
-                json!({"os-getConsoleOutput": {}}),
-            )
-            .await;
-        if answer
-            .at("/output")
-            .as_str()
-            .is_some_and(|text| text.contains(words))
-        {
-            return;
-        }
-        assert!(
-            started.elapsed() < BOOT,
-            "`{words}` is not on the console after {BOOT:?}:\n{}",
-            answer.text
-        );
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
-    let started = Instant::now();
-    loop {
-        let answer = client.get(&format!("/volume/v3/volumes/{volume}")).await;
-        let status = answer.at("/volume/status").as_str().unwrap_or("gone");
-        if status == wanted {
-            return;
-        }
-        assert!(
-            started.elapsed() < BOOT,
-            "the volume is {status} and not {wanted}"
-        );
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-async fn plug(client: &Client, server: &str, volume: &str) {
-    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
-    let answer = client
-        .post(&path, json!({"volumeAttachment": {"volumeId": volume}}))
-        .await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    wait_for_volume(client, volume, "in-use").await;
-}
-
-async fn unplug(client: &Client, server: &str, volume: &str) {
-    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments/{volume}");
-    assert_eq!(client.delete(&path).await.status, 202);
-    wait_for_volume(client, volume, "available").await;
+    LAB.inside(server, command).await.is_some()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,17 +175,8 @@ async fn packets_go_where_the_api_says() {
         .await;
     let back_port =
         client.network("ports", json!({"network_id": net, "security_groups": [back_group], "fixed_ips": [{"ip_address": "10.0.0.50"}]})).await;
-    let floating = client
-        .post(
-            "/network/v2.0/floatingips",
-            json!({"floatingip": {"floating_network_id": outside, "port_id": web_port}}),
-        )
-        .await;
-    let (floating_id, address) = (
-        floating.at("/floatingip/id").clone(),
-        floating.at("/floatingip/floating_ip_address").clone(),
-    );
-    let (floating_id, address) = (floating_id.as_str().unwrap(), address.as_str().unwrap());
+    let (floating_id, address) = floating_ip(&client, Some(&web_port)).await;
+    let (floating_id, address) = (floating_id.as_str(), address.as_str());
     let server = |name: &str, port: &str, user_data: String| json!({"name": name, "networks": [{"port": port}], "user_data": user_data});
     let web = client
         .server(server("web", &web_port, keys.user_data(0)))
@@ -291,15 +214,7 @@ async fn packets_go_where_the_api_says() {
     );
 
     // A volume is a block device, and what is written on it stays when it moves to another server.
-    let disk = client
-        .post(
-            "/volume/v3/volumes",
-            json!({"volume": {"size": 1, "name": "data"}}),
-        )
-        .await;
-    assert_eq!(disk.status, 202, "{}", disk.text);
-    let disk = disk.at("/volume/id").as_str().unwrap().to_owned();
-    wait_for_volume(&client, &disk, "available").await;
+    let disk = volume(&client).await;
     plug(&client, &web, &disk).await;
     assert!(
         inside(
@@ -319,7 +234,15 @@ async fn packets_go_where_the_api_says() {
         inside(&web, "test ! -e /dev/vdb").await,
         "the device stayed behind"
     );
+    // Whatever a server has for programs, the lab runs its own.
+    let replaced =
+        "printf '#!/bin/sh\\ntouch /tmp/was-run\\n' > /bin/mknod && cp /bin/mknod /bin/chgrp";
+    assert!(inside(&back, replaced).await);
     plug(&client, &back, &disk).await;
+    assert!(
+        inside(&back, "test ! -e /tmp/was-run").await,
+        "a program of the server's was run with the lab's rights"
+    );
     assert!(
         inside(
             &back,
@@ -454,36 +377,9 @@ async fn packets_go_where_the_api_says() {
     }
     assert!(lab.leftovers().is_empty(), "{:?}", lab.leftovers());
     lab.stop().await;
-    assert_eq!(traces().await, Vec::<String>::new(), "something is left");
-}
-
-/// What a lab leaves on this machine: containers, networks, rules, disks.
-async fn traces() -> Vec<String> {
-    let label = format!("label=stackloom.lab={NAME}");
-    let asked: [&[&str]; 4] = [
-        &["docker", "ps", "-aq", "--filter", &label],
-        &["docker", "network", "ls", "-q", "--filter", &label],
-        &["iptables-save"],
-        &["losetup", "--noheadings", "--output", "BACK-FILE"],
-    ];
-    let mut traces = Vec::new();
-    for (at, words) in asked.into_iter().enumerate() {
-        let output = Command::new(words[0])
-            .args(&words[1..])
-            .output()
-            .await
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let ours = said.lines().filter(|line| {
-            at < 2
-                || line.contains(&format!("stackloom.lab={NAME}\""))
-                || line.contains(&format!("stackloom-lab-{NAME}/"))
-        });
-        traces.extend(ours.map(str::to_owned));
-    }
-    let disks = format!("/var/tmp/stackloom-lab-{NAME}");
-    if std::path::Path::new(&disks).exists() {
-        traces.push(disks);
-    }
-    traces
+    assert_eq!(
+        LAB.traces().await,
+        Vec::<String>::new(),
+        "something is left"
+    );
 }

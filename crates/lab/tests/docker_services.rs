@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use common::machine::{Machine, floating_ip};
 use common::{Client, http};
 use lab::substrate::docker::DockerSubstrate;
 use lab::{Lab, LabConfig};
@@ -18,25 +19,19 @@ use serde_json::json;
 use tokio::process::Command;
 
 const NAME: &str = "lab-test-services";
+const LAB: Machine = Machine(NAME);
 const PUBLIC: &str = "172.31.10.0/24";
 const LIMIT: Duration = Duration::from_secs(60);
 const LB: &str = "/load-balancer/v2.0/lbaas";
 
 /// Run a command in a server's container, past the network; answers what it printed if it went well.
 async fn inside(server: &str, command: &str) -> Option<String> {
-    let name = format!("stackloom-{NAME}-server-{server}");
-    let output = Command::new("docker")
-        .args(["exec", &name, "sh", "-c", command])
-        .output()
-        .await
-        .expect("docker");
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    output.status.success().then_some(said)
+    LAB.inside(server, command).await
 }
 
 /// Let a server answer with its name at port 80.
 async fn serve(server: &str, name: &str) {
-    let container = format!("stackloom-{NAME}-server-{server}");
+    let container = LAB.container(server);
     let script = format!(
         "mkdir -p /srv/web && cd /srv/web && echo {name} > index.html && python3 -m http.server 80 >/tmp/log 2>&1; echo $? >> /tmp/log"
     );
@@ -224,14 +219,7 @@ async fn servers_are_told_copied_and_balanced() {
     let balancer = piece(&client, "", "loadbalancers", "loadbalancer", fields).await;
     let shown = client.get(&format!("{LB}/loadbalancers/{balancer}")).await;
     let vip = shown.at("/loadbalancer/vip_port_id").clone();
-    let floating = json!({"floatingip": {"floating_network_id": outside, "port_id": vip}});
-    let floating = client.post("/network/v2.0/floatingips", floating).await;
-    let address = floating
-        .at("/floatingip/floating_ip_address")
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let floating = floating.at("/floatingip/id").as_str().unwrap().to_owned();
+    let (floating, address) = floating_ip(&client, vip.as_str()).await;
     let url = format!("http://{address}/");
     assert!(fetch(&url).await.is_none(), "nothing listens yet");
     let fields = json!({"loadbalancer_id": balancer, "protocol": "HTTP", "protocol_port": 80});
@@ -336,7 +324,7 @@ async fn servers_are_told_copied_and_balanced() {
     );
 
     // One that dies by itself is seen to be off, and starts again.
-    let container = format!("stackloom-{NAME}-server-{three}");
+    let container = LAB.container(&three);
     Command::new("docker")
         .args(["kill", &container])
         .output()
@@ -381,16 +369,9 @@ async fn servers_are_told_copied_and_balanced() {
         204
     );
     lab.stop().await;
-    for words in [["ps", "-aq"], ["images", "-q"], ["network", "ls"]] {
-        let label = format!("label=stackloom.lab={NAME}");
-        let mut listed = Command::new("docker");
-        listed.args(words).args(["--filter", &label]);
-        let output = listed.output().await.unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let left: Vec<&str> = said
-            .lines()
-            .filter(|line| !line.starts_with("NETWORK"))
-            .collect();
-        assert!(left.is_empty(), "{words:?}: {left:?}");
-    }
+    assert_eq!(
+        LAB.traces().await,
+        Vec::<String>::new(),
+        "something is left"
+    );
 }

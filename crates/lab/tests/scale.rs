@@ -1,15 +1,19 @@
 //! Many servers in memory: making, finding and listing them costs each as much with thousands as with a few.
 //!
-//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints what ten thousand take.
+//! `cargo test -p lab --release --test scale -- --include-ignored --nocapture` prints what ten thousand take, as `cargo xtask bench lab`
+//! does; `cargo xtask test unit --full` runs it, too.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod common;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Client, memory};
+use common::Client;
 use futures::StreamExt as _;
+use lab::model::server::Status;
+use lab::{Lab, LabConfig};
 use serde_json::{Value, json};
 
 /// Calls at a time.
@@ -18,67 +22,121 @@ const PARALLEL: usize = 16;
 /// What one round took.
 #[derive(Debug, Clone, Copy)]
 struct Times {
-    /// Making all servers, each with a port of its own on one network.
+    /// Making all servers, each with a port that was made before it, until the last is ACTIVE.
     create: Duration,
     /// Finding each by its name, its ports by its id.
     find: Duration,
     /// Walking through all in pages of 100.
     walk: Duration,
+    /// One such page.
+    page: Duration,
+    /// A page of 100 of their ports.
+    ports: Duration,
+    /// Writing the state down, as an orderly end does.
+    save: Duration,
+    /// Reading it again, until the first call is answered.
+    restart: Duration,
     /// Deleting all.
     delete: Duration,
+    /// What the process, which is also the client, had in memory with all of them, in MiB; and before.
+    memory_mib: (u64, u64),
+}
+
+fn config(state: &Path) -> LabConfig {
+    LabConfig {
+        state: Some(state.into()),
+        ..LabConfig::memory()
+    }
 }
 
 async fn round(servers: usize) -> Times {
-    let (lab, client) = memory().await;
+    let directory = tempfile::tempdir().unwrap();
+    let before = memory_mib();
+    let lab = Lab::start(config(directory.path())).await.unwrap();
+    let mut client = Client::login(&lab, "demo").await;
     let network = client.network("networks", json!({"name": "net"})).await;
     let subnet = json!({"network_id": network, "cidr": "10.0.0.0/16", "ip_version": 4});
     client.network("subnets", subnet).await;
     let image = client.image().await;
-    let (client, network, image) = (&client, &network, &image);
 
     let begin = Instant::now();
-    let ids: Vec<String> = each(servers, |nth| async move {
-        let body = json!({"server": {"name": format!("s{nth}"), "imageRef": image, "flavorRef": "1", "networks": [{"uuid": network}]}});
-        let made = client.post("/compute/v2.1/servers", body).await;
-        assert_eq!(made.status, 202, "{}", made.text);
-        made.at("/server/id").as_str().unwrap().to_owned()
+    let ids: Vec<String> = each(servers, |nth| {
+        let (client, network, image) = (&client, &network, &image);
+        async move {
+            let port = json!({"network_id": network, "name": format!("p{nth}")});
+            let port = client.network("ports", port).await;
+            let body = json!({"server": {"name": format!("s{nth}"), "imageRef": image, "flavorRef": "1", "networks": [{"port": port}]}});
+            let made = client.post("/compute/v2.1/servers", body).await;
+            assert_eq!(made.status, 202, "{}", made.text);
+            made.at("/server/id").as_str().unwrap().to_owned()
+        }
+    })
+    .await;
+    until(&lab, |model| {
+        let mut all = model.servers.iter();
+        all.all(|server| server.status == Status::Active)
     })
     .await;
     let create = begin.elapsed();
-    let ids = &ids;
+    let memory_mib = (memory_mib(), before);
 
     let begin = Instant::now();
-    each(servers.min(1_000), |nth| async move {
-        let name = format!("/compute/v2.1/servers?name=%5Es{nth}%24");
-        let found = client.get(&name).await;
-        assert_eq!(found.at("/servers").as_array().unwrap().len(), 1);
-        let ports = format!("/network/v2.0/ports?device_id={}", ids[nth]);
-        let ports = client.get(&ports).await;
-        assert_eq!(ports.at("/ports").as_array().unwrap().len(), 1);
+    each(servers.min(1_000), |nth| {
+        let (client, ids) = (&client, &ids);
+        async move {
+            let name = format!("/compute/v2.1/servers?name=%5Es{nth}%24");
+            let found = client.get(&name).await;
+            assert_eq!(found.at("/servers").as_array().unwrap().len(), 1);
+            let ports = format!("/network/v2.0/ports?device_id={}", ids[nth]);
+            let ports = client.get(&ports).await;
+            assert_eq!(ports.at("/ports").as_array().unwrap().len(), 1);
+        }
     })
     .await;
     let find = begin.elapsed();
 
     let begin = Instant::now();
-    assert_eq!(walk(client).await, servers);
+    let (seen, pages) = walk(&client).await;
+    assert_eq!(seen, servers);
     let walk = begin.elapsed();
 
     let begin = Instant::now();
-    each(servers, |nth| async move {
-        let path = format!("/compute/v2.1/servers/{}", ids[nth]);
-        assert_eq!(client.delete(&path).await.status, 204);
+    let listed = client.get("/network/v2.0/ports?limit=100").await;
+    assert_eq!(listed.at("/ports").as_array().unwrap().len(), 100);
+    let ports = begin.elapsed();
+
+    let begin = Instant::now();
+    lab.stop().await;
+    let save = begin.elapsed();
+    let begin = Instant::now();
+    let lab = Lab::start(config(directory.path())).await.unwrap();
+    client.move_to(&lab);
+    assert_eq!(client.server_status(&ids[servers - 1]).await, "ACTIVE");
+    let restart = begin.elapsed();
+
+    let begin = Instant::now();
+    each(servers, |nth| {
+        let (client, ids) = (&client, &ids);
+        async move {
+            let path = format!("/compute/v2.1/servers/{}", ids[nth]);
+            assert_eq!(client.delete(&path).await.status, 204);
+        }
     })
     .await;
-    while lab.model(|model| !model.servers.is_empty()) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(&lab, |model| model.servers.is_empty()).await;
     let delete = begin.elapsed();
-    assert_eq!(lab.model(|model| model.ports.len()), 0);
+    // They were made before their servers, and so outlive them.
+    assert_eq!(lab.model(|model| model.ports.len()), servers);
     Times {
         create,
         find,
         walk,
+        page: walk / pages,
+        ports,
+        save,
+        restart,
         delete,
+        memory_mib,
     }
 }
 
@@ -89,16 +147,33 @@ async fn each<F: Future>(count: usize, one: impl Fn(usize) -> F) -> Vec<F::Outpu
         .await
 }
 
-/// Through all pages by their links; answers how many servers there are.
-async fn walk(client: &Client) -> usize {
+async fn until(lab: &Lab, is_so: impl Fn(&lab::model::Model) -> bool) {
+    while !lab.model(&is_so) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// What this process has in memory.
+fn memory_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: u64 = line
+        .and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok())
+        .unwrap();
+    kib / 1024
+}
+
+/// Through all pages by their links; answers how many servers there are, and on how many pages.
+async fn walk(client: &Client) -> (usize, u32) {
     let mut path = "/compute/v2.1/servers/detail?limit=100".to_owned();
-    let mut seen = 0;
+    let (mut seen, mut pages) = (0, 0);
     loop {
         let page = client.get(&path).await;
         seen += page.at("/servers").as_array().unwrap().len();
+        pages += 1;
         match page.at("/servers_links/0/href") {
             Value::String(next) => path = next[next.find("/compute/").unwrap()..].to_owned(),
-            _ => return seen,
+            _ => return (seen, pages),
         }
     }
 }
@@ -114,6 +189,9 @@ async fn more_servers_cost_no_more_each() {
         ("create", few.create, many.create),
         ("find", few.find, many.find),
         ("walk", few.walk, many.walk),
+        ("page of ports", few.ports, many.ports),
+        ("save", few.save, many.save),
+        ("restart", few.restart, many.restart),
         ("delete", few.delete, many.delete),
     ] {
         let slack = Duration::from_millis(500);
@@ -121,9 +199,25 @@ async fn more_servers_cost_no_more_each() {
     }
 }
 
+/// Prints the figures that `cargo xtask bench lab` shows, a line each: what, value, unit.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a minute without optimisation"]
 async fn ten_thousand_servers() {
     let times = round(10_000).await;
-    println!("10000: {times:?}");
+    let seconds = |time: Duration| (format!("{:.2}", time.as_secs_f64()), "s");
+    let millis = |time: Duration| (format!("{:.1}", time.as_secs_f64() * 1000.0), "ms");
+    let (memory, before) = times.memory_mib;
+    for (what, (value, unit)) in [
+        ("made with ports, until ACTIVE", seconds(times.create)),
+        ("1000 found by name and port", seconds(times.find)),
+        ("walked in pages of 100", seconds(times.walk)),
+        ("a page of 100 servers", millis(times.page)),
+        ("a page of 100 ports", millis(times.ports)),
+        ("state written", seconds(times.save)),
+        ("restarted", seconds(times.restart)),
+        ("deleted", seconds(times.delete)),
+        ("memory", (memory.saturating_sub(before).to_string(), "MiB")),
+    ] {
+        println!("lab, 10000 servers: {what}\t{value}\t{unit}");
+    }
 }

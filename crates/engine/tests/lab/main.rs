@@ -11,6 +11,7 @@ mod hidden;
 mod life;
 mod retained;
 mod roll_back;
+mod scale;
 mod sweep;
 mod things;
 mod update;

@@ -1,5 +1,7 @@
 //! What list calls have in common: filters, order, pages.
 
+use std::cmp::Reverse;
+
 use serde_json::Value;
 
 /// A query string, in order, with repeats.
@@ -70,17 +72,14 @@ pub fn sort(things: &mut [Value], query: &[(String, String)]) {
     };
     let (keys, directions) = (all("sort_key"), all("sort_dir"));
     for (at, key) in keys.iter().enumerate().rev() {
-        things.sort_by_key(|thing| {
-            thing[key]
-                .as_str()
-                .map(str::to_owned)
-                .unwrap_or_else(|| thing[key].to_string())
-        });
-        if directions
-            .get(at)
-            .is_some_and(|direction| direction == "desc")
-        {
-            things.reverse();
+        let by = |thing: &Value| match &thing[key] {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        // Reversing afterwards would turn round what is alike, too, and with it the order by the keys that follow.
+        match directions.get(at).is_some_and(|way| way == "desc") {
+            true => things.sort_by_cached_key(|thing| Reverse(by(thing))),
+            false => things.sort_by_cached_key(by),
         }
     }
 }
@@ -132,9 +131,9 @@ pub fn sort_rows<T>(rows: &mut [&T], query: &[(String, String)], by: impl Fn(&T,
         .collect()
     });
     for (key, descending) in keys.iter().rev() {
-        rows.sort_by_cached_key(|row| by(row, key));
-        if *descending {
-            rows.reverse();
+        match descending {
+            true => rows.sort_by_cached_key(|row| Reverse(by(row, key))),
+            false => rows.sort_by_cached_key(|row| by(row, key)),
         }
     }
 }
@@ -152,7 +151,7 @@ pub fn page_rows<'a, T>(
     rows: Vec<&'a T>,
     query: &[(String, String)],
     limit_max: usize,
-    id: impl Fn(&T) -> &String,
+    id: impl Fn(&T) -> &str,
 ) -> Option<(Vec<&'a T>, Option<String>)> {
     let start = match value(query, "marker") {
         None => 0,
@@ -163,7 +162,8 @@ pub fn page_rows<'a, T>(
     let limit = limit.min(limit_max);
     let more = rows.len() > start + limit;
     let page: Vec<&T> = rows.into_iter().skip(start).take(limit).collect();
-    let next = page.last().filter(|_| more).map(|last| id(last).clone());
+    let next = page.last().filter(|_| more);
+    let next = next.map(|last| id(last).to_owned());
     Some((page, next))
 }
 

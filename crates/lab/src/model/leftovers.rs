@@ -73,11 +73,16 @@ pub fn leftovers(model: &Model) -> BTreeMap<String, Vec<String>> {
     }
     for secret in model.secrets.iter() {
         add(
-            &secret.project_id,
+            &secret.guard.project_id,
             "secret",
             secret.name.as_deref().unwrap_or_default(),
             &secret.id,
         );
+    }
+    for container in model.secret_containers.iter() {
+        let name = container.name.as_deref().unwrap_or_default();
+        let owner = &container.guard.project_id;
+        add(owner, "secret_container", name, &container.id);
     }
     for pair in model.keypairs.iter() {
         // Key pairs belong to users; they are shown with the user's first project.

@@ -35,12 +35,14 @@ use identity::Identity;
 use image::Image;
 use indexed::Indexed;
 use keypair::KeyPair;
+use network::address_scope::AddressScope;
 use network::floating_ip::FloatingIp;
 use network::ip::{Cidr, Pool};
 use network::network::Network;
 use network::port::Port;
 use network::qos_policy::QosPolicy;
 use network::quota::Quotas;
+use network::rbac_policy::RbacPolicy;
 use network::router::Router;
 use network::security_group::SecurityGroup;
 use network::security_group_rule::SecurityGroupRule;
@@ -48,7 +50,7 @@ use network::subnet::Subnet;
 use network::subnet_pool::SubnetPool;
 use network::trunk::Trunk;
 use network::{Common, attributes::Attributes};
-use secret::Secret;
+use secret::{Secret, SecretContainer};
 use server::Server;
 use server_group::ServerGroup;
 use table::Table;
@@ -95,6 +97,12 @@ pub struct Model {
     /// Neutron.
     #[serde(default)]
     pub trunks: Table<Trunk>,
+    /// Neutron.
+    #[serde(default)]
+    pub address_scopes: Table<AddressScope>,
+    /// Neutron.
+    #[serde(default)]
+    pub rbac_policies: Table<RbacPolicy>,
     /// Cinder.
     #[serde(default)]
     pub block_storage: BlockStorage,
@@ -103,6 +111,9 @@ pub struct Model {
     pub balancing: Table<load_balancing::Piece>,
     /// Barbican.
     pub secrets: Table<Secret>,
+    /// Barbican.
+    #[serde(default)]
+    pub secret_containers: Table<SecretContainer>,
     /// Limits.
     pub quotas: Quotas,
     /// By subnet: no address below this one is free. A hint only, so it is not kept.

@@ -1,4 +1,4 @@
-//! Barbican: named secrets of a project.
+//! Barbican: named secrets of a project, containers that gather them, and who may read either.
 //!
 //! The payload lies in the lab's memory and, with a state directory, in its state file (mode 0600): a lab protects nothing that
 //! matters.
@@ -14,10 +14,9 @@ pub struct Secret {
     pub id: String,
     /// Need not be unique.
     pub name: Option<String>,
-    /// Project that owns it.
-    pub project_id: String,
-    /// User who made it.
-    pub creator_id: String,
+    /// Whose it is, and who may read it.
+    #[serde(flatten)]
+    pub guard: Guard,
     /// `opaque`, `private`, `passphrase`, ...
     pub secret_type: String,
     /// Algorithm, if told.
@@ -40,4 +39,108 @@ pub struct Secret {
     pub updated: String,
 }
 
-keyed_by_id!(Secret);
+/// A container: secrets under names.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SecretContainer {
+    /// Id with dashes; references are URLs that end in it.
+    pub id: String,
+    /// Need not be unique.
+    pub name: Option<String>,
+    /// Whose it is, and who may read it.
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// `generic`, `rsa` or `certificate`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What is in it.
+    pub secrets: Vec<Held>,
+    /// When it was made.
+    pub created: String,
+    /// When it was changed.
+    pub updated: String,
+}
+
+/// A secret in a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// What it is there, if told.
+    pub name: Option<String>,
+    /// The secret; it may be gone by now.
+    pub secret_id: String,
+}
+
+keyed_by_id!(Secret, SecretContainer);
+
+/// Whose something is, and who may read it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Guard {
+    /// Project that owns it.
+    pub project_id: String,
+    /// User who made it.
+    pub creator_id: String,
+    /// What was said about readers; the whole project, when nothing.
+    #[serde(default)]
+    pub acl: Option<Acl>,
+}
+
+/// A list of readers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Acl {
+    /// Users who may read, of whatever project.
+    pub users: Vec<String>,
+    /// Whether the project's other members may do anything with it.
+    pub project_access: bool,
+    /// When the list was made.
+    pub created: String,
+    /// When it was changed.
+    pub updated: String,
+}
+
+impl Guard {
+    /// Whether a user in a project may change it. An administrator is one of its own project only.
+    pub fn lets_change(&self, project_id: &str, user_id: &str, admin: bool) -> bool {
+        let open = self.acl.as_ref().is_none_or(|acl| acl.project_access);
+        self.project_id == project_id && (open || admin || self.creator_id == user_id)
+    }
+
+    /// Whether a user in a project may read it.
+    pub fn lets_read(&self, project_id: &str, user_id: &str, admin: bool) -> bool {
+        let listed = self.acl.as_ref().is_some_and(|acl| {
+            let mut users = acl.users.iter();
+            users.any(|user| user == user_id)
+        });
+        listed || self.lets_change(project_id, user_id, admin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_the_project_or_who_is_listed() {
+        let guard = |acl: Option<(&[&str], bool)>| Guard {
+            project_id: "ours".into(),
+            creator_id: "ann".into(),
+            acl: acl.map(|(users, project_access)| Acl {
+                users: users.iter().map(|user| (*user).into()).collect(),
+                project_access,
+                created: String::new(),
+                updated: String::new(),
+            }),
+        };
+        for (acl, project, user, read, change) in [
+            (None, "ours", "bob", true, true),
+            (None, "theirs", "eve", false, false),
+            (Some((&["eve"][..], true)), "theirs", "eve", true, false),
+            (Some((&[][..], false)), "ours", "bob", false, false),
+            (Some((&["bob"][..], false)), "ours", "bob", true, false),
+            (Some((&[][..], false)), "ours", "ann", true, true),
+        ] {
+            let told = format!("{acl:?} {project} {user}");
+            let guard = guard(acl);
+            assert_eq!(guard.lets_read(project, user, false), read, "{told}");
+            assert_eq!(guard.lets_change(project, user, false), change, "{told}");
+        }
+    }
+}

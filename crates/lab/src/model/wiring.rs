@@ -120,6 +120,21 @@ pub struct Outside {
     pub snat: bool,
     /// Public address, and the fixed address that it leads to.
     pub floating: Vec<(Ipv4Addr, Ipv4Addr)>,
+    /// Single ports of public addresses.
+    pub forwards: Vec<Forward>,
+}
+
+/// A port of a public address that leads to a port of a fixed one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forward {
+    /// The public address.
+    pub address: Ipv4Addr,
+    /// `tcp` or `udp`.
+    pub protocol: String,
+    /// Its port.
+    pub port: u16,
+    /// The fixed address and port.
+    pub to: (Ipv4Addr, u16),
 }
 
 /// What has to exist for this model.
@@ -150,10 +165,8 @@ pub fn wiring(model: &Model) -> Wiring {
     }
     for router in model.routers.iter() {
         let legs = |owner: &'static str| {
-            model
-                .ports
-                .iter()
-                .filter(move |port| port.device_id == router.id && port.device_owner == owner)
+            let ports = model.ports.having(&format!("device:{}", router.id));
+            ports.filter(move |port| port.device_owner == owner)
         };
         let inside: Vec<Nic> = legs(ROUTER_INTERFACE)
             .map(|port| nic(model, port))
@@ -167,10 +180,10 @@ pub fn wiring(model: &Model) -> Wiring {
                 .is_some_and(|gateway| gateway.enable_snat),
             floating: model
                 .floating_ips
-                .iter()
-                .filter(|row| row.router_id.as_ref() == Some(&router.id))
+                .having(&format!("router:{}", router.id))
                 .filter_map(|row| Some((row.floating_ip_address, row.fixed_ip_address?)))
                 .collect(),
+            forwards: forwards(model, &router.id),
         });
         if outside.is_some() || !inside.is_empty() {
             wiring.routers.insert(
@@ -184,6 +197,20 @@ pub fn wiring(model: &Model) -> Wiring {
         }
     }
     wiring
+}
+
+/// The single ports that a router translates; what is neither TCP nor UDP is kept without effect.
+fn forwards(model: &Model, router: &str) -> Vec<Forward> {
+    let rows = model.floating_ips.having(&format!("router:{router}"));
+    rows.flat_map(|row| row.port_forwardings.iter().map(move |one| (row, one)))
+        .filter(|(_, one)| ["tcp", "udp"].contains(&one.protocol.as_str()))
+        .map(|(row, one)| Forward {
+            address: row.floating_ip_address,
+            protocol: one.protocol.clone(),
+            port: one.external_port,
+            to: (one.internal_ip_address, one.internal_port),
+        })
+        .collect()
 }
 
 /// The fixed addresses behind each security group.

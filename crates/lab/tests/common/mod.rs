@@ -6,6 +6,8 @@
 )]
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
+pub mod machine;
+
 use std::time::{Duration, Instant};
 
 use lab::{Lab, LabConfig};

@@ -1,15 +1,17 @@
 //! Cinder v3: attachments, read only. Nova makes and ends them; a person asks Nova.
 
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::routing::get;
 use serde_json::{Value, json};
 
+use super::pieces::{Detail, ListCall};
 use super::view::time;
 use super::{Answer, Asked};
 use crate::http::answer::json_answer;
 use crate::http::microversion::Microversion;
 use crate::http::{App, query};
+use crate::model::Model;
 use crate::model::block_storage::attach::Attachment;
 use crate::model::block_storage::volume::{Volume, VolumeStatus};
 use crate::model::refusal::Refusal;
@@ -17,8 +19,11 @@ use crate::model::refusal::Refusal;
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     Router::new()
-        .route(&at("/attachments"), get(list))
-        .route(&at("/attachments/detail"), get(list_detail))
+        .route(&at("/attachments"), get(|call| list(call, Detail::Bare)))
+        .route(
+            &at("/attachments/detail"),
+            get(|call| list(call, Detail::Full)),
+        )
         .route(&at("/attachments/{id}"), get(show))
 }
 
@@ -33,59 +38,39 @@ fn there(version: Microversion) -> Result<(), Refusal> {
     }
 }
 
-async fn list(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, false)
-}
-
-async fn list_detail(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, true)
-}
-
-fn listed(
-    app: &App,
-    asked: &Asked,
-    version: Microversion,
-    filters: &[(String, String)],
-    detail: bool,
-) -> Answer {
-    there(version)?;
-    let member = asked.member()?;
+async fn list(call: ListCall, detail: Detail) -> Answer {
+    there(call.version)?;
+    let member = call.asked.member()?;
+    let filters = &call.filters;
     let wanted = |name: &str, is: &str| query::value(filters, name).is_none_or(|value| value == is);
-    let rows: Vec<Value> = app.read(|model| {
-        let volumes = model
-            .block_storage
-            .volumes
-            .iter()
-            .filter(|row| row.project_id == member.project_id && wanted("volume_id", &row.id));
-        let all =
-            volumes.flat_map(|volume| volume.attachments.iter().map(move |one| (volume, one)));
-        all.filter(|(_, one)| wanted("instance_id", &one.server_id))
+    let rows: Vec<Value> = call.app.read(|model| {
+        attached(model, &member.project_id)
+            .filter(|(volume, one)| {
+                wanted("volume_id", &volume.id) && wanted("instance_id", &one.server_id)
+            })
             .map(|(volume, one)| document(volume, one, detail))
             .collect()
     });
     Ok(json_answer(200, json!({ "attachments": rows })))
 }
 
+/// A project's attachments, each with its volume.
+fn attached<'a>(
+    model: &'a Model,
+    project_id: &'a str,
+) -> impl Iterator<Item = (&'a Volume, &'a Attachment)> {
+    let volumes = model.block_storage.volumes.iter();
+    let mine = volumes.filter(move |row| row.project_id == project_id);
+    mine.flat_map(|volume| volume.attachments.iter().map(move |one| (volume, one)))
+}
+
 async fn show(State(app): State<App>, asked: Asked, version: Microversion) -> Answer {
     there(version)?;
     let member = asked.member()?;
     let shown = app.read(|model| {
-        let volumes = model.block_storage.volumes.iter();
-        let mine = volumes.filter(|row| row.project_id == member.project_id);
-        let mut all =
-            mine.flat_map(|volume| volume.attachments.iter().map(move |one| (volume, one)));
-        all.find(|(_, one)| one.id == asked.id())
-            .map(|(volume, one)| document(volume, one, true))
+        attached(model, &member.project_id)
+            .find(|(_, one)| one.id == asked.id())
+            .map(|(volume, one)| document(volume, one, Detail::Full))
     });
     let shown = shown.ok_or_else(|| {
         Refusal::not_found(
@@ -99,7 +84,7 @@ async fn show(State(app): State<App>, asked: Asked, version: Microversion) -> An
     Ok(json_answer(200, json!({ "attachment": shown })))
 }
 
-fn document(volume: &Volume, one: &Attachment, detail: bool) -> Value {
+fn document(volume: &Volume, one: &Attachment, detail: Detail) -> Value {
     let status = match volume.status {
         VolumeStatus::InUse => "attached",
         VolumeStatus::Detaching => "detaching",
@@ -111,7 +96,7 @@ fn document(volume: &Volume, one: &Attachment, detail: bool) -> Value {
         "instance": one.server_id,
         "status": status,
     });
-    if detail {
+    if detail == Detail::Full {
         document["attached_at"] = time(&one.attached_at).into();
         document["detached_at"] = Value::Null;
         document["attach_mode"] = "rw".into();

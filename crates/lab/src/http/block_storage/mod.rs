@@ -3,6 +3,7 @@
 
 mod attachments;
 mod backups;
+mod pieces;
 mod snapshots;
 mod types;
 mod view;

@@ -1,111 +1,94 @@
 //! Cinder v3: snapshots.
 
+use std::collections::BTreeMap;
+
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::routing::get;
 use serde_json::{Value, json};
 
+use super::pieces::{Detail, ListCall, Piece, change, list, metadata_routes};
 use super::view::snapshot_document;
 use super::{Answer, Asked, object, pairs, text};
+use crate::http::App;
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::microversion::Microversion;
-use crate::http::{App, query};
+use crate::model::Model;
 use crate::model::block_storage::snapshot::{CreateSnapshot, Snapshot, snapshot_not_found};
 use crate::model::ids::now;
 use crate::model::refusal::Refusal;
+use crate::model::table::Table;
 
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     Router::new()
-        .route(&at("/snapshots"), get(list).post(create))
-        .route(&at("/snapshots/detail"), get(list_detail))
+        .merge(metadata_routes::<Snapshot>(prefix))
+        .route(
+            &at("/snapshots"),
+            get(|call| list::<Snapshot>(call, Detail::Bare)).post(create),
+        )
+        .route(
+            &at("/snapshots/detail"),
+            get(|call| list::<Snapshot>(call, Detail::Full)),
+        )
         .route(&at("/snapshots/{id}"), get(show).put(update).delete(delete))
-        .route(
-            &at("/snapshots/{id}/metadata"),
-            get(metadata).post(add_metadata).put(set_metadata),
-        )
-        .route(
-            &at("/snapshots/{id}/metadata/{key}"),
-            get(metadata_item).delete(delete_metadata_item),
-        )
 }
 
-async fn list(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, false)
-}
+impl Piece for Snapshot {
+    const COLLECTION: &'static str = "snapshots";
+    const WORD: &'static str = "Snapshot";
 
-async fn list_detail(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, true)
-}
-
-fn listed(
-    app: &App,
-    asked: &Asked,
-    version: Microversion,
-    filters: &[(String, String)],
-    detail: bool,
-) -> Answer {
-    let member = asked.member()?;
-    let page = app.read(|model| {
-        let mine = model
-            .block_storage
-            .snapshots
-            .iter()
-            .rev()
-            .filter(|row| row.project_id == member.project_id && fits(row, filters));
-        let mut rows: Vec<&Snapshot> = mine.collect();
-        query::sort_rows(&mut rows, filters, |row, key| match key {
-            "name" | "display_name" => row.name.clone().unwrap_or_default(),
-            "status" => row.status.as_str().to_owned(),
-            "created_at" => row.created_at.clone(),
-            _ => row.id.clone(),
-        });
-        query::page_rows(rows, filters, 1_000, |row| &row.id).map(|(rows, next)| {
-            let shown = rows
-                .into_iter()
-                .map(|row| snapshot_document(row, version, detail));
-            (shown.collect::<Vec<Value>>(), next)
-        })
-    });
-    let marker = query::value(filters, "marker").unwrap_or_default();
-    let (items, next) = page.ok_or_else(|| snapshot_not_found(marker))?;
-    let mut body = json!({ "snapshots": items });
-    if let Some(next) = next {
-        let path = if detail {
-            "snapshots/detail"
-        } else {
-            "snapshots"
-        };
-        let href = format!(
-            "{}/volume/v3/{}/{path}?{}",
-            asked.base,
-            member.project_id,
-            query::with_marker(filters, &next)
-        );
-        body["snapshots_links"] = json!([{"rel": "next", "href": href}]);
+    fn table(model: &Model) -> &Table<Self> {
+        &model.block_storage.snapshots
     }
-    Ok(json_answer(200, body))
-}
 
-fn fits(row: &Snapshot, filters: &[(String, String)]) -> bool {
-    filters.iter().all(|(name, wanted)| match name.as_str() {
-        "name" | "display_name" => row.name.as_deref().unwrap_or_default() == wanted,
-        "status" => row.status.as_str() == wanted,
-        "volume_id" => &row.volume_id == wanted,
-        "id" => &row.id == wanted,
-        _ => true,
-    })
+    fn table_mut(model: &mut Model) -> &mut Table<Self> {
+        &mut model.block_storage.snapshots
+    }
+
+    fn project_id(&self) -> &str {
+        &self.project_id
+    }
+
+    fn fits(&self, filters: &[(String, String)]) -> bool {
+        filters.iter().all(|(name, wanted)| match name.as_str() {
+            "name" | "display_name" => self.name.as_deref().unwrap_or_default() == wanted,
+            "status" => self.status.as_str() == wanted,
+            "volume_id" => &self.volume_id == wanted,
+            "id" => &self.id == wanted,
+            _ => true,
+        })
+    }
+
+    fn order(&self, key: &str) -> String {
+        match key {
+            "name" | "display_name" => self.name.clone().unwrap_or_default(),
+            "status" => self.status.as_str().to_owned(),
+            "created_at" => self.created_at.clone(),
+            _ => self.id.clone(),
+        }
+    }
+
+    fn not_found(id: &str) -> Refusal {
+        snapshot_not_found(id)
+    }
+
+    fn row(&self, _: &Model, call: &ListCall, detail: Detail) -> Value {
+        snapshot_document(self, call.version, detail == Detail::Full)
+    }
+
+    fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut BTreeMap<String, String> {
+        &mut self.metadata
+    }
+
+    fn touched(&mut self) {
+        self.updated_at = Some(now());
+    }
 }
 
 async fn show(State(app): State<App>, asked: Asked, version: Microversion) -> Answer {
@@ -162,7 +145,7 @@ async fn update(
     let fields = object(&body, "snapshot")?;
     let name = text(fields, "name")?.or(text(fields, "display_name")?);
     let description = text(fields, "description")?.or(text(fields, "display_description")?);
-    let shown = change(&app, &asked, |row| {
+    let shown = change(&app, &asked, |row: &mut Snapshot| {
         row.name = name.or_else(|| row.name.take());
         row.description = description.or_else(|| row.description.take());
         snapshot_document(row, version, false)
@@ -170,74 +153,9 @@ async fn update(
     Ok(json_answer(200, json!({ "snapshot": shown })))
 }
 
-fn change<R>(
-    app: &App,
-    asked: &Asked,
-    change: impl FnOnce(&mut Snapshot) -> R,
-) -> Result<R, Refusal> {
-    let member = asked.member()?;
-    app.change(|model| {
-        model.snapshot_of(&member.project_id, asked.id())?;
-        let row = model.block_storage.snapshots.get_mut(asked.id());
-        let row = row.ok_or_else(|| snapshot_not_found(asked.id()))?;
-        row.updated_at = Some(now());
-        Ok(change(row))
-    })
-}
-
 async fn delete(State(app): State<App>, asked: Asked) -> Answer {
     let member = asked.member()?;
     app.change(|model| model.delete_snapshot(&member.project_id, asked.id()))?;
     app.spawn_snapshot_delete(asked.id().to_owned());
     Ok(empty_answer(202))
-}
-
-async fn metadata(State(app): State<App>, asked: Asked) -> Answer {
-    let member = asked.member()?;
-    let pairs = app.read(|model| {
-        let row = model.snapshot_of(&member.project_id, asked.id())?;
-        Ok::<_, Refusal>(row.metadata.clone())
-    })?;
-    Ok(json_answer(200, json!({ "metadata": pairs })))
-}
-
-async fn add_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
-    let all = change(&app, &asked, |row| {
-        row.metadata.extend(new);
-        row.metadata.clone()
-    })?;
-    Ok(json_answer(200, json!({ "metadata": all })))
-}
-
-async fn set_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
-    change(&app, &asked, |row| row.metadata = new.clone())?;
-    Ok(json_answer(200, json!({ "metadata": new })))
-}
-
-fn no_such_key(key: &str) -> Refusal {
-    Refusal::not_found(
-        "SnapshotMetadataNotFound",
-        format!("Snapshot has no metadata with key {key}."),
-    )
-}
-
-async fn metadata_item(State(app): State<App>, asked: Asked) -> Answer {
-    let (member, key) = (asked.member()?, asked.part("key"));
-    let value = app.read(|model| {
-        let row = model.snapshot_of(&member.project_id, asked.id())?;
-        row.metadata
-            .get(key)
-            .cloned()
-            .ok_or_else(|| no_such_key(key))
-    })?;
-    Ok(json_answer(200, json!({"meta": {key: value}})))
-}
-
-async fn delete_metadata_item(State(app): State<App>, asked: Asked) -> Answer {
-    let key = asked.part("key");
-    let gone = change(&app, &asked, |row| row.metadata.remove(key))?;
-    gone.ok_or_else(|| no_such_key(key))?;
-    Ok(empty_answer(200))
 }

@@ -111,15 +111,14 @@ async fn quota_set(State(app): State<App>, asked: Asked, Query(words): query::Qu
     let mut set = app.read(|model| {
         let mut set = model.quotas.body(VOLUME, asked.id());
         if usage {
-            let (volumes, gigabytes) = model.volume_usage(&member.project_id);
+            let (volumes, gigabytes) = model.volume_usage(asked.id());
             for (name, limit) in set.as_object_mut().into_iter().flatten() {
                 let used = match name.as_str() {
                     "volumes" => volumes,
                     "gigabytes" => gigabytes,
                     "snapshots" => {
                         let mine = model.block_storage.snapshots.iter();
-                        mine.filter(|row| row.project_id == member.project_id)
-                            .count() as i64
+                        mine.filter(|row| row.project_id == asked.id()).count() as i64
                     }
                     _ => 0,
                 };

@@ -1,30 +1,22 @@
-//! Cinder v3: what is done to volumes that are there: actions, metadata.
+//! Cinder v3: what is done to volumes that are there.
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::routing::{get, post};
+use axum::routing::post;
 use serde_json::json;
 
-use super::volumes::{change, whole};
+use super::pieces::change;
+use super::volumes::whole;
 use super::{Answer, Asked, pairs, wrong};
 use crate::http::App;
 use crate::http::answer::{empty_answer, json_answer, read_json};
-use crate::model::block_storage::volume::VolumeStatus;
+use crate::model::block_storage::volume::{Volume, VolumeStatus};
 use crate::model::refusal::Refusal;
 
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
-    Router::new()
-        .route(&at("/volumes/{id}/action"), post(action))
-        .route(
-            &at("/volumes/{id}/metadata"),
-            get(metadata).post(add_metadata).put(set_metadata),
-        )
-        .route(
-            &at("/volumes/{id}/metadata/{key}"),
-            get(metadata_item).delete(delete_metadata_item),
-        )
+    Router::new().route(&at("/volumes/{id}/action"), post(action))
 }
 
 async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
@@ -47,12 +39,12 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         }
         "os-set_bootable" => {
             let bootable = details["bootable"] == true || details["bootable"] == "True";
-            change(&app, &asked, |row| row.bootable = bootable)?;
+            change(&app, &asked, |row: &mut Volume| row.bootable = bootable)?;
             200
         }
         "os-set_image_metadata" => {
             let metadata = pairs(details.get("metadata"))?;
-            let all = change(&app, &asked, |row| {
+            let all = change(&app, &asked, |row: &mut Volume| {
                 row.image_metadata.extend(metadata);
                 row.image_metadata.clone()
             })?;
@@ -60,7 +52,9 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         }
         "os-unset_image_metadata" => {
             let key = details["key"].as_str().unwrap_or_default().to_owned();
-            change(&app, &asked, |row| row.image_metadata.remove(&key))?;
+            change(&app, &asked, |row: &mut Volume| {
+                row.image_metadata.remove(&key)
+            })?;
             200
         }
         "os-show_image_metadata" => {
@@ -72,7 +66,7 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         }
         "os-update_readonly_flag" => {
             let readonly = details["readonly"] == true || details["readonly"] == "True";
-            change(&app, &asked, |row| {
+            change(&app, &asked, |row: &mut Volume| {
                 let word = if readonly { "True" } else { "False" };
                 row.metadata.insert("readonly".into(), word.into())
             })?;
@@ -84,7 +78,7 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
                 "os-reserve" => (VolumeStatus::Available, VolumeStatus::Reserved),
                 _ => (VolumeStatus::Reserved, VolumeStatus::Available),
             };
-            let fits = change(&app, &asked, |row| {
+            let fits = change(&app, &asked, |row: &mut Volume| {
                 let fits = row.status == from;
                 if fits {
                     row.status = to;
@@ -122,57 +116,4 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         }
     };
     Ok(empty_answer(status))
-}
-
-async fn metadata(State(app): State<App>, asked: Asked) -> Answer {
-    let member = asked.member()?;
-    let pairs = app.read(|model| {
-        let row = model.volume_of(&member.project_id, asked.id())?;
-        Ok::<_, Refusal>(row.metadata.clone())
-    })?;
-    Ok(json_answer(200, json!({ "metadata": pairs })))
-}
-
-async fn add_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
-    let all = change(&app, &asked, |row| {
-        row.metadata.extend(new);
-        row.metadata.clone()
-    })?;
-    Ok(json_answer(200, json!({ "metadata": all })))
-}
-
-async fn set_metadata(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
-    let all = change(&app, &asked, |row| {
-        row.metadata = new;
-        row.metadata.clone()
-    })?;
-    Ok(json_answer(200, json!({ "metadata": all })))
-}
-
-fn no_such_key(key: &str) -> Refusal {
-    Refusal::not_found(
-        "VolumeMetadataNotFound",
-        format!("Volume has no metadata with key {key}."),
-    )
-}
-
-async fn metadata_item(State(app): State<App>, asked: Asked) -> Answer {
-    let (member, key) = (asked.member()?, asked.part("key"));
-    let value = app.read(|model| {
-        let row = model.volume_of(&member.project_id, asked.id())?;
-        row.metadata
-            .get(key)
-            .cloned()
-            .ok_or_else(|| no_such_key(key))
-    })?;
-    Ok(json_answer(200, json!({"meta": {key: value}})))
-}
-
-async fn delete_metadata_item(State(app): State<App>, asked: Asked) -> Answer {
-    let key = asked.part("key");
-    let gone = change(&app, &asked, |row| row.metadata.remove(key))?;
-    gone.ok_or_else(|| no_such_key(key))?;
-    Ok(empty_answer(200))
 }

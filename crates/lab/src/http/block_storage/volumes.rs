@@ -1,4 +1,6 @@
-//! Cinder v3: volumes, their metadata and actions.
+//! Cinder v3: volumes.
+
+use std::collections::BTreeMap;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -6,6 +8,7 @@ use axum::extract::{Query, State};
 use axum::routing::get;
 use serde_json::{Map, Value, json};
 
+use super::pieces::{Detail, ListCall, Piece, change, list, metadata_routes};
 use super::view::{volume_document, volume_summary};
 use super::{Answer, Asked, object, pairs, text, wrong};
 use crate::http::answer::{empty_answer, json_answer, read_json};
@@ -15,102 +18,88 @@ use crate::model::Model;
 use crate::model::block_storage::volume::{CreateVolume, Volume, volume_not_found};
 use crate::model::ids::now;
 use crate::model::refusal::Refusal;
+use crate::model::table::Table;
 
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     Router::new()
-        .route(&at("/volumes"), get(list).post(create))
-        .route(&at("/volumes/detail"), get(list_detail))
+        .merge(metadata_routes::<Volume>(prefix))
+        .route(
+            &at("/volumes"),
+            get(|call| list::<Volume>(call, Detail::Bare)).post(create),
+        )
+        .route(
+            &at("/volumes/detail"),
+            get(|call| list::<Volume>(call, Detail::Full)),
+        )
         .route(&at("/volumes/summary"), get(summary))
         .route(&at("/volumes/{id}"), get(show).put(update).delete(delete))
 }
 
-async fn list(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, false)
-}
+impl Piece for Volume {
+    const COLLECTION: &'static str = "volumes";
+    const WORD: &'static str = "Volume";
 
-async fn list_detail(
-    State(app): State<App>,
-    asked: Asked,
-    version: Microversion,
-    Query(filters): query::Query,
-) -> Answer {
-    listed(&app, &asked, version, &filters, true)
-}
-
-fn listed(
-    app: &App,
-    asked: &Asked,
-    version: Microversion,
-    filters: &[(String, String)],
-    detail: bool,
-) -> Answer {
-    let member = asked.member()?;
-    let base = &asked.base;
-    let (page, count) = app.read(|model| {
-        // Newest first, as Cinder sorts when nobody says otherwise.
-        let mine = model
-            .block_storage
-            .volumes
-            .iter()
-            .rev()
-            .filter(|row| row.project_id == member.project_id && fits(row, filters));
-        let mut rows: Vec<&Volume> = mine.collect();
-        query::sort_rows(&mut rows, filters, |row, key| match key {
-            "name" | "display_name" => row.name.clone().unwrap_or_default(),
-            "status" => row.status.as_str().to_owned(),
-            "size" => format!("{:010}", row.size),
-            "created_at" => row.created_at.clone(),
-            _ => row.id.clone(),
-        });
-        let count = rows.len();
-        let page = query::page_rows(rows, filters, 1_000, |row| &row.id);
-        let page = page.map(|(rows, next)| {
-            let shown = rows.into_iter().map(|row| match detail {
-                true => volume_document(model, row, version, base),
-                false => volume_summary(row, base),
-            });
-            (shown.collect::<Vec<Value>>(), next)
-        });
-        (page, count)
-    });
-    let marker = query::value(filters, "marker").unwrap_or_default();
-    let (items, next) = page.ok_or_else(|| volume_not_found(marker))?;
-    let mut body = json!({ "volumes": items });
-    if let Some(next) = next {
-        let path = if detail { "volumes/detail" } else { "volumes" };
-        let href = format!(
-            "{base}/volume/v3/{}/{path}?{}",
-            member.project_id,
-            query::with_marker(filters, &next)
-        );
-        body["volumes_links"] = json!([{"rel": "next", "href": href}]);
+    fn table(model: &Model) -> &Table<Self> {
+        &model.block_storage.volumes
     }
-    if version >= Microversion(3, 45) && query::value(filters, "with_count") == Some("True") {
-        body["count"] = count.into();
-    }
-    Ok(json_answer(200, body))
-}
 
-fn fits(row: &Volume, filters: &[(String, String)]) -> bool {
-    filters.iter().all(|(name, wanted)| match name.as_str() {
-        "name" | "display_name" => row.name.as_deref().unwrap_or_default() == wanted,
-        "name~" => row.name.as_deref().unwrap_or_default().contains(wanted),
-        "status" => row.status.as_str() == wanted,
-        "id" => &row.id == wanted,
-        "size" => row.size.to_string() == *wanted,
-        "volume_type" => &row.volume_type == wanted,
-        "availability_zone" => &row.availability_zone == wanted,
-        "bootable" => row.bootable == wanted.eq_ignore_ascii_case("true"),
-        "user_id" => &row.user_id == wanted,
-        "metadata" => query::pairs_fit(&row.metadata, wanted),
-        _ => true,
-    })
+    fn table_mut(model: &mut Model) -> &mut Table<Self> {
+        &mut model.block_storage.volumes
+    }
+
+    fn project_id(&self) -> &str {
+        &self.project_id
+    }
+
+    fn fits(&self, filters: &[(String, String)]) -> bool {
+        filters.iter().all(|(name, wanted)| match name.as_str() {
+            "name" | "display_name" => self.name.as_deref().unwrap_or_default() == wanted,
+            "name~" => self.name.as_deref().unwrap_or_default().contains(wanted),
+            "status" => self.status.as_str() == wanted,
+            "id" => &self.id == wanted,
+            "size" => self.size.to_string() == *wanted,
+            "volume_type" => &self.volume_type == wanted,
+            "availability_zone" => &self.availability_zone == wanted,
+            "bootable" => self.bootable == wanted.eq_ignore_ascii_case("true"),
+            "user_id" => &self.user_id == wanted,
+            "metadata" => query::pairs_fit(&self.metadata, wanted),
+            _ => true,
+        })
+    }
+
+    fn order(&self, key: &str) -> String {
+        match key {
+            "name" | "display_name" => self.name.clone().unwrap_or_default(),
+            "status" => self.status.as_str().to_owned(),
+            "size" => format!("{:010}", self.size),
+            "created_at" => self.created_at.clone(),
+            _ => self.id.clone(),
+        }
+    }
+
+    fn not_found(id: &str) -> Refusal {
+        volume_not_found(id)
+    }
+
+    fn row(&self, model: &Model, call: &ListCall, detail: Detail) -> Value {
+        match detail {
+            Detail::Full => volume_document(model, self, call.version, &call.asked.base),
+            Detail::Bare => volume_summary(self, &call.asked.base),
+        }
+    }
+
+    fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut BTreeMap<String, String> {
+        &mut self.metadata
+    }
+
+    fn touched(&mut self) {
+        self.updated_at = Some(now());
+    }
 }
 
 async fn summary(State(app): State<App>, asked: Asked) -> Answer {
@@ -271,35 +260,18 @@ async fn update(
         )
         .into());
     }
-    let shown = change(&app, &asked, |row| {
+    change(&app, &asked, |row: &mut Volume| {
         row.name = name.or_else(|| row.name.take());
         row.description = description.or_else(|| row.description.take());
         if let Some(metadata) = metadata {
             row.metadata = metadata;
         }
-    });
-    shown?;
+    })?;
     let shown = app.read(|model| {
         let row = model.volume_of(&member.project_id, asked.id())?;
         Ok::<_, Refusal>(volume_document(model, row, version, &asked.base))
     })?;
     Ok(json_answer(200, json!({ "volume": shown })))
-}
-
-/// Change the volume of the path, if it is the caller's.
-pub fn change<R>(
-    app: &App,
-    asked: &Asked,
-    change: impl FnOnce(&mut Volume) -> R,
-) -> Result<R, Refusal> {
-    let member = asked.member()?;
-    app.change(|model| {
-        model.volume_of(&member.project_id, asked.id())?;
-        let row = model.block_storage.volumes.get_mut(asked.id());
-        let row = row.ok_or_else(|| volume_not_found(asked.id()))?;
-        row.updated_at = Some(now());
-        Ok(change(row))
-    })
 }
 
 async fn delete(State(app): State<App>, asked: Asked, Query(words): query::Query) -> Answer {

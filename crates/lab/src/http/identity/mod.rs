@@ -14,10 +14,12 @@ use axum::routing::get;
 use serde_json::{Map, Value, json};
 
 use super::answer::{KeystoneError, json_answer};
+use super::query::attribute_is;
 use super::token::Caller;
 use super::{App, base_url};
 use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME};
 use crate::model::refusal::Refusal;
+use crate::model::table::{Keyed, Table};
 
 /// What handlers give.
 type Answer = Result<Response, KeystoneError>;
@@ -66,6 +68,22 @@ fn list(name: &str, rows: Vec<Value>, base: &str, path: &str) -> Response {
         200,
         json!({name: rows, "links": {"next": null, "self": format!("{base}/identity/v3{path}"), "previous": null}}),
     )
+}
+
+/// The rows of a table that a list call asks for, by what lists are asked by here.
+fn asked_rows<T: Keyed>(
+    table: &Table<T>,
+    asked: &[(String, String)],
+    show: impl Fn(&T) -> Value,
+) -> Vec<Value> {
+    let filters = ["name", "enabled", "domain_id"];
+    let wanted = |row: &Value| {
+        let mut named = asked
+            .iter()
+            .filter(|(name, _)| filters.contains(&name.as_str()));
+        named.all(|(name, value)| attribute_is(row, name, value))
+    };
+    table.iter().map(show).filter(wanted).collect()
 }
 
 /// The 404.

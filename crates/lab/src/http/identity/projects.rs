@@ -7,9 +7,9 @@ use axum::http::HeaderMap;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Answer, admin, duplicate, forbidden, list, not_found, object};
+use super::{Answer, admin, asked_rows, duplicate, forbidden, list, not_found, object};
 use crate::http::answer::{empty_answer, json_answer, read_json};
-use crate::http::query::{self, attribute_is};
+use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME, Project};
@@ -86,15 +86,8 @@ async fn projects(
     admin(&caller, "list_projects")?;
     let base = base_url(&headers);
     let rows = app.read(|model| {
-        let all = model.identity.projects.iter();
-        all.map(|project| document(project, &base))
-            .filter(|row| {
-                asked
-                    .iter()
-                    .filter(|(name, _)| ["name", "enabled", "domain_id"].contains(&name.as_str()))
-                    .all(|(name, value)| attribute_is(row, name, value))
-            })
-            .collect()
+        let all = &model.identity.projects;
+        asked_rows(all, &asked, |project| document(project, &base))
     });
     Ok(list("projects", rows, &base, "/projects"))
 }

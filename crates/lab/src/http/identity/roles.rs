@@ -7,9 +7,9 @@ use axum::http::HeaderMap;
 use axum::routing::{get, put};
 use serde_json::{Value, json};
 
-use super::{Answer, admin, domain_reference, duplicate, list, needed, not_found};
+use super::{Answer, admin, asked_rows, domain_reference, duplicate, list, needed, not_found};
 use crate::http::answer::{empty_answer, json_answer, read_json};
-use crate::http::query::{self, attribute_is};
+use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::Model;
@@ -55,15 +55,8 @@ async fn roles(
     admin(&caller, "list_roles")?;
     let base = base_url(&headers);
     let rows = app.read(|model| {
-        let all = model
-            .identity
-            .roles
-            .iter()
-            .map(|role| document(role, &base));
-        all.filter(|row| {
-            query::value(&asked, "name").is_none_or(|name| attribute_is(row, "name", name))
-        })
-        .collect()
+        let all = &model.identity.roles;
+        asked_rows(all, &asked, |role| document(role, &base))
     });
     Ok(list("roles", rows, &base, "/roles"))
 }

@@ -7,9 +7,9 @@ use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, admin, duplicate, list, needed, not_found, object, text};
+use super::{Answer, admin, asked_rows, duplicate, list, needed, not_found, object, text};
 use crate::http::answer::{empty_answer, json_answer, read_json};
-use crate::http::query::{self, attribute_is};
+use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::identity::{DOMAIN_ID, User};
@@ -56,15 +56,8 @@ async fn users(
     admin(&caller, "list_users")?;
     let base = base_url(&headers);
     let rows = app.read(|model| {
-        let all = model.identity.users.iter();
-        all.map(|user| document(user, &base))
-            .filter(|row| {
-                asked
-                    .iter()
-                    .filter(|(name, _)| ["name", "enabled", "domain_id"].contains(&name.as_str()))
-                    .all(|(name, value)| attribute_is(row, name, value))
-            })
-            .collect()
+        let all = &model.identity.users;
+        asked_rows(all, &asked, |user| document(user, &base))
     });
     Ok(list("users", rows, &base, "/users"))
 }

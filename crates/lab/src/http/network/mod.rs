@@ -2,6 +2,7 @@
 //! a file each.
 
 mod extensions;
+mod port_forwardings;
 mod qos;
 mod quotas;
 mod routers;
@@ -20,7 +21,7 @@ use super::answer::{NeutronError, empty_answer, json_answer, read_json};
 use super::token::{Caller, Member};
 use super::{App, base_url, query};
 use crate::model::Model;
-use crate::model::network::attributes::Attributes;
+use crate::model::network::attributes::{Attributes, Author};
 use crate::model::network::network::only_admin;
 use crate::model::network::{KINDS, Kind, Look, Makers};
 use crate::model::refusal::Refusal;
@@ -30,6 +31,7 @@ type Answer = Result<Response, NeutronError>;
 pub fn routes() -> Router<App> {
     let mut router = Router::new()
         .merge(extensions::routes())
+        .merge(port_forwardings::routes())
         .merge(qos::routes())
         .merge(quotas::routes())
         .merge(routers::routes())
@@ -58,7 +60,7 @@ fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
 
 fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
     let owner = thing["project_id"].as_str().unwrap_or_default();
-    member.may_touch(owner) || (kind.shared)(model, thing)
+    member.may_touch(owner) || (kind.shared)(model, thing, &member.project_id)
 }
 
 /// The thing, if the caller may see it.
@@ -205,6 +207,13 @@ async fn show(
     ))
 }
 
+fn author(member: &Member) -> Author {
+    match member.admin {
+        true => Author::Admin,
+        false => Author::Member,
+    }
+}
+
 /// The bodies of a creation: one, or many under the collection's name.
 fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
     let plural = kind.collection.replace('-', "_");
@@ -238,6 +247,7 @@ async fn create(
     for body in bodies {
         let owner = owner(kind, &member, &body)?;
         let attributes = Attributes::for_create(kind.singular, kind.attributes, body)?;
+        let attributes = attributes.by(author(&member));
         wanted.push((owner, attributes));
     }
     let mut things = app
@@ -290,6 +300,7 @@ async fn update(
     let member = caller.member()?;
     let kind = kind_of(&collection)?;
     let attributes = Attributes::for_update(kind.singular, kind.attributes, read_json(&body)?)?;
+    let attributes = attributes.by(author(&member));
     let thing = app
         .rewire(|model| {
             owned(model, kind, &member, &id, "update")?;

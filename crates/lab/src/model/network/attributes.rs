@@ -30,6 +30,8 @@ pub enum Form {
 pub enum Said {
     /// Must be said on creation, and never again.
     Required,
+    /// Must be said on creation, and may be changed.
+    Changeable,
     /// May be said on creation.
     OnCreate,
     /// May be said on creation and changed later.
@@ -68,7 +70,20 @@ const OWNER: &[AttributeSpec] = &[
 
 /// A body's attributes, checked for form; whoever makes the thing takes them out one by one.
 #[derive(Debug, Default)]
-pub struct Attributes(Map<String, Value>);
+pub struct Attributes {
+    fields: Map<String, Value>,
+    by: Author,
+}
+
+/// Who says it: some attributes are administrators' to say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Author {
+    /// Somebody of the project.
+    #[default]
+    Member,
+    /// An administrator.
+    Admin,
+}
 
 impl Attributes {
     /// Read the body of a creation: `{"<singular>": {...}}`.
@@ -78,9 +93,10 @@ impl Attributes {
         body: Value,
     ) -> Result<Self, Refusal> {
         let fields = Self::unwrap(singular, body)?;
-        let missing = specs
-            .iter()
-            .find(|spec| spec.said == Said::Required && !fields.contains_key(spec.name));
+        let missing = specs.iter().find(|spec| {
+            matches!(spec.said, Said::Required | Said::Changeable)
+                && !fields.contains_key(spec.name)
+        });
         if let Some(spec) = missing {
             return Err(Refusal::bad_request(format!(
                 "Failed to parse request. Required attribute '{}' not specified",
@@ -97,7 +113,12 @@ impl Attributes {
         body: Value,
     ) -> Result<Self, Refusal> {
         let fields = Self::unwrap(singular, body)?;
-        Self::check(specs, fields, |said| said == Said::Always, "PUT")
+        Self::check(
+            specs,
+            fields,
+            |said| matches!(said, Said::Always | Said::Changeable),
+            "PUT",
+        )
     }
 
     fn unwrap(singular: &str, body: Value) -> Result<Map<String, Value>, Refusal> {
@@ -154,27 +175,48 @@ impl Attributes {
                 return Err(Refusal::invalid_input(name, reason));
             }
         }
-        Ok(Self(fields))
+        Ok(Self {
+            fields,
+            by: Author::default(),
+        })
+    }
+
+    /// The same, said by this author.
+    pub fn by(self, by: Author) -> Self {
+        Self { by, ..self }
+    }
+
+    /// Take out a boolean that only administrators may set, under the policy engine's name for that.
+    pub fn admins_flag(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
+        match self.flag(name) {
+            Some(true) if self.by == Author::Member => Err(super::network::only_admin(rule)),
+            said => Ok(said),
+        }
+    }
+
+    /// Whether an administrator says them.
+    pub fn are_admins(&self) -> bool {
+        self.by == Author::Admin
     }
 
     /// Whether the body says it.
     pub fn says(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.fields.contains_key(name)
     }
 
     /// Whether the body says it, and not that there is none.
     pub fn says_something(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| !value.is_null())
+        self.fields.get(name).is_some_and(|value| !value.is_null())
     }
 
     /// Take a value out; a null counts as not said.
     pub fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.remove(name).filter(|value| !value.is_null())
+        self.fields.remove(name).filter(|value| !value.is_null())
     }
 
     /// Put a value in (a default, or one brought into its right form).
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.0.insert(name.into(), value.into());
+        self.fields.insert(name.into(), value.into());
     }
 
     /// Take a string out.
@@ -247,7 +289,7 @@ impl Attributes {
 
     /// What is left.
     pub fn into_inner(self) -> Map<String, Value> {
-        self.0
+        self.fields
     }
 }
 

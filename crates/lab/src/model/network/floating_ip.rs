@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
 use super::port::FLOATING_IP as OWNER;
+use super::port_forwarding::PortForwarding;
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
@@ -40,8 +41,8 @@ pub struct FloatingIp {
     pub dns_name: String,
     /// Empty.
     pub dns_domain: String,
-    /// Empty: port forwarding is not there.
-    pub port_forwardings: Vec<Value>,
+    /// Single ports of the address, and where each leads.
+    pub port_forwardings: Vec<PortForwarding>,
     /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
@@ -54,7 +55,9 @@ impl Worded for FloatingIp {
     fn words(&self) -> Vec<String> {
         let word = |kind: &str, id: &Option<String>| id.as_ref().map(|id| format!("{kind}:{id}"));
         let all = [word("port", &self.port_id), word("router", &self.router_id)];
-        all.into_iter().flatten().collect()
+        let forwards = self.port_forwardings.iter();
+        let forwards = forwards.map(|one| format!("forward:{}", one.internal_port_id));
+        all.into_iter().flatten().chain(forwards).collect()
     }
 }
 
@@ -86,7 +89,7 @@ pub static FLOATING_IP: Kind = Kind {
         }
     },
     get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
-    shared: |_, _| false,
+    shared: |_, _, _| false,
     not_found,
     create,
     update,
@@ -96,6 +99,11 @@ pub static FLOATING_IP: Kind = Kind {
 /// With `port_details`, as Neutron shows it.
 fn shown(model: &Model, row: &FloatingIp) -> Value {
     let mut value = to_value(row);
+    value["port_forwardings"] = row
+        .port_forwardings
+        .iter()
+        .map(PortForwarding::brief)
+        .collect();
     let port = row.port_id.as_ref().and_then(|id| model.ports.get(id));
     value["port_details"] = match port {
         None => Value::Null,
@@ -209,6 +217,9 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         row.common.project_id.clone(),
         row.floating_network_id.clone(),
     );
+    if attributes.says_something("port_id") {
+        row.forwards_nothing()?;
+    }
     if attributes.says("port_id") {
         let fixed = attributes.address("fixed_ip_address")?;
         let target = match attributes.text("port_id")? {
@@ -226,7 +237,9 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    model.floating_ips.remove(id).ok_or_else(|| not_found(id))?;
+    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+    row.forwards_nothing()?;
+    model.floating_ips.remove(id);
     let port = model.service_port(id, OWNER);
     if let Some(port) = port {
         model.remove_port(&port);
@@ -252,7 +265,23 @@ impl FloatingIp {
         self.status = "DOWN".into();
         self.port_id = None;
         self.fixed_ip_address = None;
-        self.router_id = None;
+        if self.port_forwardings.is_empty() {
+            self.router_id = None;
+        }
+    }
+
+    /// An address leads somewhere as a whole, or port by port.
+    fn forwards_nothing(&self) -> Result<(), Refusal> {
+        match self.port_forwardings.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::conflict(
+                "FipInUseByPortForwarding",
+                format!(
+                    "Floating IP {} in use by Port Forwarding resources.",
+                    self.id
+                ),
+            )),
+        }
     }
 }
 
@@ -305,19 +334,8 @@ impl Model {
                 ),
             ));
         }
-        let leads_out = |id: &str| {
-            let gateway = self
-                .routers
-                .get(id)
-                .and_then(|router| router.external_gateway_info.as_ref());
-            gateway.is_some_and(|gateway| gateway.network_id == network_id)
-        };
-        let network = format!("legs:{}", port.network_id);
-        let way = self.ports.having(&network).find(|leg| {
-            let mut addresses = leg.fixed_ips.iter();
-            addresses.any(|ip| ip.subnet_id == address.subnet_id) && leads_out(&leg.device_id)
-        });
-        let way = way.ok_or_else(|| {
+        let way = self.way_out(network_id, &port.network_id, &address.subnet_id);
+        let router_id = way.ok_or_else(|| {
             Refusal::not_found(
                 "ExternalGatewayForFloatingIPNotFound",
                 format!(
@@ -330,7 +348,22 @@ impl Model {
         Ok(Target {
             port_id: port_id.into(),
             fixed_ip_address: address.ip_address,
-            router_id: way.device_id.clone(),
+            router_id,
         })
+    }
+
+    /// The router that joins a subnet of a network with an external network.
+    pub fn way_out(&self, external: &str, network: &str, subnet: &str) -> Option<String> {
+        let leads_out = |id: &str| {
+            let router = self.routers.get(id);
+            let gateway = router.and_then(|router| router.external_gateway_info.as_ref());
+            gateway.is_some_and(|gateway| gateway.network_id == external)
+        };
+        let mut legs = self.ports.having(&format!("legs:{network}"));
+        let leg = legs.find(|leg| {
+            let mut addresses = leg.fixed_ips.iter();
+            addresses.any(|ip| ip.subnet_id == subnet) && leads_out(&leg.device_id)
+        });
+        leg.map(|leg| leg.device_id.clone())
     }
 }

@@ -4,6 +4,7 @@
 //! all of them (reading bodies, filtering, visibility, `description`, tags) is written once and works on this table, so a
 //! further kind is a file and a line here.
 
+pub mod address_scope;
 pub mod attributes;
 pub mod floating_ip;
 pub mod ip;
@@ -13,8 +14,10 @@ pub mod ip;
 )]
 pub mod network;
 pub mod port;
+pub mod port_forwarding;
 pub mod qos_policy;
 pub mod quota;
+pub mod rbac_policy;
 pub mod router;
 pub mod security_group;
 pub mod security_group_rule;
@@ -45,8 +48,8 @@ pub struct Kind {
     pub list: fn(&Model, &Look) -> Vec<Value>,
     /// One of them.
     pub get: fn(&Model, &str) -> Option<Value>,
-    /// Whether a project other than the owner sees it.
-    pub shared: fn(&Model, &Value) -> bool,
+    /// Whether this project, which is not the owner, sees it.
+    pub shared: fn(&Model, &Value, &str) -> bool,
     /// The 404.
     pub not_found: fn(&str) -> Refusal,
     /// Make one for the project; answers its id.
@@ -130,7 +133,26 @@ impl Look<'_> {
                     .is_none_or(|is| values.any(|(_, wanted)| wanted == is))
             })
         };
-        rows.filter(|row| fits(row)).map(show).collect()
+        let mut fitting = rows.filter(|row| fits(row)).peekable();
+        let Some(limit) = fitting.peek().and_then(|row| self.limit(*row)) else {
+            return fitting.map(show).collect();
+        };
+        // From the marker, which whoever cuts the page looks for, to one behind the page, which says that there are more.
+        let marker = self.value("marker");
+        fitting
+            .skip_while(|row| marker.is_some_and(|marker| row.key() != marker))
+            .take(limit + 1 + usize::from(marker.is_some()))
+            .map(show)
+            .collect()
+    }
+
+    /// How many rows make a page, if nothing is left to look at but what rows answer at once.
+    fn limit<T: Row>(&self, row: &T) -> Option<usize> {
+        let plain = |name: &str| ["limit", "marker", "fields"].contains(&name);
+        let mut names = self.filters.iter().map(|(name, _)| name.as_str());
+        let quick = names.all(|name| plain(name) || row.quick(name).is_some());
+        let limit = self.value("limit").filter(|_| quick)?;
+        limit.parse().ok().filter(|limit| *limit > 0)
     }
 }
 
@@ -146,6 +168,8 @@ pub static KINDS: &[&Kind] = &[
     &subnet_pool::SUBNET_POOL,
     &qos_policy::QOS_POLICY,
     &trunk::TRUNK,
+    &address_scope::ADDRESS_SCOPE,
+    &rbac_policy::RBAC_POLICY,
 ];
 
 /// What every thing in Neutron carries beside its own attributes.
@@ -194,6 +218,22 @@ impl Common {
 /// A thing as JSON.
 pub fn to_value<T: Serialize>(row: &T) -> Value {
     serde_json::to_value(row).unwrap_or_default()
+}
+
+/// A thing of a kind that has an owner and nothing else of what most kinds carry.
+pub fn without_standard_attributes(mut thing: Value) -> Value {
+    if let Some(fields) = thing.as_object_mut() {
+        for name in [
+            "description",
+            "tags",
+            "created_at",
+            "updated_at",
+            "revision_number",
+        ] {
+            fields.remove(name);
+        }
+    }
+    thing
 }
 
 /// Set attributes that need no thought: those of the row that have the same name.

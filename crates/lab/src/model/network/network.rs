@@ -67,16 +67,33 @@ pub static NETWORK: Kind = Kind {
     attributes: ATTRIBUTES,
     makers: Makers::Members,
     list: |model, look| {
-        let shared = |row: &Network| row.shared || row.external;
-        look.values(model.networks.iter(), shared, to_value)
+        let shared = |row: &Network| {
+            row.shared || row.external || model.shared_with(look.project, "network", &row.id)
+        };
+        look.values(model.networks.iter(), shared, |row| shown(model, row))
     },
-    get: |model, id| model.networks.get(id).map(to_value),
-    shared: |_, network| network["shared"] == true || network["router:external"] == true,
+    get: |model, id| model.networks.get(id).map(|row| shown(model, row)),
+    shared: |model, network, project| {
+        let id = network["id"].as_str().unwrap_or_default();
+        network["shared"] == true
+            || network["router:external"] == true
+            || model.shared_with(Some(project), "network", id)
+    },
     not_found,
     create,
     update,
     delete,
 };
+
+/// With the address scopes of the pools that its subnets were cut from.
+fn shown(model: &Model, row: &Network) -> Value {
+    let mut value = to_value(row);
+    let subnets = row.subnets.iter().filter_map(|id| model.subnets.get(id));
+    let mut pools = subnets.filter_map(|subnet| subnet.subnetpool_id.as_deref());
+    let scope = pools.find_map(|pool| model.subnet_pools.get(pool)?.address_scope_id.as_deref());
+    value["ipv4_address_scope"] = scope.into();
+    value
+}
 
 fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
@@ -93,20 +110,16 @@ fn create(
     model
         .quotas
         .check_count(project_id, "network", model.networks.iter())?;
-    if attributes.flag("router:external") == Some(true) {
-        return Err(only_admin("create_network:router:external"));
-    }
-    if attributes.flag("shared") == Some(true) {
-        return Err(only_admin("create_network:shared"));
-    }
+    let external = attributes.admins_flag("router:external", "create_network:router:external")?;
+    let shared = attributes.admins_flag("shared", "create_network:shared")?;
     let network = Network {
         id: new_id(),
         name: attributes.text("name")?.unwrap_or_default(),
         admin_state_up: attributes.flag("admin_state_up").unwrap_or(true),
         status: "ACTIVE".into(),
         subnets: Vec::new(),
-        shared: false,
-        external: false,
+        shared: shared.unwrap_or(false),
+        external: external.unwrap_or(false),
         mtu: mtu(&mut attributes)?.unwrap_or(1500),
         port_security_enabled: attributes.flag("port_security_enabled").unwrap_or(true),
         availability_zone_hints: Vec::new(),
@@ -125,8 +138,8 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         ("router:external", "update_network:router:external"),
         ("shared", "update_network:shared"),
     ] {
-        if attributes.flag(flag) == Some(true) {
-            return Err(only_admin(rule));
+        if let Some(set) = attributes.admins_flag(flag, rule)? {
+            attributes.set(flag, set);
         }
     }
     attributes.take("dns_domain");
@@ -154,6 +167,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         ));
     }
     let network = model.networks.remove(id).ok_or_else(|| not_found(id))?;
+    model.forget_sharing(id);
     for subnet in network.subnets {
         model.subnets.remove(&subnet);
     }
@@ -180,7 +194,10 @@ impl Model {
     /// The network, if the project may plug into it or route to it.
     pub fn network_for(&self, project_id: &str, id: &str) -> Result<&Network, Refusal> {
         let visible = |network: &&Network| {
-            network.common.project_id == project_id || network.shared || network.external
+            network.common.project_id == project_id
+                || network.shared
+                || network.external
+                || self.shared_with(Some(project_id), "network", id)
         };
         self.networks
             .get(id)

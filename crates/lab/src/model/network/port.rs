@@ -137,7 +137,7 @@ pub static PORT: Kind = Kind {
         _ => look.values(model.ports.iter(), |_| false, to_value),
     },
     get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
-    shared: |_, _| false,
+    shared: |_, _, _| false,
     not_found,
     create,
     update,
@@ -364,6 +364,7 @@ impl Model {
             self.floating_ips
                 .change(&floating_ip, |row| row.disassociate());
         }
+        self.forward_no_more(id);
     }
 
     /// Addresses may be free again: the search for the next free one begins there.

@@ -44,9 +44,16 @@ pub static QOS_POLICY: Kind = Kind {
     singular: "policy",
     attributes: ATTRIBUTES,
     makers: Makers::Admins,
-    list: |model, look| look.values(model.qos_policies.iter(), |row| row.shared, to_value),
+    list: |model, look| {
+        let shared =
+            |row: &QosPolicy| row.shared || model.shared_with(look.project, "qos_policy", &row.id);
+        look.values(model.qos_policies.iter(), shared, to_value)
+    },
     get: |model, id| model.qos_policies.get(id).map(to_value),
-    shared: |_, policy| policy["shared"] == true,
+    shared: |model, policy, project| {
+        let id = policy["id"].as_str().unwrap_or_default();
+        policy["shared"] == true || model.shared_with(Some(project), "qos_policy", id)
+    },
     not_found,
     create,
     update,
@@ -170,7 +177,10 @@ impl Model {
     /// Whether a project may use this policy.
     pub fn qos_policy_for(&self, project_id: &str, id: &str) -> Result<(), Refusal> {
         let row = self.qos_policies.get(id);
-        let usable = row.is_some_and(|row| row.shared || row.common.project_id == project_id);
+        let usable = row.is_some_and(|row| {
+            let granted = self.shared_with(Some(project_id), "qos_policy", id);
+            row.shared || row.common.project_id == project_id || granted
+        });
         usable.then_some(()).ok_or_else(|| not_found(id))
     }
 

@@ -75,7 +75,7 @@ pub static ROUTER: Kind = Kind {
     makers: Makers::Members,
     list: |model, look| look.values(model.routers.iter(), |_| false, to_value),
     get: |model, id| model.routers.get(id).map(to_value),
-    shared: |_, _| false,
+    shared: |_, _, _| false,
     not_found,
     create,
     update,

@@ -45,10 +45,15 @@ pub static SECURITY_GROUP: Kind = Kind {
     makers: Makers::Members,
     list: |model, look| {
         let show = |row: &SecurityGroup| shown(model, row);
-        look.values(model.security_groups.iter(), |_| false, show)
+        let shared =
+            |row: &SecurityGroup| model.shared_with(look.project, "security_group", &row.id);
+        look.values(model.security_groups.iter(), shared, show)
     },
     get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
-    shared: |_, _| false,
+    shared: |model, group, project| {
+        let id = group["id"].as_str().unwrap_or_default();
+        model.shared_with(Some(project), "security_group", id)
+    },
     not_found,
     create,
     update,
@@ -195,10 +200,11 @@ impl Model {
     ) -> Result<Vec<String>, Refusal> {
         let mut found: Vec<String> = Vec::new();
         for id in ids {
-            let visible = self
-                .security_groups
-                .get(id)
-                .is_some_and(|row| row.common.project_id == project_id);
+            let row = self.security_groups.get(id);
+            let visible = row.is_some_and(|row| {
+                row.common.project_id == project_id
+                    || self.shared_with(Some(project_id), "security_group", id)
+            });
             if !visible {
                 return Err(not_found(id));
             }

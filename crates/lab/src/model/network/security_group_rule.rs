@@ -87,7 +87,7 @@ pub static SECURITY_GROUP_RULE: Kind = Kind {
     makers: Makers::Members,
     list: |model, look| look.values(model.security_group_rules.iter(), |_| false, shown),
     get: |model, id| model.security_group_rules.get(id).map(shown),
-    shared: |_, _| false,
+    shared: |_, _, _| false,
     not_found,
     create,
     update,

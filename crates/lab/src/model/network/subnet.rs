@@ -85,16 +85,17 @@ pub static SUBNET: Kind = Kind {
     attributes: ATTRIBUTES,
     makers: Makers::Members,
     list: |model, look| {
+        // To an administrator everything is.
         let shared = |row: &Subnet| {
-            let network = model.networks.get(&row.network_id);
-            network.is_some_and(|network| network.shared || network.external)
+            look.project
+                .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
         };
         look.values(model.subnets.iter(), shared, to_value)
     },
     get: |model, id| model.subnets.get(id).map(to_value),
-    shared: |model, subnet| {
-        let network = super::network::network_id(subnet).and_then(|id| model.networks.get(id));
-        network.is_some_and(|network| network.shared || network.external)
+    shared: |model, subnet, project| {
+        let network = super::network::network_id(subnet);
+        network.is_some_and(|network| model.network_for(project, network).is_ok())
     },
     not_found,
     create,

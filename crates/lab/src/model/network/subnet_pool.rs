@@ -28,11 +28,11 @@ pub struct SubnetPool {
     pub max_prefixlen: u8,
     /// None.
     pub default_quota: Option<u32>,
-    /// Never.
+    /// Whether other projects may cut from it.
     pub shared: bool,
     /// Never.
     pub is_default: bool,
-    /// None.
+    /// The scope whose other pools have no address of this one.
     pub address_scope_id: Option<String>,
     /// 4.
     pub ip_version: u8,
@@ -63,9 +63,9 @@ pub static SUBNET_POOL: Kind = Kind {
     singular: "subnetpool",
     attributes: ATTRIBUTES,
     makers: Makers::Members,
-    list: |model, look| look.values(model.subnet_pools.iter(), |_| false, to_value),
+    list: |model, look| look.values(model.subnet_pools.iter(), |row| row.shared, to_value),
     get: |model, id| model.subnet_pools.get(id).map(to_value),
-    shared: |_, _| false,
+    shared: |_, pool, _| pool["shared"] == true,
     not_found,
     create,
     update,
@@ -128,6 +128,12 @@ fn create(
             ));
         }
     }
+    let shared = attributes.admins_flag("shared", "create_subnetpool:shared")?;
+    let address_scope_id = attributes.text("address_scope_id")?;
+    if let Some(scope) = &address_scope_id {
+        model.address_scope_for(project_id, scope, 4)?;
+        model.scope_has_room(scope, &prefixes, "")?;
+    }
     let pool = SubnetPool {
         id: new_id(),
         name: attributes.text("name")?.unwrap_or_default(),
@@ -136,9 +142,9 @@ fn create(
         min_prefixlen,
         max_prefixlen,
         default_quota: None,
-        shared: false,
+        shared: shared.unwrap_or(false),
         is_default: false,
-        address_scope_id: None,
+        address_scope_id,
         ip_version: 4,
         common: Common::new(project_id, &mut attributes)?,
     };
@@ -152,6 +158,15 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         if let Some(length) = length(&mut attributes, name)? {
             attributes.set(name, length);
         }
+    }
+    let (owner, ranges) = {
+        let row = model.subnet_pools.get(id).ok_or_else(|| not_found(id))?;
+        (row.common.project_id.clone(), row.prefixes.clone())
+    };
+    if let Some(scope) = attributes.text("address_scope_id")? {
+        model.address_scope_for(&owner, &scope, 4)?;
+        model.scope_has_room(&scope, &ranges, id)?;
+        attributes.set("address_scope_id", scope);
     }
     let row = model.subnet_pools.get_mut(id);
     let row = row.ok_or_else(|| not_found(id))?;
@@ -193,6 +208,25 @@ fn length(attributes: &mut Attributes, name: &str) -> Result<Option<u8>, Refusal
 }
 
 impl Model {
+    /// Whether no other pool of a scope has an address of these ranges.
+    fn scope_has_room(&self, scope: &str, ranges: &[Cidr], pool: &str) -> Result<(), Refusal> {
+        let mut others = self
+            .subnet_pools
+            .iter()
+            .filter(|row| row.id != pool && row.address_scope_id.as_deref() == Some(scope));
+        let shares = |row: &SubnetPool| {
+            let mut all = row.prefixes.iter();
+            all.any(|one| ranges.iter().any(|range| range.overlaps(one)))
+        };
+        match others.any(shares) {
+            false => Ok(()),
+            true => Err(Refusal::conflict(
+                "AddressScopePrefixConflict",
+                "Failed to associate address scope: subnetpools within an address scope must have unique prefixes.",
+            )),
+        }
+    }
+
     /// The next free range of a pool, of this size or the pool's usual one.
     pub fn cut_subnet(
         &self,
@@ -201,7 +235,7 @@ impl Model {
         length: Option<i64>,
     ) -> Result<Cidr, Refusal> {
         let pool = self.subnet_pools.get(pool_id);
-        let pool = pool.filter(|pool| pool.common.project_id == project_id);
+        let pool = pool.filter(|pool| pool.shared || pool.common.project_id == project_id);
         let pool = pool.ok_or_else(|| not_found(pool_id))?;
         let length = length.unwrap_or_else(|| pool.default_prefixlen.into());
         let bound = |kind: &'static str, word: &str, bound: u8| {

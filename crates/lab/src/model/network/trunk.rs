@@ -68,7 +68,7 @@ pub static TRUNK: Kind = Kind {
         look.values(model.trunks.iter(), |_| false, show)
     },
     get: |model, id| model.trunks.get(id).map(|row| shown(model, row)),
-    shared: |_, _| false,
+    shared: |_, _, _| false,
     not_found,
     create,
     update,

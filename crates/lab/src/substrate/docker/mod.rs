@@ -22,11 +22,13 @@ mod disks;
 mod host;
 mod link_local;
 mod namespace;
+mod networks;
 mod nft;
 mod nodes;
 mod routers;
 mod script;
 mod seed;
+mod volumes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{Ipv4Addr, TcpListener};
@@ -38,13 +40,13 @@ use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
 use self::balancers::BalancerState;
-use self::containers::{BridgeNetwork, Containers, endpoint};
+use self::containers::{Containers, endpoint};
 use self::disks::Disks;
-use self::host::{HostRules, PUBLIC_BRIDGE, TENANT_BRIDGE};
+use self::host::{HostRules, TENANT_BRIDGE};
 use self::routers::RouterState;
 use self::script::DockerMacs;
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
-use crate::model::ids::{stable_hex_id, stable_id};
+use crate::model::ids::stable_id;
 use crate::model::network::ip::Cidr;
 use crate::model::server::{Status, host_name};
 use crate::model::wiring::{ServerWiring, Wiring};
@@ -56,11 +58,6 @@ pub const ROUTER_IMAGE: &str = "stackloom-lab-router";
 
 /// The image of load balancers.
 pub const BALANCER_IMAGE: &str = "stackloom-lab-balancer";
-
-/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
-/// devices (RFC 2544), so no real network has it.
-const SCRATCH: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
-const SCRATCH_PIECES: u32 = 512;
 
 /// Scripts that run at once.
 const PARALLEL: usize = 8;
@@ -146,78 +143,9 @@ impl DockerSubstrate {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn network_name(&self, id: &str) -> String {
-        let kind = if id == self.public_id {
-            "public"
-        } else {
-            "network"
-        };
-        self.containers.name(kind, id)
-    }
-
-    /// The bridge's device on this machine: at most 15 characters.
-    fn bridge(&self, prefix: &str, id: &str) -> String {
-        let hash = stable_hex_id(&format!("{}/{id}", self.lab));
-        format!("{prefix}{}", &hash[..11])
-    }
-
-    /// Make the Docker network behind a Neutron network if it is not there; answers its name.
-    async fn ensure_network(&self, id: &str) -> Result<String, SubstrateError> {
-        let name = self.network_name(id);
-        let mut known = self.networks.lock().await;
-        if known.contains(id) {
-            return Ok(name);
-        }
-        let bridge = self.bridge(TENANT_BRIDGE, id);
-        let first = u32::from_str_radix(&stable_hex_id(id)[..6], 16).unwrap_or(0);
-        let mut made = false;
-        for attempt in 0..SCRATCH_PIECES {
-            let piece = (first + attempt) % SCRATCH_PIECES;
-            let range = format!("{}/24", Ipv4Addr::from(u32::from(SCRATCH) + piece * 256));
-            let wanted = BridgeNetwork {
-                kind: "network",
-                id,
-                bridge: &bridge,
-                range,
-                gateway: None,
-                internal: true,
-            };
-            made = self.containers.create_network(wanted).await?;
-            if made {
-                break;
-            }
-        }
-        if !made {
-            return Err(SubstrateError::Missing(
-                "all of 198.18.0.0/15 is taken by other Docker networks".into(),
-            ));
-        }
-        self.host.allow_within(&bridge).await?;
-        known.insert(id.to_owned());
-        Ok(name)
-    }
-
-    async fn ensure_public(&self) -> Result<(), SubstrateError> {
-        let mut known = self.networks.lock().await;
-        if known.contains(&self.public_id) {
-            return Ok(());
-        }
-        let wanted = BridgeNetwork {
-            kind: "public",
-            id: &self.public_id,
-            bridge: &self.bridge(PUBLIC_BRIDGE, "public"),
-            range: self.public.to_string(),
-            gateway: Some(self.public.nth(1).to_string()),
-            internal: false,
-        };
-        if !self.containers.create_network(wanted).await? {
-            return Err(SubstrateError::Missing(format!(
-                "the range {} for the public network is taken by another Docker network; choose another with --public-cidr",
-                self.public
-            )));
-        }
-        known.insert(self.public_id.clone());
-        Ok(())
+    /// A running server's process.
+    fn process_of(&self, server: &str) -> Option<i64> {
+        self.known_servers().get(server).map(|state| state.pid)
     }
 
     /// A running container's process, and Docker's Ethernet addresses by Neutron network.
@@ -270,7 +198,7 @@ impl DockerSubstrate {
         );
         // Devices' nodes do not outlive a boot.
         for (volume, device) in &spec.volumes {
-            self.volume_plug(&spec.id, volume, device).await?;
+            self.plug_volume(&spec.id, volume, device).await?;
         }
         self.containers
             .upload(&container, archive(seed::go())?)
@@ -300,29 +228,6 @@ impl DockerSubstrate {
             known.filter = filter;
         }
         Ok(())
-    }
-
-    async fn drop_unknown_networks(&self, wiring: &Wiring) {
-        let mut known = self.networks.lock().await;
-        let gone: Vec<String> = known
-            .iter()
-            .filter(|id| !wiring.networks.contains(*id))
-            .cloned()
-            .collect();
-        for id in gone {
-            match self
-                .containers
-                .remove_network(&self.network_name(&id))
-                .await
-            {
-                Ok(()) => {
-                    self.host.forget(&self.bridge(TENANT_BRIDGE, &id)).await;
-                    known.remove(&id);
-                }
-                // A server that is being removed may still be plugged in; the next change tries again.
-                Err(error) => tracing::debug!(%error, "network stays for now"),
-            }
-        }
     }
 }
 
@@ -529,16 +434,7 @@ impl Substrate for DockerSubstrate {
         volume: &str,
         device: &str,
     ) -> Result<(), SubstrateError> {
-        let minor = self.disks.minor(volume).await?;
-        let running = self.known_servers().get(server).map(|state| state.pid);
-        match running {
-            Some(pid) => {
-                let container = self.containers.name("server", server);
-                nodes::make(&container, pid, device, minor)
-            }
-            // Its next boot brings the node.
-            None => Ok(()),
-        }
+        self.plug_volume(server, volume, device).await
     }
 
     async fn volume_unplug(
@@ -547,15 +443,11 @@ impl Substrate for DockerSubstrate {
         volume: &str,
         device: &str,
     ) -> Result<(), SubstrateError> {
-        let running = self.known_servers().get(server).map(|state| state.pid);
-        if let Some(pid) = running {
-            nodes::remove(&self.containers.name("server", server), pid, device)?;
-        }
-        self.disks.release(volume).await
+        self.unplug_volume(server, volume, device).await
     }
 
     async fn metadata_listener(&self, id: &str) -> Result<Option<TcpListener>, SubstrateError> {
-        let Some(pid) = self.known_servers().get(id).map(|state| state.pid) else {
+        let Some(pid) = self.process_of(id) else {
             return Ok(None);
         };
         let listener = link_local::listen(pid).map_err(|error| SubstrateError::Command {

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 use crate::model::network::ip::Cidr;
-use crate::model::wiring::{Filter, FilterRule, Nic, Outside, Remote, RouterWiring, ServerWiring};
+use crate::model::wiring::{
+    Filter, FilterRule, Forward, Nic, Outside, Remote, RouterWiring, ServerWiring,
+};
 
 /// A server's filter: stateful, IPv4 only, what no rule allows is dropped. What leaves must bear one of the port's addresses.
 pub fn server_filter(wiring: &ServerWiring) -> String {
@@ -121,6 +123,18 @@ fn outside_rules(text: &mut String, outside: &Outside, inside: &[Nic]) {
     text.push_str("  chain dstnat {\n    type nat hook prerouting priority dstnat;\n");
     for (floating, fixed) in &outside.floating {
         let _ = writeln!(text, "    ip daddr {floating} dnat to {fixed}");
+    }
+    for forward in &outside.forwards {
+        let Forward {
+            address,
+            protocol,
+            port,
+            to: (fixed, fixed_port),
+        } = forward;
+        let _ = writeln!(
+            text,
+            "    ip daddr {address} {protocol} dport {port} dnat to {fixed}:{fixed_port}"
+        );
     }
     text.push_str("  }\n  chain srcnat {\n    type nat hook postrouting priority srcnat;\n");
     for (floating, fixed) in &outside.floating {
@@ -309,6 +323,12 @@ mod tests {
             gateway: None,
             snat: true,
             floating: vec![("172.30.0.11".parse().unwrap(), "10.0.0.5".parse().unwrap())],
+            forwards: vec![Forward {
+                address: "172.30.0.12".parse().unwrap(),
+                protocol: "tcp".into(),
+                port: 2222,
+                to: ("10.0.0.6".parse().unwrap(), 22),
+            }],
         };
         let wiring = RouterWiring {
             outside: Some(outside),
@@ -318,7 +338,10 @@ mod tests {
         let text = router_nat(&wiring);
         assert_eq!(
             chain(&text, "dstnat")[1..],
-            ["ip daddr 172.30.0.11 dnat to 10.0.0.5"]
+            [
+                "ip daddr 172.30.0.11 dnat to 10.0.0.5",
+                "ip daddr 172.30.0.12 tcp dport 2222 dnat to 10.0.0.6:22",
+            ]
         );
         assert_eq!(
             chain(&text, "srcnat")[1..],

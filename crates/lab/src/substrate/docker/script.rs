@@ -112,11 +112,13 @@ pub fn router(wiring: &RouterWiring, macs: &DockerMacs) -> String {
     let mut variables = Vec::new();
     match &wiring.outside {
         Some(outside) => {
-            let floating: Vec<String> = outside
-                .floating
-                .iter()
-                .map(|(address, _)| format!("{address}/32"))
+            let whole = outside.floating.iter().map(|(address, _)| address);
+            let in_part = outside.forwards.iter().map(|forward| &forward.address);
+            let mut floating: Vec<String> = whole
+                .chain(in_part)
+                .map(|address| format!("{address}/32"))
                 .collect();
+            floating.dedup();
             find(&mut text, "out", &outside.nic, macs);
             dress(&mut text, "out", &outside.nic, &floating);
             if let Some(gateway) = outside.gateway {

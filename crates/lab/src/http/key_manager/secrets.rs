@@ -4,21 +4,20 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::answer::{BarbicanError, empty_answer, json_answer, read_json};
-use super::token::{Caller, Member};
-use super::{App, base_url, query};
+use super::{Answer, Page, Way, guard, made, may};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::token::{Caller, Member};
+use crate::http::{App, base_url, query};
 use crate::model::Model;
 use crate::model::ids::{new_id, now};
 use crate::model::refusal::Refusal;
 use crate::model::secret::Secret;
-
-type Answer = Result<Response, BarbicanError>;
 
 /// Barbican's own limit on a payload.
 const PAYLOAD_BYTES_MAX: usize = 20_000;
@@ -33,10 +32,6 @@ const TYPES: &[&str] = &[
 
 pub fn routes() -> Router<App> {
     Router::new()
-        .route("/key-manager", get(versions))
-        .route("/key-manager/", get(versions))
-        .route("/key-manager/v1", get(version))
-        .route("/key-manager/v1/", get(version))
         .route("/key-manager/v1/secrets", get(list).post(create))
         .route("/key-manager/v1/secrets/", get(list).post(create))
         .route(
@@ -50,43 +45,33 @@ pub fn routes() -> Router<App> {
         )
 }
 
-fn version_document(base: &str) -> Value {
-    json!({
-        "id": "v1",
-        "status": "stable",
-        "updated": "2015-04-28T00:00:00Z",
-        "links": [{"rel": "self", "href": format!("{base}/key-manager/v1/")}],
-        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.key-manager-v1+json"}],
-    })
-}
-
-async fn versions(headers: HeaderMap) -> Response {
-    json_answer(
-        300,
-        json!({"versions": [version_document(&base_url(&headers))]}),
-    )
-}
-
-async fn version(headers: HeaderMap) -> Response {
-    json_answer(
-        200,
-        json!({"version": version_document(&base_url(&headers))}),
-    )
-}
-
-fn not_found() -> Refusal {
+pub fn not_found() -> Refusal {
     Refusal::not_found(
         "NotFound",
         "Not Found. Sorry but your secret is in another castle.",
     )
 }
 
-fn owned<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Secret, Refusal> {
-    model
-        .secrets
-        .get(id)
-        .filter(|row| row.project_id == member.project_id)
-        .ok_or_else(not_found)
+/// The secret, to read it; `what` is the attempt in Barbican's words.
+fn readable<'a>(
+    model: &'a Model,
+    member: &Member,
+    id: &str,
+    what: &str,
+) -> Result<&'a Secret, Refusal> {
+    let row = model.secrets.get(id).ok_or_else(not_found)?;
+    may(&row.guard, member, Way::Read, what).map(|()| row)
+}
+
+/// The secret, to change it.
+fn owned<'a>(
+    model: &'a mut Model,
+    member: &Member,
+    id: &str,
+    what: &str,
+) -> Result<&'a mut Secret, Refusal> {
+    let row = model.secrets.get_mut(id).ok_or_else(not_found)?;
+    may(&row.guard, member, Way::Change, what).map(|()| row)
 }
 
 fn document(row: &Secret, base: &str) -> Value {
@@ -98,7 +83,7 @@ fn document(row: &Secret, base: &str) -> Value {
         "bit_length": row.bit_length,
         "mode": row.mode,
         "expiration": row.expiration,
-        "creator_id": row.creator_id,
+        "creator_id": row.guard.creator_id,
         "created": row.created.trim_end_matches('Z'),
         "updated": row.updated.trim_end_matches('Z'),
         "secret_ref": reference(&row.id, base),
@@ -109,7 +94,8 @@ fn document(row: &Secret, base: &str) -> Value {
     document
 }
 
-fn reference(id: &str, base: &str) -> String {
+/// The URL of a secret.
+pub fn reference(id: &str, base: &str) -> String {
     format!("{base}/key-manager/v1/secrets/{id}")
 }
 
@@ -120,11 +106,7 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
     let secret = read_create(&member, &body)?;
     let place = reference(&secret.id, &base);
     app.change(|model| model.secrets.insert(secret));
-    let mut response = json_answer(201, json!({ "secret_ref": place }));
-    if let Ok(location) = HeaderValue::try_from(place) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    Ok(made("secret_ref", place))
 }
 
 fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
@@ -165,8 +147,7 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
     Ok(Secret {
         id: new_id(),
         name: text("name")?,
-        project_id: member.project_id.clone(),
-        creator_id: member.user_id.clone(),
+        guard: guard(member),
         secret_type,
         algorithm: text("algorithm")?,
         bit_length: body["bit_length"]
@@ -230,17 +211,11 @@ async fn list(
 ) -> Answer {
     let member = caller.member()?;
     let base = base_url(&headers);
-    let number = |name: &str, default: usize| {
-        query::value(&asked, name)
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(default)
-    };
-    let (offset, limit) = (number("offset", 0), number("limit", 10).clamp(1, 100));
     let rows: Vec<Value> = app.read(|model| {
         let mine = model
             .secrets
             .iter()
-            .filter(|row| row.project_id == member.project_id);
+            .filter(|row| row.guard.project_id == member.project_id);
         let fitting = mine.map(|row| document(row, &base)).filter(|row| {
             ["name", "secret_type", "algorithm", "mode"]
                 .iter()
@@ -251,24 +226,7 @@ async fn list(
         });
         fitting.collect()
     });
-    let total = rows.len();
-    let page: Vec<Value> = rows.into_iter().skip(offset).take(limit).collect();
-    let mut body = json!({"secrets": page, "total": total});
-    if offset + limit < total {
-        body["next"] = format!(
-            "{base}/key-manager/v1/secrets?limit={limit}&offset={}",
-            offset + limit
-        )
-        .into();
-    }
-    if offset > 0 {
-        body["previous"] = format!(
-            "{base}/key-manager/v1/secrets?limit={limit}&offset={}",
-            offset.saturating_sub(limit)
-        )
-        .into();
-    }
-    Ok(json_answer(200, body))
+    Ok(Page::of("secrets", &asked).answer(rows, &base))
 }
 
 async fn show(
@@ -278,8 +236,10 @@ async fn show(
     headers: HeaderMap,
 ) -> Answer {
     let member = caller.member()?;
-    let shown =
-        app.read(|model| owned(model, &member, &id).map(|row| document(row, &base_url(&headers))))?;
+    let shown = app.read(|model| {
+        let row = readable(model, &member, &id, "Secret retrieval")?;
+        Ok::<_, Refusal>(document(row, &base_url(&headers)))
+    })?;
     Ok(json_answer(200, shown))
 }
 
@@ -290,7 +250,8 @@ async fn payload(
     headers: HeaderMap,
 ) -> Answer {
     let member = caller.member()?;
-    let row = app.read(|model| owned(model, &member, &id).cloned())?;
+    let row =
+        app.read(|model| readable(model, &member, &id, "Secret payload retrieval").cloned())?;
     let payload = row.payload.ok_or_else(not_found)?;
     let content_type = row.content_type.unwrap_or_else(|| "text/plain".into());
     let accepted = headers
@@ -343,8 +304,7 @@ async fn put_payload(
         (kind, encoding) => encoded(&body, kind, encoding)?,
     };
     app.change(|model| {
-        owned(model, &member, &id)?;
-        let row = model.secrets.get_mut(&id).ok_or_else(not_found)?;
+        let row = owned(model, &member, &id, "Secret update")?;
         if row.payload.is_some() {
             return Err(Refusal::conflict(
                 "SecretAlreadyHasData",
@@ -362,7 +322,7 @@ async fn put_payload(
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
     app.change(|model| {
-        owned(model, &member, &id)?;
+        owned(model, &member, &id, "Secret deletion")?;
         model.secrets.remove(&id);
         Ok::<_, Refusal>(())
     })?;
@@ -371,7 +331,10 @@ async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) 
 
 async fn metadata(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     let member = caller.member()?;
-    let pairs = app.read(|model| owned(model, &member, &id).map(|row| row.metadata.clone()))?;
+    let pairs = app.read(|model| {
+        let row = readable(model, &member, &id, "Secret metadata retrieval")?;
+        Ok::<_, Refusal>(row.metadata.clone())
+    })?;
     Ok(json_answer(200, json!({ "metadata": pairs })))
 }
 
@@ -389,10 +352,7 @@ async fn set_metadata(
         Refusal::bad_request("Provided object does not match schema 'SecretMetadata'.")
     })?;
     app.change(|model| {
-        owned(model, &member, &id)?;
-        if let Some(row) = model.secrets.get_mut(&id) {
-            row.metadata = pairs;
-        }
+        owned(model, &member, &id, "Secret metadata creation")?.metadata = pairs;
         Ok::<_, Refusal>(())
     })?;
     let place = format!("{}/metadata", reference(&id, &base_url(&headers)));

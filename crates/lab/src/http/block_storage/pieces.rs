@@ -1,0 +1,220 @@
+//! Cinder v3: what volumes and snapshots have in common: lists with filters, order, pages and a count, metadata, changes.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{FromRequestParts, Query, State};
+use axum::http::request::Parts;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::{Answer, Asked, pairs};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::microversion::Microversion;
+use crate::http::{App, query};
+use crate::model::Model;
+use crate::model::refusal::Refusal;
+use crate::model::table::{Keyed, Table};
+
+/// A kind of thing in Cinder.
+pub trait Piece: Keyed + Sized + Send + Sync + 'static {
+    /// `volumes`: the path, and the list's name in bodies.
+    const COLLECTION: &'static str;
+
+    /// `Volume`: its name in refusals.
+    const WORD: &'static str;
+
+    /// All of them.
+    fn table(model: &Model) -> &Table<Self>;
+
+    /// All of them, to change one.
+    fn table_mut(model: &mut Model) -> &mut Table<Self>;
+
+    /// Whose it is.
+    fn project_id(&self) -> &str;
+
+    /// Whether a list's filters want it; names that are no filters let everything through.
+    fn fits(&self, filters: &[(String, String)]) -> bool;
+
+    /// What lists are ordered by.
+    fn order(&self, key: &str) -> String;
+
+    /// The 404.
+    fn not_found(id: &str) -> Refusal;
+
+    /// A row of a list.
+    fn row(&self, model: &Model, call: &ListCall, detail: Detail) -> Value;
+
+    /// A person's own key-value pairs.
+    fn metadata(&self) -> &BTreeMap<String, String>;
+
+    /// The same, to change them; that is a change of the whole.
+    fn metadata_mut(&mut self) -> &mut BTreeMap<String, String>;
+
+    /// It was changed.
+    fn touched(&mut self);
+}
+
+/// How much of each row a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Bare,
+    Full,
+}
+
+/// A call for a list.
+pub struct ListCall {
+    pub app: App,
+    pub asked: Asked,
+    pub version: Microversion,
+    pub filters: Vec<(String, String)>,
+}
+
+impl FromRequestParts<App> for ListCall {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let Ok(asked) = Asked::from_request_parts(parts, app).await;
+        let Ok(version) = Microversion::from_request_parts(parts, app).await;
+        let filters = query::Query::from_request_parts(parts, app).await;
+        Ok(Self {
+            app: App::clone(app),
+            asked,
+            version,
+            filters: filters.map(|Query(filters)| filters).unwrap_or_default(),
+        })
+    }
+}
+
+/// The piece with this id, if it is the project's.
+pub fn owned<'a, T: Piece>(model: &'a Model, project_id: &str, id: &str) -> Result<&'a T, Refusal> {
+    let row = T::table(model).get(id);
+    row.filter(|row| row.project_id() == project_id)
+        .ok_or_else(|| T::not_found(id))
+}
+
+/// Change the piece of the path, if it is the caller's.
+pub fn change<T: Piece, R>(
+    app: &App,
+    asked: &Asked,
+    change: impl FnOnce(&mut T) -> R,
+) -> Result<R, Refusal> {
+    let member = asked.member()?;
+    app.change(|model| {
+        owned::<T>(model, &member.project_id, asked.id())?;
+        let row = T::table_mut(model).get_mut(asked.id());
+        let row = row.ok_or_else(|| T::not_found(asked.id()))?;
+        row.touched();
+        Ok(change(row))
+    })
+}
+
+/// A list.
+pub async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
+    let (member, filters) = (call.asked.member()?, &call.filters);
+    let (page, count) = call.app.read(|model| {
+        // Newest first, as Cinder sorts when nobody says otherwise.
+        let mine = T::table(model)
+            .iter()
+            .rev()
+            .filter(|row| row.project_id() == member.project_id && row.fits(filters));
+        let mut rows: Vec<&T> = mine.collect();
+        query::sort_rows(&mut rows, filters, |row, key| row.order(key));
+        let count = rows.len();
+        let page = query::page_rows(rows, filters, 1_000, |row| row.key());
+        let page = page.map(|(rows, next)| {
+            let shown = rows.into_iter().map(|row| row.row(model, &call, detail));
+            (shown.collect::<Vec<Value>>(), next)
+        });
+        (page, count)
+    });
+    let marker = query::value(filters, "marker").unwrap_or_default();
+    let (items, next) = page.ok_or_else(|| T::not_found(marker))?;
+    let mut body = json!({T::COLLECTION: items});
+    if let Some(next) = next {
+        let below = if detail == Detail::Full {
+            "/detail"
+        } else {
+            ""
+        };
+        let href = format!(
+            "{}/volume/v3/{}/{}{below}?{}",
+            call.asked.base,
+            member.project_id,
+            T::COLLECTION,
+            query::with_marker(filters, &next)
+        );
+        body[format!("{}_links", T::COLLECTION)] = json!([{"rel": "next", "href": href}]);
+    }
+    let counts = call.version >= Microversion(3, 45);
+    if counts && query::value(filters, "with_count") == Some("True") {
+        body["count"] = count.into();
+    }
+    Ok(json_answer(200, body))
+}
+
+/// The metadata of a kind of piece.
+pub fn metadata_routes<T: Piece>(prefix: &str) -> Router<App> {
+    let path = format!("{prefix}/{}/{{id}}/metadata", T::COLLECTION);
+    Router::new()
+        .route(
+            &path,
+            get(metadata::<T>)
+                .post(add_metadata::<T>)
+                .put(set_metadata::<T>),
+        )
+        .route(
+            &format!("{path}/{{key}}"),
+            get(metadata_item::<T>).delete(delete_metadata_item::<T>),
+        )
+}
+
+async fn metadata<T: Piece>(State(app): State<App>, asked: Asked) -> Answer {
+    let member = asked.member()?;
+    let pairs = app.read(|model| {
+        let row = owned::<T>(model, &member.project_id, asked.id())?;
+        Ok::<_, Refusal>(row.metadata().clone())
+    })?;
+    Ok(json_answer(200, json!({ "metadata": pairs })))
+}
+
+async fn add_metadata<T: Piece>(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let new = pairs(read_json(&body)?.get("metadata"))?;
+    let all = change::<T, _>(&app, &asked, |row| {
+        row.metadata_mut().extend(new);
+        row.metadata().clone()
+    })?;
+    Ok(json_answer(200, json!({ "metadata": all })))
+}
+
+async fn set_metadata<T: Piece>(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let new = pairs(read_json(&body)?.get("metadata"))?;
+    change::<T, _>(&app, &asked, |row| *row.metadata_mut() = new.clone())?;
+    Ok(json_answer(200, json!({ "metadata": new })))
+}
+
+fn no_such_key<T: Piece>(key: &str) -> Refusal {
+    Refusal::not_found(
+        "MetadataNotFound",
+        format!("{} has no metadata with key {key}.", T::WORD),
+    )
+}
+
+async fn metadata_item<T: Piece>(State(app): State<App>, asked: Asked) -> Answer {
+    let (member, key) = (asked.member()?, asked.part("key"));
+    let value = app.read(|model| {
+        let row = owned::<T>(model, &member.project_id, asked.id())?;
+        let value = row.metadata().get(key).cloned();
+        value.ok_or_else(|| no_such_key::<T>(key))
+    })?;
+    Ok(json_answer(200, json!({"meta": {key: value}})))
+}
+
+async fn delete_metadata_item<T: Piece>(State(app): State<App>, asked: Asked) -> Answer {
+    let key = asked.part("key");
+    let gone = change::<T, _>(&app, &asked, |row| row.metadata_mut().remove(key))?;
+    gone.ok_or_else(|| no_such_key::<T>(key))?;
+    Ok(empty_answer(200))
+}

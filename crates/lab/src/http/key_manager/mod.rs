@@ -1,0 +1,143 @@
+//! Barbican v1: versions, and what secrets and containers have in common.
+//!
+//! Barbican finds a thing whosever it is and then asks its policy, so a stranger who knows an id is told 403 and not 404.
+
+mod acls;
+mod containers;
+mod secrets;
+
+use axum::Router;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::answer::{BarbicanError, json_answer};
+use super::token::Member;
+use super::{App, base_url, query};
+use crate::model::refusal::Refusal;
+use crate::model::secret::Guard;
+
+/// What handlers give.
+type Answer = Result<Response, BarbicanError>;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/key-manager", get(versions))
+        .route("/key-manager/", get(versions))
+        .route("/key-manager/v1", get(version))
+        .route("/key-manager/v1/", get(version))
+        .merge(secrets::routes())
+        .merge(containers::routes())
+        .merge(acls::routes())
+}
+
+fn version_document(base: &str) -> Value {
+    json!({
+        "id": "v1",
+        "status": "stable",
+        "updated": "2015-04-28T00:00:00Z",
+        "links": [{"rel": "self", "href": format!("{base}/key-manager/v1/")}],
+        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.key-manager-v1+json"}],
+    })
+}
+
+async fn versions(headers: HeaderMap) -> Response {
+    json_answer(
+        300,
+        json!({"versions": [version_document(&base_url(&headers))]}),
+    )
+}
+
+async fn version(headers: HeaderMap) -> Response {
+    json_answer(
+        200,
+        json!({"version": version_document(&base_url(&headers))}),
+    )
+}
+
+/// What somebody wants of a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Change,
+}
+
+/// Whether a caller may; `what` is the attempt in Barbican's words.
+fn may(guard: &Guard, member: &Member, way: Way, what: &str) -> Result<(), Refusal> {
+    let (project, user, admin) = (&member.project_id, &member.user_id, member.admin);
+    let lets = match way {
+        Way::Read => guard.lets_read(project, user, admin),
+        Way::Change => guard.lets_change(project, user, admin),
+    };
+    let refusal = || {
+        Refusal::forbidden(format!(
+            "{what} attempt not allowed - please review your user/project privileges"
+        ))
+    };
+    lets.then_some(()).ok_or_else(refusal)
+}
+
+/// The guard of something new.
+fn guard(member: &Member) -> Guard {
+    Guard {
+        project_id: member.project_id.clone(),
+        creator_id: member.user_id.clone(),
+        acl: None,
+    }
+}
+
+/// A body that does not fit, by the name of Barbican's schema.
+fn schema(name: &str, reason: &str) -> Refusal {
+    Refusal::bad_request(format!(
+        "Provided object does not match schema '{name}': {reason}."
+    ))
+}
+
+/// 201, with the place of what was made.
+fn made(name: &str, place: String) -> Response {
+    let mut response = json_answer(201, json!({name: place}));
+    if let Ok(location) = HeaderValue::try_from(place) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// A part of a list, by `offset` and `limit`.
+struct Page {
+    collection: &'static str,
+    offset: usize,
+    limit: usize,
+}
+
+impl Page {
+    fn of(collection: &'static str, asked: &[(String, String)]) -> Self {
+        let number = |name: &str, default: usize| {
+            query::value(asked, name)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(default)
+        };
+        Self {
+            collection,
+            offset: number("offset", 0),
+            limit: number("limit", 10).clamp(1, 100),
+        }
+    }
+
+    fn answer(&self, rows: Vec<Value>, base: &str) -> Response {
+        let (offset, limit, total) = (self.offset, self.limit, rows.len());
+        let link = |offset: usize| {
+            let collection = self.collection;
+            format!("{base}/key-manager/v1/{collection}?limit={limit}&offset={offset}")
+        };
+        let page: Vec<Value> = rows.into_iter().skip(offset).take(limit).collect();
+        let mut body = json!({self.collection: page, "total": total});
+        if offset + limit < total {
+            body["next"] = link(offset + limit).into();
+        }
+        if offset > 0 {
+            body["previous"] = link(offset.saturating_sub(limit)).into();
+        }
+        json_answer(200, body)
+    }
+}

@@ -1,0 +1,117 @@
+//! The Docker networks behind Neutron's: made when something is first plugged in, gone when the network is.
+
+use std::net::Ipv4Addr;
+
+use super::DockerSubstrate;
+use super::containers::BridgeNetwork;
+use super::host::{PUBLIC_BRIDGE, TENANT_BRIDGE};
+use crate::model::ids::stable_hex_id;
+use crate::model::wiring::Wiring;
+use crate::substrate::SubstrateError;
+
+/// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
+/// devices (RFC 2544), so no real network has it.
+const SCRATCH: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const SCRATCH_PIECES: u32 = 512;
+
+impl DockerSubstrate {
+    /// What Docker calls the network behind a Neutron network.
+    pub(super) fn network_name(&self, id: &str) -> String {
+        let kind = if id == self.public_id {
+            "public"
+        } else {
+            "network"
+        };
+        self.containers.name(kind, id)
+    }
+
+    /// The bridge's device on this machine: at most 15 characters.
+    pub(super) fn bridge(&self, prefix: &str, id: &str) -> String {
+        let hash = stable_hex_id(&format!("{}/{id}", self.lab));
+        format!("{prefix}{}", &hash[..11])
+    }
+
+    /// Make the Docker network behind a Neutron network if it is not there; answers its name.
+    pub(super) async fn ensure_network(&self, id: &str) -> Result<String, SubstrateError> {
+        let name = self.network_name(id);
+        let mut known = self.networks.lock().await;
+        if known.contains(id) {
+            return Ok(name);
+        }
+        let bridge = self.bridge(TENANT_BRIDGE, id);
+        let first = u32::from_str_radix(&stable_hex_id(id)[..6], 16).unwrap_or(0);
+        let mut made = false;
+        for attempt in 0..SCRATCH_PIECES {
+            let piece = (first + attempt) % SCRATCH_PIECES;
+            let range = format!("{}/24", Ipv4Addr::from(u32::from(SCRATCH) + piece * 256));
+            let wanted = BridgeNetwork {
+                kind: "network",
+                id,
+                bridge: &bridge,
+                range,
+                gateway: None,
+                internal: true,
+            };
+            made = self.containers.create_network(wanted).await?;
+            if made {
+                break;
+            }
+        }
+        if !made {
+            return Err(SubstrateError::Missing(
+                "all of 198.18.0.0/15 is taken by other Docker networks".into(),
+            ));
+        }
+        self.host.allow_within(&bridge).await?;
+        known.insert(id.to_owned());
+        Ok(name)
+    }
+
+    /// Make the external network if it is not there.
+    pub(super) async fn ensure_public(&self) -> Result<(), SubstrateError> {
+        let mut known = self.networks.lock().await;
+        if known.contains(&self.public_id) {
+            return Ok(());
+        }
+        let wanted = BridgeNetwork {
+            kind: "public",
+            id: &self.public_id,
+            bridge: &self.bridge(PUBLIC_BRIDGE, "public"),
+            range: self.public.to_string(),
+            gateway: Some(self.public.nth(1).to_string()),
+            internal: false,
+        };
+        if !self.containers.create_network(wanted).await? {
+            return Err(SubstrateError::Missing(format!(
+                "the range {} for the public network is taken by another Docker network; choose another with --public-cidr",
+                self.public
+            )));
+        }
+        known.insert(self.public_id.clone());
+        Ok(())
+    }
+
+    /// Remove the Docker networks of Neutron networks that are no more.
+    pub(super) async fn drop_unknown_networks(&self, wiring: &Wiring) {
+        let mut known = self.networks.lock().await;
+        let gone: Vec<String> = known
+            .iter()
+            .filter(|id| !wiring.networks.contains(*id))
+            .cloned()
+            .collect();
+        for id in gone {
+            match self
+                .containers
+                .remove_network(&self.network_name(&id))
+                .await
+            {
+                Ok(()) => {
+                    self.host.forget(&self.bridge(TENANT_BRIDGE, &id)).await;
+                    known.remove(&id);
+                }
+                // A server that is being removed may still be plugged in; the next change tries again.
+                Err(error) => tracing::debug!(%error, "network stays for now"),
+            }
+        }
+    }
+}

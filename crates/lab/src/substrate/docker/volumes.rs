@@ -1,0 +1,33 @@
+//! Volumes of servers: a loop device behind the disk, and its node in the server's `/dev`.
+
+use super::{DockerSubstrate, nodes};
+use crate::substrate::SubstrateError;
+
+impl DockerSubstrate {
+    /// Give a server a volume's device. One that does not run gets it at its next boot.
+    pub(super) async fn plug_volume(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError> {
+        let minor = self.disks.minor(volume).await?;
+        match self.process_of(server) {
+            Some(pid) => nodes::make(&self.containers.name("server", server), pid, device, minor),
+            None => Ok(()),
+        }
+    }
+
+    /// Take the device away, and let go of what is behind it.
+    pub(super) async fn unplug_volume(
+        &self,
+        server: &str,
+        volume: &str,
+        device: &str,
+    ) -> Result<(), SubstrateError> {
+        if let Some(pid) = self.process_of(server) {
+            nodes::remove(&self.containers.name("server", server), pid, device)?;
+        }
+        self.disks.release(volume).await
+    }
+}

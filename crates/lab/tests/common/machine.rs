@@ -1,0 +1,166 @@
+//! What tests of a lab on Docker see from outside of it: its servers' insides, open ports, volumes, and what it leaves on the machine.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::Client;
+
+/// Long enough for a server to boot on a busy machine.
+pub const BOOT: Duration = Duration::from_secs(60);
+/// Long enough for a busy machine to answer a SYN, short enough to wait for the lack of an answer.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// A lab on this machine, by its name.
+pub struct Machine(pub &'static str);
+
+impl Machine {
+    /// What Docker calls a server's container.
+    pub fn container(&self, server: &str) -> String {
+        format!("stackloom-{}-server-{server}", self.0)
+    }
+
+    /// Run a command in a server's container, past the network; answers what it printed if it went well.
+    pub async fn inside(&self, server: &str, command: &str) -> Option<String> {
+        let output = Command::new("docker")
+            .args(["exec", &self.container(server), "sh", "-c", command])
+            .output()
+            .await
+            .expect("docker");
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(said)
+    }
+
+    /// What the lab has on this machine: containers, networks, images, rules, disks, mounts.
+    pub async fn traces(&self) -> Vec<String> {
+        let name = self.0;
+        let label = format!("label=stackloom.lab={name}");
+        // By themselves, or among others.
+        let asked: [(&[&str], bool); 7] = [
+            (&["docker", "ps", "-aq", "--filter", &label], true),
+            (&["docker", "network", "ls", "-q", "--filter", &label], true),
+            (&["docker", "images", "-q", "--filter", &label], true),
+            (&["docker", "volume", "ls", "-q", "--filter", &label], true),
+            (&["iptables-save"], false),
+            (&["losetup", "--noheadings", "--output", "BACK-FILE"], false),
+            (&["cat", "/proc/mounts"], false),
+        ];
+        let marks = [
+            format!("stackloom.lab={name}\""),
+            format!("stackloom-lab-{name}/"),
+            format!("stackloom-{name}-"),
+        ];
+        let mut traces = Vec::new();
+        for (words, all) in asked {
+            let said = output(words).await;
+            let ours = said
+                .lines()
+                .filter(|line| all || marks.iter().any(|mark| line.contains(mark)));
+            traces.extend(ours.map(str::to_owned));
+        }
+        let disks = format!("/var/tmp/stackloom-lab-{name}");
+        if Path::new(&disks).exists() {
+            traces.push(disks);
+        }
+        traces
+    }
+}
+
+async fn output(words: &[&str]) -> String {
+    let said = Command::new(words[0]).args(&words[1..]).output().await;
+    String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
+}
+
+/// Whether something listens there and is let in to.
+pub async fn opens(address: &str, port: u16) -> bool {
+    matches!(
+        timeout(CONNECT, TcpStream::connect((address, port))).await,
+        Ok(Ok(_))
+    )
+}
+
+/// Wait until a volume has this status (`gone` when it is no more).
+pub async fn wait_for_volume(client: &Client, volume: &str, wanted: &str) {
+    let started = Instant::now();
+    loop {
+        let answer = client.get(&format!("/volume/v3/volumes/{volume}")).await;
+        let status = answer.at("/volume/status").as_str().unwrap_or("gone");
+        if status == wanted {
+            return;
+        }
+        assert!(
+            started.elapsed() < BOOT,
+            "the volume is {status} and not {wanted}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Make a volume of 1 GiB; answers its id.
+pub async fn volume(client: &Client) -> String {
+    let body = json!({"volume": {"size": 1, "name": "data"}});
+    let made = client.post("/volume/v3/volumes", body).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    let id = made.at("/volume/id").as_str().unwrap().to_owned();
+    wait_for_volume(client, &id, "available").await;
+    id
+}
+
+/// Plug a volume into a server.
+pub async fn plug(client: &Client, server: &str, volume: &str) {
+    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments");
+    let body = json!({"volumeAttachment": {"volumeId": volume}});
+    let answer = client.post(&path, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    wait_for_volume(client, volume, "in-use").await;
+}
+
+/// Unplug it.
+pub async fn unplug(client: &Client, server: &str, volume: &str) {
+    let path = format!("/compute/v2.1/servers/{server}/os-volume_attachments/{volume}");
+    assert_eq!(client.delete(&path).await.status, 202);
+    wait_for_volume(client, volume, "available").await;
+}
+
+/// Wait until words stand on a server's console.
+pub async fn wait_for_console(client: &Client, server: &str, words: &str) {
+    let started = Instant::now();
+    let path = format!("/compute/v2.1/servers/{server}/action");
+    loop {
+        let answer = client.post(&path, json!({"os-getConsoleOutput": {}})).await;
+        let said = answer.at("/output").as_str();
+        if said.is_some_and(|text| text.contains(words)) {
+            return;
+        }
+        assert!(
+            started.elapsed() < BOOT,
+            "`{words}` is not on the console after {BOOT:?}:\n{}",
+            answer.text
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Give a floating IP to a port; answers its id and its address.
+pub async fn floating_ip(client: &Client, port: Option<&str>) -> (String, String) {
+    let outside = client.public_network().await;
+    let mut fields = json!({"floating_network_id": outside});
+    if let Some(port) = port {
+        fields["port_id"] = port.into();
+    }
+    let body = json!({"floatingip": fields});
+    let made = client.post("/network/v2.0/floatingips", body).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let text = |pointer: &str| match made.at(pointer) {
+        Value::String(text) => text.clone(),
+        other => panic!("{pointer} is {other}"),
+    };
+    (
+        text("/floatingip/id"),
+        text("/floatingip/floating_ip_address"),
+    )
+}

@@ -1,0 +1,159 @@
+//! Keystone: who gets a token, for what, and when it ends.
+
+use crate::common::{memory, password, project_scope};
+use crate::login;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn only_the_right_password_and_an_own_project_let_in() {
+    let (lab, client) = memory().await;
+    let by_id = json!({"methods": ["password"], "password": {"user": {"id": client.user_id, "password": "demo"}}});
+    let token = json!({"methods": ["token"], "token": {"id": client.token}});
+    for (what, identity, scope, expected) in [
+        (
+            "name and password",
+            password("demo", "demo"),
+            project_scope("demo"),
+            201,
+        ),
+        (
+            "id and password",
+            by_id,
+            json!({"project": {"id": client.project_id}}),
+            201,
+        ),
+        ("a token", token, project_scope("demo"), 201),
+        ("no scope", password("demo", "demo"), json!("unscoped"), 201),
+        (
+            "a wrong password",
+            password("demo", "nonsense"),
+            project_scope("demo"),
+            401,
+        ),
+        (
+            "an unknown user",
+            password("nobody", "demo"),
+            project_scope("demo"),
+            401,
+        ),
+        (
+            "an unknown project",
+            password("demo", "demo"),
+            project_scope("nothing"),
+            401,
+        ),
+        (
+            "somebody else's project",
+            password("demo", "demo"),
+            project_scope("other"),
+            401,
+        ),
+        (
+            "no domain",
+            json!({"methods": ["password"], "password": {"user": {"name": "demo", "password": "demo"}}}),
+            project_scope("demo"),
+            400,
+        ),
+    ] {
+        let (status, body) = login(&lab, json!({"identity": identity, "scope": scope})).await;
+        assert_eq!(status, expected, "{what}: {body}");
+        if expected == 401 {
+            assert_eq!(
+                body["error"]["message"], "The request you have made requires authentication.",
+                "{what}"
+            );
+        }
+    }
+    let (_, body) = login(
+        &lab,
+        json!({"identity": password("demo", "demo"), "scope": project_scope("demo")}),
+    )
+    .await;
+    let types: Vec<&str> = body["token"]["catalog"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        types,
+        [
+            "identity",
+            "compute",
+            "network",
+            "image",
+            "block-storage",
+            "key-manager",
+            "load-balancer",
+            "volumev3"
+        ]
+    );
+    assert_eq!(body["token"]["catalog"][1]["endpoints"][0]["region"], "lab");
+}
+
+#[tokio::test]
+async fn a_revoked_token_ends() {
+    let (_lab, client) = memory().await;
+    let subject = [("x-subject-token", client.token.as_str())];
+    assert_eq!(
+        client
+            .call_with(
+                Method::GET,
+                "/identity/v3/auth/tokens",
+                Value::Null,
+                &subject
+            )
+            .await
+            .status,
+        200
+    );
+    assert_eq!(
+        client
+            .call_with(
+                Method::DELETE,
+                "/identity/v3/auth/tokens",
+                Value::Null,
+                &subject
+            )
+            .await
+            .status,
+        204
+    );
+    for path in [
+        "/compute/v2.1/servers",
+        "/network/v2.0/networks",
+        "/image/v2/images",
+        "/key-manager/v1/secrets",
+    ] {
+        let answer = client.get(path).await;
+        assert_eq!(
+            (answer.status, answer.at("/error/code").as_u64()),
+            (401, Some(401)),
+            "{path}"
+        );
+        assert!(answer.headers.contains_key("www-authenticate"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_application_credential_is_bound_to_its_project() {
+    let (lab, client) = memory().await;
+    let path = format!(
+        "/identity/v3/users/{}/application_credentials",
+        client.user_id
+    );
+    let made = client
+        .post(&path, json!({"application_credential": {"name": "ci"}}))
+        .await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let credential = json!({"id": made.at("/application_credential/id"), "secret": made.at("/application_credential/secret")});
+    let identity =
+        json!({"methods": ["application_credential"], "application_credential": credential});
+    let (status, body) = login(&lab, json!({ "identity": identity })).await;
+    assert_eq!(
+        (status, body["token"]["project"]["name"].as_str()),
+        (201, Some("demo")),
+        "{body}"
+    );
+}

@@ -1,0 +1,35 @@
+//! Barbican: what goes in comes out.
+
+use crate::common::memory;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn secrets_come_back_as_they_went_in() {
+    let (_lab, client) = memory().await;
+    let wanted = json!({"name": "key", "payload": "-----BEGIN", "payload_content_type": "text/plain", "secret_type": "private"});
+    let made = client.post("/key-manager/v1/secrets", wanted).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let reference = made
+        .at("/secret_ref")
+        .as_str()
+        .unwrap()
+        .split_once("/key-manager")
+        .unwrap()
+        .1
+        .to_owned();
+    let path = format!("/key-manager{reference}");
+    let payload = client
+        .call_with(
+            Method::GET,
+            &format!("{path}/payload"),
+            Value::Null,
+            &[("accept", "text/plain")],
+        )
+        .await;
+    assert_eq!((payload.status, payload.text.as_str()), (200, "-----BEGIN"));
+    let listed = client.get("/key-manager/v1/secrets?name=key").await;
+    assert_eq!(listed.at("/total"), 1);
+    assert_eq!(client.delete(&path).await.status, 204);
+    assert_eq!(client.get(&path).await.status, 404);
+}

@@ -1,0 +1,239 @@
+//! Neutron: lists, groups, and the way that a floating IP needs.
+
+use crate::common::memory;
+use crate::{way_out, wire};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_floating_ip_needs_a_way_to_its_port() {
+    let (_lab, client) = memory().await;
+    let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
+    let port = client
+        .network("ports", json!({ "network_id": network }))
+        .await;
+    let outside = client.public_network().await;
+    let wanted = json!({"floatingip": {"floating_network_id": outside, "port_id": port}});
+    let refused = client
+        .post("/network/v2.0/floatingips", wanted.clone())
+        .await;
+    assert_eq!(
+        (refused.status, refused.at("/NeutronError/type").as_str()),
+        (404, Some("ExternalGatewayForFloatingIPNotFound"))
+    );
+
+    let router = way_out(&client, &subnet).await;
+    let made = client.post("/network/v2.0/floatingips", wanted).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(made.at("/floatingip/status"), "ACTIVE");
+    assert_eq!(made.at("/floatingip/router_id"), router.as_str());
+    let path = format!("/network/v2.0/routers/{router}");
+    let kept = client
+        .put(
+            &format!("{path}/remove_router_interface"),
+            json!({ "subnet_id": subnet }),
+        )
+        .await;
+    assert_eq!(
+        kept.at("/NeutronError/type"),
+        "RouterInterfaceInUseByFloatingIP"
+    );
+    let kept = client
+        .put(&path, json!({"router": {"external_gateway_info": null}}))
+        .await;
+    assert_eq!(
+        kept.at("/NeutronError/type"),
+        "RouterExternalGatewayInUseByFloatingIp"
+    );
+
+    // Deleting the port lets the address loose.
+    assert_eq!(
+        client
+            .delete(&format!("/network/v2.0/ports/{port}"))
+            .await
+            .status,
+        204
+    );
+    let id = made.at("/floatingip/id").as_str().unwrap();
+    let loose = client.get(&format!("/network/v2.0/floatingips/{id}")).await;
+    assert_eq!(
+        (
+            loose.at("/floatingip/status").as_str(),
+            loose.at("/floatingip/port_id")
+        ),
+        (Some("DOWN"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn every_group_lets_everything_out_and_the_default_one_its_members_in() {
+    let (_lab, client) = memory().await;
+    let groups = client
+        .get("/network/v2.0/security-groups?name=default")
+        .await;
+    let rules = |body: &Value| {
+        let all = body["security_group_rules"].as_array().unwrap().clone();
+        let shown = all.iter().map(|rule| {
+            let remote = if rule["remote_group_id"].is_null() {
+                "anyone"
+            } else {
+                "members"
+            };
+            format!(
+                "{} {} {remote}",
+                rule["direction"].as_str().unwrap(),
+                rule["ethertype"].as_str().unwrap()
+            )
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let default = rules(groups.at("/security_groups/0"));
+    assert_eq!(
+        default,
+        [
+            "egress IPv4 anyone",
+            "egress IPv6 anyone",
+            "ingress IPv4 members",
+            "ingress IPv6 members"
+        ]
+    );
+    let made = client
+        .post(
+            "/network/v2.0/security-groups",
+            json!({"security_group": {"name": "web"}}),
+        )
+        .await;
+    assert_eq!(
+        rules(made.at("/security_group")),
+        ["egress IPv4 anyone", "egress IPv6 anyone"]
+    );
+}
+
+#[tokio::test]
+async fn lists_are_filtered_by_any_attribute_and_cut_into_pages() {
+    let (_lab, client) = memory().await;
+    for (name, description) in [("a", "stackloom:1/a"), ("b", "stackloom:1/b"), ("c", "")] {
+        client
+            .network(
+                "networks",
+                json!({"name": name, "description": description}),
+            )
+            .await;
+    }
+    let id = client
+        .get("/network/v2.0/networks?name=c")
+        .await
+        .at("/networks/0/id")
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        client
+            .put(
+                &format!("/network/v2.0/networks/{id}/tags"),
+                json!({"tags": ["red", "round"]})
+            )
+            .await
+            .status,
+        200
+    );
+    for (query, expected) in [
+        ("description=stackloom:1/b", "b"),
+        ("name=a&name=c", "a c"),
+        ("tags=red,round", "c"),
+        ("tags-any=red,blue", "c"),
+        ("not-tags=red&router:external=false", "a b"),
+        ("router:external=true", "public"),
+        ("sort_key=name&sort_dir=desc&limit=2", "public c"),
+        ("name=nothing", ""),
+    ] {
+        let answer = client.get(&format!("/network/v2.0/networks?{query}")).await;
+        let names: Vec<&str> = answer
+            .at("/networks")
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names.join(" "), expected, "{query}");
+    }
+    let first = client.get("/network/v2.0/networks?limit=3").await;
+    let next = first
+        .at("/networks_links/0/href")
+        .as_str()
+        .unwrap()
+        .split_once("/network/")
+        .unwrap()
+        .1
+        .to_owned();
+    assert_eq!(
+        client
+            .get(&format!("/network/{next}"))
+            .await
+            .at("/networks")
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        client.get("/network/v2.0/networks?nonsense=1").await.status,
+        400
+    );
+}
+
+#[tokio::test]
+async fn single_ports_of_an_address_lead_to_several_servers() {
+    let (_lab, client) = memory().await;
+    let (network, subnet) = wire(&client, "front", "10.0.0.0/24").await;
+    let router = way_out(&client, &subnet).await;
+    let port = |last: u8| json!({"network_id": network, "fixed_ips": [{"ip_address": format!("10.0.0.{last}")}]});
+    let (web, db) = (
+        client.network("ports", port(11)).await,
+        client.network("ports", port(12)).await,
+    );
+    let outside = client.public_network().await;
+    let address = json!({"floating_network_id": outside});
+    let address = client.network("floatingips", address).await;
+    let path = format!("/network/v2.0/floatingips/{address}");
+    let forwardings = format!("{path}/port_forwardings");
+    let forward = |external: u16, port: &str| json!({"port_forwarding": {"protocol": "tcp", "external_port": external, "internal_port": 22, "internal_port_id": port}});
+
+    let first = client.post(&forwardings, forward(2201, &web)).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    assert_eq!(
+        first.at("/port_forwarding/internal_ip_address"),
+        "10.0.0.11"
+    );
+    assert_eq!(
+        client.post(&forwardings, forward(2202, &db)).await.status,
+        201
+    );
+    let taken = client.post(&forwardings, forward(2201, &db)).await;
+    assert_eq!(taken.status, 400, "{}", taken.text);
+    let shown = client.get(&path).await;
+    assert_eq!(
+        shown.at("/floatingip/port_forwardings/1/external_port"),
+        2202
+    );
+    assert_eq!(shown.at("/floatingip/router_id"), router.as_str());
+
+    // The address is taken port by port, so not as a whole; and the router is needed.
+    let whole = json!({"floatingip": {"port_id": web}});
+    let kept = client.put(&path, whole).await;
+    assert_eq!(kept.at("/NeutronError/type"), "FipInUseByPortForwarding");
+    let no_gateway = json!({"router": {"external_gateway_info": null}});
+    let router = format!("/network/v2.0/routers/{router}");
+    assert_eq!(client.put(&router, no_gateway.clone()).await.status, 409);
+
+    // A port takes with it what leads to it; a forwarding can move.
+    client.delete(&format!("/network/v2.0/ports/{web}")).await;
+    let left = client.get(&forwardings).await;
+    assert_eq!(left.at("/port_forwardings").as_array().unwrap().len(), 1);
+    let id = left.at("/port_forwardings/0/id").as_str().unwrap();
+    let one = format!("{forwardings}/{id}");
+    let moved = json!({"port_forwarding": {"external_port": 2203}});
+    let moved = client.put(&one, moved).await;
+    assert_eq!(moved.at("/port_forwarding/external_port"), 2203);
+    assert_eq!(client.delete(&one).await.status, 204);
+    assert_eq!(client.put(&router, no_gateway).await.status, 200);
+}
