@@ -61,8 +61,6 @@ sessions! {
     #[ignore = "not in the sample"]
     credentials as "demo";
     #[ignore = "not in the sample"]
-    imports as "demo";
-    #[ignore = "not in the sample"]
     quotas as "admin";
     #[ignore = "not in the sample"]
     people as "admin";

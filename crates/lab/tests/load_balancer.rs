@@ -6,8 +6,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Client, memory};
-use lab::{CallFault, Fault, Lab};
+use common::Client;
+use lab::substrate::memory::MemorySubstrate;
+use lab::{Backend, CallFault, Fault, Lab, LabConfig};
 use serde_json::{Value, json};
 
 const LB: &str = "/load-balancer/v2.0/lbaas";
@@ -21,7 +22,20 @@ struct Balancer {
 
 impl Balancer {
     async fn new() -> Self {
-        let (lab, client) = memory().await;
+        Self::changing_in(Duration::from_millis(20)).await
+    }
+
+    /// In a lab where each change goes on for so long.
+    async fn changing_in(time: Duration) -> Self {
+        let lab = Lab::start(LabConfig {
+            backend: Backend::Memory(MemorySubstrate {
+                active_after: time,
+                gone_after: time,
+            }),
+            ..LabConfig::memory()
+        });
+        let lab = lab.await.unwrap();
+        let client = Client::login(&lab, "demo").await;
         let net = client.network("networks", json!({"name": "net"})).await;
         let subnet = json!({"network_id": net, "cidr": "10.0.0.0/24", "ip_version": 4});
         let subnet = client.network("subnets", subnet).await;
@@ -133,7 +147,8 @@ async fn a_tree_grows_and_goes_with_its_root() {
 
 #[tokio::test]
 async fn while_one_piece_changes_the_others_are_locked() {
-    let b = Balancer::new().await;
+    // Longer than two calls take on a busy machine.
+    let b = Balancer::changing_in(Duration::from_secs(2)).await;
     let listener = b.listener().await;
     // The answer comes while the change still goes on.
     let body = json!({"pool": {"listener_id": listener, "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}});

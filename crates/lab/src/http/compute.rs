@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::answer::{NovaError, empty_answer, json_answer, read_json};
 use super::microversion::{COMPUTE, Microversion};
+use super::python;
 use super::token::Caller;
 use super::{App, base_url, query};
 use crate::model::keypair::{KeyPair, keypair_key};
@@ -179,7 +180,8 @@ const NEWEST_IMPORT_ONLY: Microversion = Microversion(2, 92);
 /// A body that does not fit, in the words of Nova's schema check.
 pub fn invalid(field: &str, value: &Value, reason: &str) -> Refusal {
     Refusal::bad_request(format!(
-        "Invalid input for field/attribute {field}. Value: {value}. {reason}"
+        "Invalid input for field/attribute {field}. Value: {}. {reason}",
+        python::text(value)
     ))
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod metadata;
 mod microversion;
 mod network;
 mod on_server;
+mod python;
 mod query;
 mod server_actions;
 mod server_body;
@@ -242,6 +243,9 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
             response
         }
     };
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        response = other_method(service, response);
+    }
     if let Ok(value) = HeaderValue::try_from(&request_id) {
         let headers = response.headers_mut();
         if service == "compute" {
@@ -257,6 +261,20 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
         "call"
     );
     response
+}
+
+/// A path that a service has, but not with this method.
+fn other_method(service: &str, response: Response) -> Response {
+    let sentence = "The server could not comply with the request since it is either malformed or otherwise incorrect.";
+    match service {
+        "network" => refused(service, Refusal::new(405, "HTTPMethodNotAllowed", sentence)),
+        // Nova routes by method, too.
+        "compute" => refused(
+            service,
+            Refusal::not_found("HTTPNotFound", "The resource could not be found."),
+        ),
+        _ => response,
+    }
 }
 
 /// An answer whose body ends too early, so that the connection is cut.

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::compute::invalid;
 use super::microversion::Microversion;
+use super::python;
 use crate::model::block_storage::attach::Plug;
+use crate::model::network::attributes::as_number;
 use crate::model::refusal::Refusal;
 use crate::model::server_create::{CreateServer, Interface, Networks};
 use crate::model::server_disks::{BlockDevice, Source};
@@ -51,8 +53,12 @@ pub fn read_create(
     let refuse = |reason: String| invalid("server", &whole, &reason);
     let since = |minor: u16| version >= Microversion(2, minor);
     let unexpected = fields.keys().find(|name| {
-        let too_early = (*name == "tags" && !since(52)) || (*name == "description" && !since(19));
-        too_early || !CREATE_FIELDS.contains(&name.as_str())
+        let too_early = (*name == "tags" && !since(52))
+            || (*name == "description" && !since(19))
+            || (*name == "hostname" && !since(90));
+        // Files that are put into a server went with 2.57.
+        let too_late = *name == "personality" && since(57);
+        too_early || too_late || !CREATE_FIELDS.contains(&name.as_str())
     });
     if let Some(name) = unexpected {
         return Err(refuse(format!(
@@ -65,18 +71,40 @@ pub fn read_create(
         Some(other) => Err(invalid(
             name,
             other,
-            &format!("{other} is not of type 'string'"),
+            &format!("{} is not of type 'string'", python::repr(other)),
         )),
     };
     let required =
         |name: &str| text(name)?.ok_or_else(|| refuse(format!("'{name}' is a required property")));
     let name = required("name")?;
-    if name.trim().is_empty() || name.chars().count() > SERVER_NAME_CHARS_MAX {
-        return Err(invalid(
-            "name",
-            &json!(name),
-            &format!("'{name}' is too short or too long"),
+    let reason = match name.chars().count() {
+        0 => Some("too short"),
+        length if length > SERVER_NAME_CHARS_MAX => Some("too long"),
+        _ => None,
+    };
+    if let Some(reason) = reason {
+        let reason = format!("'{name}' is {reason}");
+        return Err(invalid("name", &json!(name), &reason));
+    }
+    if name.trim() != name {
+        return Err(Refusal::bad_request(
+            "An invalid 'name' value was provided. The name must be: printable characters. Can not start or end with whitespace.",
         ));
+    }
+    if let Some(drive) = fields.get("config_drive").filter(|drive| !drive.is_null())
+        && python::boolean(drive, &[]).is_none()
+    {
+        return Err(invalid(
+            "config_drive",
+            drive,
+            &python::not_boolean(drive, false),
+        ));
+    }
+    let number = |name: &str| fields.get(name).and_then(as_number);
+    if let (Some(least), Some(most)) = (number("min_count"), number("max_count"))
+        && least > most
+    {
+        return Err(Refusal::bad_request("min_count must be <= max_count"));
     }
     let flavor = required("flavorRef")?;
     let image = text("imageRef")?.filter(|image| !image.is_empty());
@@ -184,23 +212,24 @@ fn read_networks(value: Option<&Value>) -> Result<Networks, Refusal> {
                 match (text("port"), text("uuid")) {
                     (Some(port), _) => Ok(Interface::Port(port)),
                     (None, Some(network)) => Ok(Interface::Network(network, text("fixed_ip"))),
-                    (None, None) => Err(invalid(
-                        "networks",
-                        item,
-                        "neither 'uuid' nor 'port' is there",
-                    )),
+                    (None, None) => Err(wrong_networks(&json!(items))),
                 }
             };
             Ok(Networks::Listed(
                 items.iter().map(read).collect::<Result<_, _>>()?,
             ))
         }
-        Some(other) => Err(invalid(
-            "networks",
-            other,
-            "it is neither a list nor 'auto' nor 'none'",
-        )),
+        Some(other) => Err(wrong_networks(other)),
     }
+}
+
+fn wrong_networks(value: &Value) -> Refusal {
+    let shown = python::repr(value);
+    invalid(
+        "networks",
+        value,
+        &format!("{shown} is not valid under any of the given schemas"),
+    )
 }
 
 fn read_groups(value: Option<&Value>) -> Result<Vec<String>, Refusal> {
@@ -221,8 +250,16 @@ pub fn read_metadata(value: Option<&Value>) -> Result<BTreeMap<String, String>, 
     let Some(value) = value.filter(|value| !value.is_null()) else {
         return Ok(BTreeMap::new());
     };
-    let pairs: Option<BTreeMap<String, String>> = serde_json::from_value(value.clone()).ok();
-    let pairs = pairs.ok_or_else(|| invalid("metadata", value, "values have to be strings"))?;
+    let not_a =
+        |kind: &str, value: &Value| format!("{} is not of type '{kind}'", python::repr(value));
+    let fields = value.as_object();
+    let fields = fields.ok_or_else(|| invalid("metadata", value, &not_a("object", value)))?;
+    let mut pairs = BTreeMap::new();
+    for (key, value) in fields {
+        let text = value.as_str();
+        let text = text.ok_or_else(|| invalid(key, value, &not_a("string", value)))?;
+        pairs.insert(key.clone(), text.to_owned());
+    }
     let too_long = pairs
         .iter()
         .find(|(key, value)| key.is_empty() || key.len() > 255 || value.len() > 255);
@@ -242,7 +279,10 @@ pub fn read_tags(value: Option<&Value>) -> Result<Vec<String>, Refusal> {
         return Ok(Vec::new());
     };
     let tags: Option<Vec<String>> = serde_json::from_value(value.clone()).ok();
-    let tags = tags.ok_or_else(|| invalid("tags", value, "it is not a list of strings"))?;
+    let tags = tags.ok_or_else(|| {
+        let reason = format!("{} is not of type 'array'", python::repr(value));
+        invalid("tags", value, &reason)
+    })?;
     if tags.len() > 50 {
         return Err(invalid("tags", value, "it has more than 50 items"));
     }

@@ -446,8 +446,7 @@ impl Identity {
                 let roles: Vec<String> = asked.into_iter().map(named).collect();
                 if roles.iter().any(|role| !token.roles.contains(role)) {
                     return Err(Refusal::bad_request(
-                        "Invalid application credential: Could not find role assignment with role, user or group, project, domain, \
-                         or system.",
+                        "Invalid application credential: Cannot create an application credential with unassigned role",
                     ));
                 }
                 roles

@@ -120,7 +120,7 @@ async fn refusals_are_worded_like_the_real_ones() {
             ),
             400,
             "/NeutronError/message",
-            "Invalid input for cidr. Reason: 'nonsense' is not a valid IP subnet.",
+            "Invalid input for operation: nonsense is not in a CIDR format.",
         ),
         (
             post(

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use super::answer::{CinderError, json_answer};
 use super::microversion::VOLUME;
 use super::token::{Caller, Member};
-use super::{App, base_url};
+use super::{App, base_url, python};
 use crate::model::refusal::Refusal;
 
 /// What handlers give.
@@ -125,7 +125,7 @@ fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Ref
     body.get(name).and_then(Value::as_object).ok_or_else(|| {
         Refusal::bad_request(format!(
             "Invalid input for field/attribute {name}. Value: {}. '{name}' is a required property",
-            body.get(name).unwrap_or(body)
+            python::text(body.get(name).unwrap_or(body))
         ))
     })
 }
@@ -149,6 +149,8 @@ fn pairs(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
 
 fn wrong(name: &str, value: &Value) -> Refusal {
     Refusal::bad_request(format!(
-        "Invalid input for field/attribute {name}. Value: {value}. {value} is not of the right type or too long"
+        "Invalid input for field/attribute {name}. Value: {}. {} is not of the right type or too long",
+        python::text(value),
+        python::repr(value)
     ))
 }

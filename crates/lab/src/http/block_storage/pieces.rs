@@ -26,6 +26,9 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
     /// `Volume`: its name in refusals.
     const WORD: &'static str;
 
+    /// What lists of them are asked by.
+    const FILTERS: &'static [&'static str];
+
     /// All of them.
     fn table(model: &Model) -> &Table<Self>;
 
@@ -111,9 +114,68 @@ pub fn change<T: Piece, R>(
     })
 }
 
+/// What each list is asked by, beside the filters of its kind.
+const ASKED: &[&str] = &[
+    "all_tenants",
+    "limit",
+    "marker",
+    "offset",
+    "project_id",
+    "sort",
+    "sort_dir",
+    "sort_key",
+    "with_count",
+];
+
+/// What lists are ordered by.
+const ORDERS: &[&str] = &[
+    "availability_zone",
+    "bootable",
+    "created_at",
+    "display_name",
+    "host",
+    "id",
+    "name",
+    "size",
+    "status",
+    "updated_at",
+    "volume_id",
+    "volume_type_id",
+];
+
+/// Whether a list may be asked so.
+fn may_be_asked<T: Piece>(filters: &[(String, String)]) -> Result<(), Refusal> {
+    let order = |value: &str| {
+        let mut keys = value
+            .split(',')
+            .map(|key| key.split(':').next().unwrap_or_default());
+        keys.all(|key| ORDERS.contains(&key))
+    };
+    for (name, value) in filters {
+        let sentence = match name.as_str() {
+            "limit" => match value.parse::<i64>() {
+                Ok(0..) => continue,
+                Ok(_) => "limit param must be positive".to_owned(),
+                Err(_) => "limit param must be an integer".to_owned(),
+            },
+            "offset" if value.parse::<u32>().is_err() => "offset must be an integer".to_owned(),
+            "sort" | "sort_key" if !order(value) => {
+                "Invalid input received: Invalid sort key".to_owned()
+            }
+            name if !ASKED.contains(&name) && !T::FILTERS.contains(&name) => {
+                format!("Invalid filters {name} are found in query options.")
+            }
+            _ => continue,
+        };
+        return Err(Refusal::bad_request(sentence));
+    }
+    Ok(())
+}
+
 /// A list.
 pub async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
     let (member, filters) = (call.asked.member()?, &call.filters);
+    may_be_asked::<T>(filters)?;
     let (page, count) = call.app.read(|model| {
         // Newest first, as Cinder sorts when nobody says otherwise.
         let mine = T::table(model)
@@ -167,7 +229,9 @@ pub fn metadata_routes<T: Piece>(prefix: &str) -> Router<App> {
         )
         .route(
             &format!("{path}/{{key}}"),
-            get(metadata_item::<T>).delete(delete_metadata_item::<T>),
+            get(metadata_item::<T>)
+                .put(set_metadata_item::<T>)
+                .delete(delete_metadata_item::<T>),
         )
 }
 
@@ -180,8 +244,16 @@ async fn metadata<T: Piece>(State(app): State<App>, asked: Asked) -> Answer {
     Ok(json_answer(200, json!({ "metadata": pairs })))
 }
 
+/// The pairs of a body, which has to have some.
+fn metadata_of(body: &Bytes) -> Result<BTreeMap<String, String>, Refusal> {
+    let body = read_json(body)?;
+    let said = body.get("metadata");
+    let said = said.ok_or_else(|| Refusal::bad_request("'metadata' is a required property"))?;
+    pairs(Some(said))
+}
+
 async fn add_metadata<T: Piece>(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
+    let new = metadata_of(&body)?;
     let all = change::<T, _>(&app, &asked, |row| {
         row.metadata_mut().extend(new);
         row.metadata().clone()
@@ -190,7 +262,7 @@ async fn add_metadata<T: Piece>(State(app): State<App>, asked: Asked, body: Byte
 }
 
 async fn set_metadata<T: Piece>(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
-    let new = pairs(read_json(&body)?.get("metadata"))?;
+    let new = metadata_of(&body)?;
     change::<T, _>(&app, &asked, |row| *row.metadata_mut() = new.clone())?;
     Ok(json_answer(200, json!({ "metadata": new })))
 }
@@ -210,6 +282,18 @@ async fn metadata_item<T: Piece>(State(app): State<App>, asked: Asked) -> Answer
         value.ok_or_else(|| no_such_key::<T>(key))
     })?;
     Ok(json_answer(200, json!({"meta": {key: value}})))
+}
+
+async fn set_metadata_item<T: Piece>(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let (body, key) = (read_json(&body)?, asked.part("key"));
+    let said = body.get("meta");
+    let said = said.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
+    let new = pairs(Some(said))?;
+    if new.len() != 1 || !new.contains_key(key) {
+        return Err(Refusal::bad_request("Request body and URI mismatch").into());
+    }
+    change::<T, _>(&app, &asked, |row| row.metadata_mut().extend(new.clone()))?;
+    Ok(json_answer(200, json!({ "meta": new })))
 }
 
 async fn delete_metadata_item<T: Piece>(State(app): State<App>, asked: Asked) -> Answer {

@@ -38,6 +38,18 @@ pub fn routes(prefix: &str) -> Router<App> {
 impl Piece for Snapshot {
     const COLLECTION: &'static str = "snapshots";
     const WORD: &'static str = "Snapshot";
+    const FILTERS: &'static [&'static str] = &[
+        "name",
+        "display_name",
+        "status",
+        "volume_id",
+        "id",
+        "user_id",
+        "metadata",
+        "availability_zone",
+        "created_at",
+        "updated_at",
+    ];
 
     fn table(model: &Model) -> &Table<Self> {
         &model.block_storage.snapshots

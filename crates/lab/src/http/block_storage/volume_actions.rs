@@ -9,8 +9,8 @@ use serde_json::json;
 use super::pieces::change;
 use super::volumes::whole;
 use super::{Answer, Asked, pairs, wrong};
-use crate::http::App;
 use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::{App, python};
 use crate::model::block_storage::volume::{Volume, VolumeStatus};
 use crate::model::refusal::Refusal;
 
@@ -38,7 +38,14 @@ async fn action(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
             202
         }
         "os-set_bootable" => {
-            let bootable = details["bootable"] == true || details["bootable"] == "True";
+            let said = &details["bootable"];
+            let bootable = python::boolean(said, &["y", "t", "n", "f"]).ok_or_else(|| {
+                Refusal::bad_request(format!(
+                    "Invalid input for field/attribute bootable. Value: {}. {}",
+                    python::text(said),
+                    python::not_boolean(said, true)
+                ))
+            })?;
             change(&app, &asked, |row: &mut Volume| row.bootable = bootable)?;
             200
         }

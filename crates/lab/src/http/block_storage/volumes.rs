@@ -39,6 +39,25 @@ pub fn routes(prefix: &str) -> Router<App> {
 impl Piece for Volume {
     const COLLECTION: &'static str = "volumes";
     const WORD: &'static str = "Volume";
+    const FILTERS: &'static [&'static str] = &[
+        "name",
+        "display_name",
+        "name~",
+        "status",
+        "id",
+        "size",
+        "volume_type",
+        "availability_zone",
+        "bootable",
+        "user_id",
+        "metadata",
+        "glance_metadata",
+        "image_metadata",
+        "created_at",
+        "updated_at",
+        "host",
+        "group_id",
+    ];
 
     fn table(model: &Model) -> &Table<Self> {
         &model.block_storage.volumes

@@ -105,19 +105,21 @@ async fn create_application_credential(
     Ok(json_answer(201, json!({ "application_credential": shown })))
 }
 
+/// How Keystone ends such sentences.
+const MALFORMED: &str = "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed \
+     to be in error.";
+
 /// A time as clients write it: with a zone or, as Keystone itself does, without.
 fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     let zoned = text.parse().or_else(|_| format!("{text}Z").parse());
     let time: jiff::Timestamp = zoned.map_err(|_| {
-        Refusal::bad_request(format!(
-            "Invalid input for field 'expires_at': '{text}' is not a 'date-time'"
-        ))
+        Refusal::bad_request(format!("Timestamp not in expected format. {MALFORMED}"))
     })?;
     match time > jiff::Timestamp::now() {
         true => Ok(time),
-        false => Err(Refusal::bad_request(
-            "Invalid application credential: The expiration time is in the past.",
-        )),
+        false => Err(Refusal::bad_request(format!(
+            "The 'expires_at' must not be before now. {MALFORMED}"
+        ))),
     }
 }
 
@@ -175,7 +177,7 @@ async fn application_credential(
             .filter(|row| row.user_id == user);
         row.map(|row| credential_document(model, row, &base))
     });
-    let shown = shown.ok_or_else(|| not_found("application credential", &id))?;
+    let shown = shown.ok_or_else(|| not_found("Application Credential", &id))?;
     Ok(json_answer(200, json!({ "application_credential": shown })))
 }
 
@@ -199,7 +201,7 @@ async fn delete_application_credential(
     });
     match gone {
         true => Ok(empty_answer(204)),
-        false => Err(not_found("application credential", &id).into()),
+        false => Err(not_found("Application Credential", &id).into()),
     }
 }
 

@@ -165,8 +165,77 @@ fn fits(row: &Image, shown: &Value, asked: &[(String, String)]) -> bool {
         })
 }
 
+/// What lists of images are ordered by.
+const ORDERS: &[&str] = &[
+    "name",
+    "status",
+    "container_format",
+    "disk_format",
+    "size",
+    "id",
+    "created_at",
+    "updated_at",
+];
+
+/// Whether a list may be asked so.
+fn may_be_asked(asked: &[(String, String)]) -> Result<(), Refusal> {
+    for (name, value) in asked {
+        let wrong_order = |keys: &str| {
+            let mut keys = keys
+                .split(',')
+                .map(|key| key.split(':').next().unwrap_or_default());
+            keys.find(|key| !ORDERS.contains(key)).map(str::to_owned)
+        };
+        let sentence = match name.as_str() {
+            "limit" => match value.parse::<i64>() {
+                Ok(0..) => continue,
+                Ok(_) => "limit param must be positive".to_owned(),
+                Err(_) => "limit param must be an integer".to_owned(),
+            },
+            "sort" | "sort_key" => match wrong_order(value) {
+                None => continue,
+                Some(key) => format!(
+                    "Invalid sort key: {key}. It must be one of the following: {}.",
+                    ORDERS.join(", ")
+                ),
+            },
+            "sort_dir" if !["asc", "desc"].contains(&value.as_str()) => {
+                format!("Invalid sort direction: {value}")
+            }
+            "visibility"
+                if !["public", "private", "shared", "community", "all"]
+                    .contains(&value.as_str()) =>
+            {
+                format!("Invalid visibility value: {value}")
+            }
+            "size_min" | "size_max" if value.parse::<u64>().is_err() => {
+                "Unable to filter on a range with a non-numeric value.".to_owned()
+            }
+            _ => continue,
+        };
+        return Err(Refusal::bad_request(sentence));
+    }
+    Ok(())
+}
+
+/// Glance looks at what kind of body it is given before it looks at the body.
+fn body_is(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
+    let told = headers.get(header::CONTENT_TYPE);
+    let told = told.and_then(|told| told.to_str().ok()).unwrap_or_default();
+    let kind = told.split(';').next().unwrap_or_default().trim();
+    match kinds.contains(&kind) {
+        true => Ok(()),
+        false => Err(Refusal::new(
+            415,
+            "UnsupportedMediaType",
+            format!("The request media type {kind} is not supported by this server."),
+        )),
+    }
+}
+
 async fn list(State(app): State<App>, caller: Caller, Query(asked): query::Query) -> Answer {
     let member = caller.member()?;
+    may_be_asked(&asked)?;
     let page = app.read(|model| {
         let visible = model
             .images
@@ -186,7 +255,9 @@ async fn list(State(app): State<App>, caller: Caller, Query(asked): query::Query
         query::page_rows(rows, &asked, 1_000, |row| &row.id)
             .map(|(rows, next)| (rows.into_iter().map(document).collect::<Vec<Value>>(), next))
     });
-    let (items, next) = page.ok_or_else(|| Refusal::not_found("NotFound", "Invalid marker"))?;
+    let marker = query::value(&asked, "marker").unwrap_or_default();
+    let (items, next) =
+        page.ok_or_else(|| Refusal::bad_request(format!("No image found with ID {marker}")))?;
     let words: Vec<(String, String)> = asked
         .iter()
         .filter(|(name, _)| name != "marker")
@@ -351,9 +422,17 @@ async fn update(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Answer {
     let member = caller.member()?;
+    body_is(
+        &headers,
+        &[
+            "application/openstack-images-v2.1-json-patch",
+            "application/openstack-images-v2.0-json-patch",
+        ],
+    )?;
     let body = read_json(&body)?;
     let operations = body.as_array().ok_or_else(|| {
         Refusal::bad_request("Request body must be a JSON array of operation objects.")
@@ -362,10 +441,10 @@ async fn update(
         let mut row = owned(model, &member, &id, "modify_image")?.clone();
         for operation in operations {
             let path = operation["path"].as_str().unwrap_or_default();
-            let name = path
-                .trim_start_matches('/')
-                .replace("~1", "/")
-                .replace("~0", "~");
+            let name = path.strip_prefix('/').ok_or_else(|| {
+                Refusal::bad_request(format!("Pointer `{path}` does not start with \"/\"."))
+            })?;
+            let name = name.replace("~1", "/").replace("~0", "~");
             let there = document(&row).get(&name).is_some();
             match operation["op"].as_str() {
                 Some("add") => set(&mut row, &member, &name, &operation["value"])?,
@@ -470,12 +549,7 @@ async fn reactivate(State(app): State<App>, caller: Caller, Path(id): Path<Strin
 
 fn activation(app: &App, caller: &Caller, id: &str, from: ImageStatus, to: ImageStatus) -> Answer {
     let member = caller.member()?;
-    if !member.admin {
-        return Err(
-            Refusal::forbidden("You are not authorized to complete deactivate action.").into(),
-        );
-    }
-    let status = app.read(|model| seen(model, &member, id).map(|row| row.status))?;
+    let status = app.read(|model| owned(model, &member, id, "deactivate").map(|row| row.status))?;
     if status != from && status != to {
         return Err(Refusal::forbidden(format!(
             "Not allowed to change an image in status '{}'",

@@ -13,7 +13,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{BarbicanError, json_answer};
-use super::token::Member;
+use super::token::{Caller, Member};
 use super::{App, base_url, query};
 use crate::model::refusal::Refusal;
 use crate::model::secret::Guard;
@@ -27,6 +27,8 @@ pub fn routes() -> Router<App> {
         .route("/key-manager/", get(versions))
         .route("/key-manager/v1", get(version))
         .route("/key-manager/v1/", get(version))
+        .route("/key-manager/v1/orders", get(orders))
+        .route("/key-manager/v1/orders/", get(orders))
         .merge(secrets::routes())
         .merge(containers::routes())
         .merge(acls::routes())
@@ -54,6 +56,12 @@ async fn version(headers: HeaderMap) -> Response {
         200,
         json!({"version": version_document(&base_url(&headers))}),
     )
+}
+
+/// Keys that the service is to make; the lab makes none.
+async fn orders(caller: Caller) -> Answer {
+    caller.member()?;
+    Ok(json_answer(200, json!({"orders": [], "total": 0})))
 }
 
 /// What somebody wants of a thing.

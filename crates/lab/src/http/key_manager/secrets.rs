@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Answer, Page, Way, guard, made, may};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::token::{Caller, Member};
-use crate::http::{App, base_url, query};
+use crate::http::{App, base_url, python, query};
 use crate::model::Model;
 use crate::model::ids::{new_id, now};
 use crate::model::refusal::Refusal;
@@ -41,7 +41,13 @@ pub fn routes() -> Router<App> {
         .route("/key-manager/v1/secrets/{id}/payload", get(payload))
         .route(
             "/key-manager/v1/secrets/{id}/metadata",
-            get(metadata).put(set_metadata),
+            get(metadata).put(set_metadata).post(add_metadata),
+        )
+        .route(
+            "/key-manager/v1/secrets/{id}/metadata/{key}",
+            get(metadata_item)
+                .put(set_metadata_item)
+                .delete(remove_metadata_item),
         )
 }
 
@@ -115,8 +121,16 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
             "Provided object does not match schema 'Secret': {reason}."
         ))
     };
+    let of = |name: &str, reason: String| {
+        Refusal::bad_request(format!(
+            "Provided object does not match schema 'Secret': {reason}. Invalid property: '{name}'"
+        ))
+    };
     let text = |name: &str| match body.get(name) {
         None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.chars().count() > 255 && name == "name" => {
+            Err(of(name, format!("'{text}' is too long")))
+        }
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(other) => Err(schema(format!(
             "{other} is not of type 'string'. Invalid property: '{name}'"
@@ -144,23 +158,55 @@ fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
             )?)
         }
     };
+    if content_type.is_some() && payload.is_none() {
+        return Err(of(
+            "payload",
+            "payload must be provided when payload_content_type is specified".into(),
+        ));
+    }
+    let bit_length = match body.get("bit_length") {
+        None | Some(Value::Null) => None,
+        Some(value) => Some(bits(value).map_err(|reason| of("bit_length", reason))?),
+    };
+    let expiration = text("expiration")?.filter(|text| !text.trim().is_empty());
+    if let Some(end) = &expiration {
+        let zoned = end.parse().or_else(|_| format!("{end}Z").parse());
+        let end: jiff::Timestamp =
+            zoned.map_err(|_| of("expiration", "Invalid date for 'expiration'".into()))?;
+        if end < jiff::Timestamp::now() {
+            return Err(of(
+                "expiration",
+                "'expiration' is before current time".into(),
+            ));
+        }
+    }
     Ok(Secret {
         id: new_id(),
         name: text("name")?,
         guard: guard(member),
         secret_type,
         algorithm: text("algorithm")?,
-        bit_length: body["bit_length"]
-            .as_u64()
-            .and_then(|bits| u32::try_from(bits).ok()),
+        bit_length,
         mode: text("mode")?,
-        expiration: text("expiration")?,
+        expiration,
         content_type: payload.as_ref().and(content_type),
         payload,
         metadata: serde_json::Map::new(),
         created: now(),
         updated: now(),
     })
+}
+
+/// A number of bits, or why it is none.
+fn bits(value: &Value) -> Result<u32, String> {
+    let number = value.as_i64();
+    let number =
+        number.ok_or_else(|| format!("{} is not of type 'integer'", python::repr(value)))?;
+    match u32::try_from(number) {
+        Ok(bits @ 1..=32767) => Ok(bits),
+        Ok(0) | Err(_) => Err(format!("{number} is less than the minimum of 1")),
+        Ok(_) => Err(format!("{number} is greater than the maximum of 32767")),
+    }
 }
 
 /// The payload in base64, whatever it came in.
@@ -258,21 +304,17 @@ async fn payload(
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok())
         .unwrap_or("*/*");
-    let kind = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    let fits = accepted
-        .split(',')
-        .map(|one| one.split(';').next().unwrap_or_default().trim())
-        .any(|one| one == "*/*" || one == kind);
-    if !fits {
-        return Err(Refusal::new(406, "NotAcceptable", "Not Acceptable").into());
-    }
     let bytes = STANDARD
         .decode(payload)
         .map_err(|error| Refusal::new(500, "Damaged", error.to_string()))?;
+    // As Barbican gives it: anything as bytes, and as text what reads as such, however it came in.
+    let asked = accepted.split([',', ';']).next().unwrap_or_default().trim();
+    let content_type = match asked {
+        "*/*" | "" => content_type,
+        "application/octet-stream" => asked.to_owned(),
+        "text/plain" if std::str::from_utf8(&bytes).is_ok() => asked.to_owned(),
+        _ => return Err(Refusal::new(406, "NotAcceptable", "Not Acceptable").into()),
+    };
     let content_type =
         HeaderValue::try_from(content_type).unwrap_or(HeaderValue::from_static("text/plain"));
     Ok((
@@ -357,4 +399,95 @@ async fn set_metadata(
     })?;
     let place = format!("{}/metadata", reference(&id, &base_url(&headers)));
     Ok(json_answer(201, json!({ "metadata_ref": place })))
+}
+
+fn no_such_key() -> Refusal {
+    Refusal::not_found("NotFound", "Not Found. Secret metadata not found.")
+}
+
+/// A pair of a body.
+fn pair(body: &Bytes) -> Result<(String, Value), Refusal> {
+    let body = read_json(body)?;
+    match (body.get("key").and_then(Value::as_str), body.get("value")) {
+        (Some(key), Some(value)) => Ok((key.to_owned(), value.clone())),
+        _ => Err(Refusal::bad_request(
+            "Provided object does not match schema 'SecretMetadatum'.",
+        )),
+    }
+}
+
+async fn add_metadata(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let (key, value) = pair(&body)?;
+    let shown = json!({"key": key, "value": value});
+    app.change(|model| {
+        let row = owned(model, &member, &id, "Secret metadatum creation")?;
+        match row.metadata.contains_key(&key) {
+            true => Err(Refusal::conflict(
+                "Conflict",
+                "Conflict. Key in request is already in the secret metadata",
+            )),
+            false => {
+                row.metadata.insert(key, value);
+                Ok(())
+            }
+        }
+    })?;
+    Ok(json_answer(201, shown))
+}
+
+async fn metadata_item(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, key)): Path<(String, String)>,
+) -> Answer {
+    let member = caller.member()?;
+    let value = app.read(|model| {
+        let row = readable(model, &member, &id, "Secret metadatum retrieval")?;
+        row.metadata.get(&key).cloned().ok_or_else(no_such_key)
+    })?;
+    Ok(json_answer(200, json!({"key": key, "value": value})))
+}
+
+async fn set_metadata_item(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, key)): Path<(String, String)>,
+    body: Bytes,
+) -> Answer {
+    let member = caller.member()?;
+    let (named, value) = pair(&body)?;
+    if named != key {
+        return Err(Refusal::conflict(
+            "Conflict",
+            "Key in request does not match key in the request url.",
+        )
+        .into());
+    }
+    let shown = json!({"key": key, "value": value});
+    app.change(|model| {
+        let row = owned(model, &member, &id, "Secret metadatum update")?;
+        let old = row.metadata.get_mut(&key).ok_or_else(no_such_key)?;
+        *old = value;
+        Ok::<_, Refusal>(())
+    })?;
+    Ok(json_answer(200, shown))
+}
+
+async fn remove_metadata_item(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, key)): Path<(String, String)>,
+) -> Answer {
+    let member = caller.member()?;
+    app.change(|model| {
+        let row = owned(model, &member, &id, "Secret metadatum removal")?;
+        row.metadata.remove(&key).ok_or_else(no_such_key)
+    })?;
+    Ok(empty_answer(204))
 }

@@ -74,6 +74,7 @@ pub fn routes() -> Router<App> {
         .route("/network/v2.0/extensions", get(extensions))
         .route("/network/v2.0/extensions/{alias}", get(extension))
         .route("/network/v2.0/availability_zones", get(zones))
+        .route("/network/v2.0/agents", get(agents))
 }
 
 async fn versions(headers: HeaderMap) -> Response {
@@ -130,4 +131,10 @@ async fn zones(caller: Caller) -> Answer {
         200,
         json!({"availability_zones": [zone("network"), zone("router")]}),
     ))
+}
+
+/// The programs behind the service, which a member does not see.
+async fn agents(caller: Caller) -> Answer {
+    caller.member()?;
+    Ok(json_answer(200, json!({"agents": []})))
 }

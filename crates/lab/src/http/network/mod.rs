@@ -21,7 +21,7 @@ use super::answer::{NeutronError, empty_answer, json_answer, read_json};
 use super::token::{Caller, Member};
 use super::{App, base_url, query};
 use crate::model::Model;
-use crate::model::network::attributes::{Attributes, Author};
+use crate::model::network::attributes::{Attributes, Author, is_filter};
 use crate::model::network::network::only_admin;
 use crate::model::network::{KINDS, Kind, Look, Makers};
 use crate::model::refusal::Refusal;
@@ -119,6 +119,44 @@ const NOT_FILTERS: &[&str] = &[
     "not-tags-any",
 ];
 
+/// Attributes of every kind, or of several, that only answers bear.
+const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
+
+/// Whether a list of this kind may be asked so.
+fn may_be_asked(kind: &Kind, asked: &[(String, String)]) -> Result<(), Refusal> {
+    let known = |name: &str| is_filter(kind.attributes, name) || SHOWN.contains(&name);
+    for (name, value) in asked {
+        match name.as_str() {
+            "limit" if value.parse::<u32>().is_err() => {
+                return Err(Refusal::new(
+                    400,
+                    "BadRequest",
+                    format!(
+                        "Bad limit request: Limit must be an integer 0 or greater and not '{value}'."
+                    ),
+                ));
+            }
+            "sort_key" if !known(value) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{value}'] is invalid attribute for sort_keys"
+                )));
+            }
+            "sort_dir" if !["asc", "desc"].contains(&value.as_str()) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{value}'] is invalid value for sort_dirs, valid value is 'asc' and 'desc'"
+                )));
+            }
+            name if !known(name) && !NOT_FILTERS.contains(&name) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{name}'] is invalid attribute for filtering"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -132,6 +170,7 @@ async fn list(
     if kind.singular == "security_group" {
         app.change(|model| model.default_security_group(&member.project_id));
     }
+    may_be_asked(kind, &asked)?;
     let mut things = app.read(|model| {
         let look = Look {
             project: (!member.admin).then_some(member.project_id.as_str()),
@@ -148,16 +187,6 @@ async fn list(
         .collect();
     names.sort_unstable();
     names.dedup();
-    if let Some(unknown) = names.iter().find(|name| {
-        things
-            .first()
-            .is_some_and(|thing| thing.get(**name).is_none())
-    }) {
-        return Err(Refusal::bad_request(format!(
-            "['{unknown}'] is invalid attribute for filtering"
-        ))
-        .into());
-    }
     // The same name twice means either value.
     things.retain(|thing| {
         names.iter().all(|name| {
@@ -166,13 +195,9 @@ async fn list(
         }) && query::tags_fit(thing, &asked)
     });
     query::sort(&mut things, &asked);
-    let page = query::page(things, &asked, 5_000).ok_or_else(|| {
-        Refusal::new(
-            400,
-            "HTTPBadRequest",
-            "Invalid input for marker. Reason: the marker was not found.",
-        )
-    })?;
+    let page = query::page(things, &asked, 5_000);
+    let marker = query::value(&asked, "marker").unwrap_or_default();
+    let page = page.ok_or_else(|| (kind.not_found)(marker))?;
     let items: Vec<Value> = page
         .items
         .into_iter()
@@ -214,6 +239,11 @@ fn author(member: &Member) -> Author {
     }
 }
 
+/// A body that is JSON.
+fn read_body(bytes: &Bytes) -> Result<Value, Refusal> {
+    read_json(bytes).map_err(|_| Refusal::bad_request("Body contains invalid data"))
+}
+
 /// The bodies of a creation: one, or many under the collection's name.
 fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
     let plural = kind.collection.replace('-', "_");
@@ -242,12 +272,12 @@ async fn create(
     let member = caller.member()?;
     let kind = kind_of(&collection)?;
     may_make(kind, &member, "create")?;
-    let (bodies, amount) = bodies(kind, read_json(&body)?)?;
+    let (bodies, amount) = bodies(kind, read_body(&body)?)?;
     let mut wanted = Vec::new();
     for body in bodies {
         let owner = owner(kind, &member, &body)?;
-        let attributes = Attributes::for_create(kind.singular, kind.attributes, body)?;
-        let attributes = attributes.by(author(&member));
+        let by = author(&member);
+        let attributes = Attributes::for_create(kind.singular, kind.attributes, body, by)?;
         wanted.push((owner, attributes));
     }
     let mut things = app
@@ -282,7 +312,10 @@ fn owner(kind: &Kind, member: &Member, body: &Value) -> Result<String, Refusal> 
         let said = body[kind.singular].get(name).and_then(Value::as_str);
         match said {
             Some(id) if !member.may_touch(id) => {
-                return Err(only_admin(&format!("create_{}:{name}", kind.singular)));
+                return Err(Refusal::bad_request(
+                    "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or \
+                     advsvc privileges",
+                ));
             }
             Some(id) => return Ok(id.to_owned()),
             None => {}
@@ -299,8 +332,8 @@ async fn update(
 ) -> Answer {
     let member = caller.member()?;
     let kind = kind_of(&collection)?;
-    let attributes = Attributes::for_update(kind.singular, kind.attributes, read_json(&body)?)?;
-    let attributes = attributes.by(author(&member));
+    let (body, by) = (read_body(&body)?, author(&member));
+    let attributes = Attributes::for_update(kind.singular, kind.attributes, body, by)?;
     let thing = app
         .rewire(|model| {
             owned(model, kind, &member, &id, "update")?;

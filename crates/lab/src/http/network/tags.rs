@@ -10,7 +10,7 @@ use super::{Answer, kind_of, owned, seen};
 use crate::http::App;
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::token::Caller;
-use crate::model::network::attributes::Attributes;
+use crate::model::network::attributes::{Attributes, bare};
 use crate::model::refusal::Refusal;
 
 pub fn routes() -> Router<App> {
@@ -56,7 +56,12 @@ fn retag(
                 format!("'{tag}' is not a valid tag"),
             ));
         }
-        tags.dedup();
+        let mut seen = std::collections::HashSet::new();
+        if let Some(twice) = tags.iter().find(|tag| !seen.insert(tag.as_str())) {
+            return Err(invalid(format_args!(
+                "Duplicate items in the list: '{twice}'."
+            )));
+        }
         let mut attributes = Attributes::default();
         attributes.set("tags", tags.clone());
         (kind.update)(model, id, attributes)?;
@@ -81,8 +86,10 @@ async fn set_tags(
     body: Bytes,
 ) -> Answer {
     let body = read_json(&body)?;
-    let wanted: Option<Vec<String>> = serde_json::from_value(body["tags"].clone()).ok();
-    let wanted = wanted.ok_or_else(|| Refusal::bad_request("Invalid tags body"))?;
+    let said = body.get("tags");
+    let said = said.ok_or_else(|| invalid("Invalid tags body."))?;
+    let wanted: Vec<String> = serde_json::from_value(said.clone())
+        .map_err(|_| invalid(format_args!("'{}' is not a list.", bare(said))))?;
     let tags = retag(&app, &caller, (&collection, &id), |tags| {
         *tags = wanted;
         Ok(())
@@ -100,6 +107,14 @@ async fn clear_tags(
         Ok(())
     })?;
     Ok(empty_answer(204))
+}
+
+fn invalid(reason: impl std::fmt::Display) -> Refusal {
+    Refusal::new(
+        400,
+        "InvalidInput",
+        format!("Invalid input for operation: {reason}"),
+    )
 }
 
 fn tag_not_found(tag: &str) -> Refusal {
@@ -130,7 +145,7 @@ async fn add_tag(
         }
         Ok(())
     })?;
-    Ok(empty_answer(201))
+    Ok(json_answer(201, Value::Null))
 }
 
 async fn remove_tag(

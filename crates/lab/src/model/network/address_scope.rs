@@ -73,7 +73,7 @@ fn create(
         other => {
             return Err(Refusal::invalid_input(
                 "ip_version",
-                format!("{} is not in [4, 6]", other.unwrap_or_default()),
+                format!("{} is not in valid_values", other.unwrap_or_default()),
             ));
         }
     };
@@ -116,7 +116,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         return Err(Refusal::conflict(
             "AddressScopeInUse",
             format!(
-                "Unable to complete operation on address scope {id}. There are one or more subnet pools in use on the address scope"
+                "Unable to complete operation on address scope {id}. There are one or more subnet pools in use on the address scope."
             ),
         ));
     }

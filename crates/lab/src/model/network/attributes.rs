@@ -15,6 +15,8 @@ use crate::model::refusal::Refusal;
 pub enum Form {
     /// A string of at most 255 characters.
     Text,
+    /// The same, or null.
+    TextOrNull,
     /// A boolean, also as the string or number that Neutron takes.
     Bool,
     /// A whole number.
@@ -38,6 +40,8 @@ pub enum Said {
     Always,
     /// Only the service says it.
     Never,
+    /// Administrators may say it; the lab takes it and makes nothing of it.
+    Admins,
 }
 
 /// One attribute.
@@ -91,6 +95,7 @@ impl Attributes {
         singular: &str,
         specs: &[AttributeSpec],
         body: Value,
+        by: Author,
     ) -> Result<Self, Refusal> {
         let fields = Self::unwrap(singular, body)?;
         let missing = specs.iter().find(|spec| {
@@ -103,7 +108,12 @@ impl Attributes {
                 spec.name
             )));
         }
-        Self::check(specs, fields, |said| said != Said::Never, "POST")
+        let not_allowed = |name: &str| match specs_of(specs, name).map(|spec| spec.said) {
+            Some(Said::Never) => Some(format!("Attribute '{name}' not allowed in POST")),
+            _ => None,
+        };
+        Self::check(specs, fields, not_allowed, by)?
+            .without_admins(specs, &format!("create_{singular}"))
     }
 
     /// Read the body of a change.
@@ -111,14 +121,27 @@ impl Attributes {
         singular: &str,
         specs: &[AttributeSpec],
         body: Value,
+        by: Author,
     ) -> Result<Self, Refusal> {
         let fields = Self::unwrap(singular, body)?;
-        Self::check(
-            specs,
-            fields,
-            |said| matches!(said, Said::Always | Said::Changeable),
-            "PUT",
-        )
+        let not_allowed = |name: &str| match specs_of(specs, name).map(|spec| spec.said) {
+            Some(Said::Always | Said::Changeable | Said::Admins) => None,
+            _ => Some(format!("Cannot update read-only attribute {name}")),
+        };
+        Self::check(specs, fields, not_allowed, by)?
+            .without_admins(specs, &format!("update_{singular}"))
+    }
+
+    /// Take out what administrators may say and nobody looks at; members may not say it.
+    fn without_admins(mut self, specs: &[AttributeSpec], rule: &str) -> Result<Self, Refusal> {
+        let theirs = specs.iter().filter(|spec| spec.said == Said::Admins);
+        for spec in theirs {
+            if self.fields.remove(spec.name).is_some() && self.by == Author::Member {
+                let rule = format!("{rule}:{}", spec.name);
+                return Err(super::network::only_admin(&rule));
+            }
+        }
+        Ok(self)
     }
 
     fn unwrap(singular: &str, body: Value) -> Result<Map<String, Value>, Refusal> {
@@ -129,61 +152,36 @@ impl Attributes {
                     "Unable to find '{singular}' in request body"
                 ))),
             },
-            _ => Err(Refusal::bad_request("Resource body required")),
+            _ => Err(Refusal::bad_request("Body contains invalid data")),
         }
     }
 
     fn check(
         specs: &[AttributeSpec],
         fields: Map<String, Value>,
-        allowed: impl Fn(Said) -> bool,
-        verb: &str,
+        not_allowed: impl Fn(&str) -> Option<String>,
+        by: Author,
     ) -> Result<Self, Refusal> {
+        let unknown: Vec<&str> = fields
+            .keys()
+            .map(String::as_str)
+            .filter(|name| specs_of(specs, name).is_none())
+            .collect();
+        if !unknown.is_empty() {
+            return Err(Refusal::bad_request(format!(
+                "Unrecognized attribute(s) '{}'",
+                unknown.join(", ")
+            )));
+        }
         for (name, value) in &fields {
-            let Some(spec) = specs.iter().chain(OWNER).find(|spec| spec.name == name) else {
-                return Err(Refusal::bad_request(format!(
-                    "Unrecognized attribute(s) '{name}'"
-                )));
-            };
-            if !allowed(spec.said) {
-                return Err(Refusal::bad_request(format!(
-                    "Attribute '{name}' not allowed in {verb}"
-                )));
+            if let Some(sentence) = not_allowed(name) {
+                return Err(Refusal::bad_request(sentence));
             }
-            let fits = match spec.form {
-                Form::Any => true,
-                Form::Text => {
-                    value.is_null()
-                        || value
-                            .as_str()
-                            .is_some_and(|text| text.chars().count() <= 255)
-                }
-                Form::Bool => as_bool(value).is_some(),
-                Form::Number => value.is_null() || as_number(value).is_some(),
-                Form::Id => value.is_null() || value.as_str().is_some_and(|text| text.len() <= 64),
-            };
-            if !fits {
-                let reason = match spec.form {
-                    Form::Bool => format!("'{}' cannot be converted to boolean", bare(value)),
-                    Form::Number => format!("'{}' is not an integer", bare(value)),
-                    Form::Id => format!("'{}' is not a valid UUID", bare(value)),
-                    _ if value.is_string() => {
-                        format!("'{}' exceeds maximum length of 255", bare(value))
-                    }
-                    _ => format!("'{}' is not a valid string", bare(value)),
-                };
-                return Err(Refusal::invalid_input(name, reason));
+            if let Some(spec) = specs_of(specs, name) {
+                fits(spec, value)?;
             }
         }
-        Ok(Self {
-            fields,
-            by: Author::default(),
-        })
-    }
-
-    /// The same, said by this author.
-    pub fn by(self, by: Author) -> Self {
-        Self { by, ..self }
+        Ok(Self { fields, by })
     }
 
     /// Take out a boolean that only administrators may set, under the policy engine's name for that.
@@ -262,7 +260,7 @@ impl Attributes {
             Refusal::new(
                 400,
                 "InvalidInput",
-                format!("Invalid input for {name}. Reason: '{text}' is not a valid IP subnet."),
+                format!("Invalid input for operation: {text} is not in a CIDR format."),
             )
         })
     }
@@ -293,6 +291,56 @@ impl Attributes {
     }
 }
 
+/// What is known of an attribute.
+fn specs_of<'a>(specs: &'a [AttributeSpec], name: &str) -> Option<&'a AttributeSpec> {
+    specs.iter().chain(OWNER).find(|spec| spec.name == name)
+}
+
+/// Whether a list may be asked by this name.
+pub fn is_filter(specs: &[AttributeSpec], name: &str) -> bool {
+    specs_of(specs, name).is_some()
+}
+
+/// Whether a value has the form of its attribute. What Neutron converts before it looks at it is refused in other words.
+fn fits(spec: &AttributeSpec, value: &Value) -> Result<(), Refusal> {
+    let said = if value.is_null() {
+        "None".to_owned()
+    } else {
+        bare(value)
+    };
+    let converted = |reason: &str| {
+        Err(Refusal::new(
+            400,
+            "InvalidInput",
+            format!("Invalid input for operation: '{said}' {reason}."),
+        ))
+    };
+    let wrong = |reason: &str| {
+        Err(Refusal::invalid_input(
+            spec.name,
+            format!("'{said}' {reason}"),
+        ))
+    };
+    match (spec.form, value) {
+        (Form::Any, _) | (Form::TextOrNull | Form::Number | Form::Id, Value::Null) => Ok(()),
+        (Form::Text | Form::TextOrNull, Value::String(text)) if text.chars().count() > 255 => {
+            wrong("exceeds maximum length of 255")
+        }
+        (Form::Text | Form::TextOrNull, Value::String(_)) => Ok(()),
+        (Form::Text | Form::TextOrNull, _) => wrong("is not a valid string"),
+        (Form::Bool, _) if as_bool(value).is_none() => converted("cannot be converted to boolean"),
+        (Form::Number, _) if as_number(value).is_none() => converted("is not an integer"),
+        (Form::Id, Value::String(text)) if is_uuid(text) => Ok(()),
+        (Form::Id, _) => wrong("is not a valid UUID"),
+        (Form::Bool | Form::Number, _) => Ok(()),
+    }
+}
+
+/// Whether a text reads as a UUID, with dashes or without.
+pub fn is_uuid(text: &str) -> bool {
+    uuid::Uuid::try_parse(text).is_ok()
+}
+
 fn as_bool(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
@@ -309,7 +357,8 @@ fn as_bool(value: &Value) -> Option<bool> {
     }
 }
 
-fn as_number(value: &Value) -> Option<i64> {
+/// A whole number, also as text.
+pub fn as_number(value: &Value) -> Option<i64> {
     value
         .as_i64()
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()))

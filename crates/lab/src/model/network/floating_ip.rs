@@ -64,9 +64,9 @@ impl Worded for FloatingIp {
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("floating_network_id", Form::Id, Said::Required),
     attribute("subnet_id", Form::Id, Said::OnCreate),
-    attribute("floating_ip_address", Form::Text, Said::OnCreate),
+    attribute("floating_ip_address", Form::TextOrNull, Said::OnCreate),
     attribute("port_id", Form::Id, Said::Always),
-    attribute("fixed_ip_address", Form::Text, Said::Always),
+    attribute("fixed_ip_address", Form::TextOrNull, Said::Always),
     attribute("qos_policy_id", Form::Id, Said::Always),
     attribute("dns_name", Form::Text, Said::OnCreate),
     attribute("dns_domain", Form::Text, Said::OnCreate),

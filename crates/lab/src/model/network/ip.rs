@@ -48,6 +48,12 @@ impl Cidr {
         u32::from(address) & mask(self.prefix) == self.network
     }
 
+    /// Whether the address lies inside and can be somebody's: neither the range's own nor that of all.
+    pub fn has_host(&self, address: Ipv4Addr) -> bool {
+        let ends = [self.network(), self.broadcast()];
+        self.contains(address) && (self.prefix > 30 || !ends.contains(&address))
+    }
+
     /// Whether the two share an address.
     pub fn overlaps(&self, other: &Cidr) -> bool {
         self.contains(other.network()) || other.contains(self.network())

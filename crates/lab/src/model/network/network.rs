@@ -58,6 +58,10 @@ const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("availability_zone_hints", Form::Any, Said::OnCreate),
     attribute("dns_domain", Form::Text, Said::Always),
     attribute("subnets", Form::Any, Said::Never),
+    attribute("provider:network_type", Form::Any, Said::Admins),
+    attribute("provider:physical_network", Form::Any, Said::Admins),
+    attribute("provider:segmentation_id", Form::Any, Said::Admins),
+    attribute("is_default", Form::Bool, Said::Admins),
 ];
 
 /// The kind.
@@ -92,6 +96,8 @@ fn shown(model: &Model, row: &Network) -> Value {
     let mut pools = subnets.filter_map(|subnet| subnet.subnetpool_id.as_deref());
     let scope = pools.find_map(|pool| model.subnet_pools.get(pool)?.address_scope_id.as_deref());
     value["ipv4_address_scope"] = scope.into();
+    value["qos_policy_id"] = Value::Null;
+    value["is_default"] = false.into();
     value
 }
 
@@ -177,17 +183,21 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 fn mtu(attributes: &mut Attributes) -> Result<Option<u32>, Refusal> {
     match attributes.number("mtu") {
         None => Ok(None),
-        Some(mtu @ 68..=9000) => Ok(u32::try_from(mtu).ok()),
+        Some(mtu @ 0..=9000) => Ok(u32::try_from(mtu).ok()),
         Some(mtu) => Err(Refusal::invalid_input(
             "mtu",
-            format!("'{mtu}' is not in range [68, 9000]"),
+            format!("'{mtu}' is not in range [0, 9000]"),
         )),
     }
 }
 
 /// What the policy engine says to a member.
 pub fn only_admin(rule: &str) -> Refusal {
-    Refusal::forbidden(format!("(rule:{rule}) is disallowed by policy"))
+    // A rule about an attribute stands beside the one about the whole.
+    Refusal::forbidden(match rule.split_once(':') {
+        Some((whole, _)) => format!("(rule:{whole} and rule:{rule}) is disallowed by policy"),
+        None => format!("rule:{rule} is disallowed by policy"),
+    })
 }
 
 impl Model {

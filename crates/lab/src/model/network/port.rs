@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
+use super::attributes::{AttributeSpec, Attributes, Author, Form, Said, attribute, bare, is_uuid};
 use super::ip::{Cidr, next_free};
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
@@ -121,6 +121,23 @@ const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("extra_dhcp_opts", Form::Any, Said::Always),
     attribute("binding:vnic_type", Form::Text, Said::Always),
     attribute("qos_policy_id", Form::Id, Said::Always),
+    attribute("binding:host_id", Form::Any, Said::Admins),
+    attribute("binding:profile", Form::Any, Said::Admins),
+];
+
+/// How a port is made in the host, by Neutron's words.
+const VNIC_TYPES: &[&str] = &[
+    "normal",
+    "direct",
+    "macvtap",
+    "baremetal",
+    "direct-physical",
+    "virtio-forwarder",
+    "smart-nic",
+    "vdpa",
+    "accelerator-direct",
+    "accelerator-direct-physical",
+    "remote-managed",
 ];
 
 /// The kind.
@@ -132,9 +149,9 @@ pub static PORT: Kind = Kind {
     list: |model, look| match look.value("device_id") {
         Some(device) if !device.is_empty() => {
             let rows = model.ports.having(&format!("device:{device}"));
-            look.values(rows, |_| false, to_value)
+            look.values(rows, |_| false, |row| shown(model, row))
         }
-        _ => look.values(model.ports.iter(), |_| false, to_value),
+        _ => look.values(model.ports.iter(), |_| false, |row| shown(model, row)),
     },
     get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
     shared: |_, _, _| false,
@@ -147,6 +164,7 @@ pub static PORT: Kind = Kind {
 /// A parent port shows its trunk.
 fn shown(model: &Model, row: &Port) -> Value {
     let mut value = to_value(row);
+    value["qos_network_policy_id"] = Value::Null;
     if let Some(details) = model.trunk_details(&row.id) {
         value["trunk_details"] = details;
     }
@@ -170,6 +188,12 @@ fn create(
     if network.external && network.common.project_id != project_id {
         return Err(super::network::only_admin("create_port"));
     }
+    let own_network = network.common.project_id == project_id;
+    let device_owner = owner(&mut attributes, own_network)?;
+    let vnic_type = attributes
+        .text("binding:vnic_type")?
+        .unwrap_or_else(|| "normal".into());
+    is_vnic_type(&vnic_type)?;
     let port_security_enabled = attributes
         .flag("port_security_enabled")
         .unwrap_or(network.port_security_enabled);
@@ -198,7 +222,13 @@ fn create(
         ));
     }
     let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), &[])?;
-    let security_groups = match attributes.texts("security_groups")? {
+    let asked = groups(&mut attributes)?;
+    groups_need_a_filter(
+        port_security_enabled,
+        asked.as_deref().unwrap_or_default(),
+        NO_FILTER_FOR_GROUPS,
+    )?;
+    let security_groups = match asked {
         Some(ids) => model.security_groups_for(project_id, &ids)?,
         None if port_security_enabled => vec![model.default_security_group(project_id)],
         None => Vec::new(),
@@ -213,14 +243,12 @@ fn create(
         mac_address,
         fixed_ips,
         device_id: attributes.text("device_id")?.unwrap_or_default(),
-        device_owner: owner(&mut attributes)?.unwrap_or_default(),
+        device_owner: device_owner.unwrap_or_default(),
         security_groups,
         port_security_enabled,
         allowed_address_pairs,
         extra_dhcp_opts: list(&mut attributes, "extra_dhcp_opts")?,
-        vnic_type: attributes
-            .text("binding:vnic_type")?
-            .unwrap_or_else(|| "normal".into()),
+        vnic_type,
         qos_policy_id: qos_policy(model, project_id, &mut attributes)?,
         common: Common::new(project_id, &mut attributes)?,
     };
@@ -235,11 +263,32 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         let fixed_ips = model.allocate(&port.network_id, Some(value), &port.fixed_ips)?;
         attributes.set("fixed_ips", to_value(&fixed_ips));
     }
-    if let Some(ids) = attributes.texts("security_groups")? {
+    let asked = groups(&mut attributes)?;
+    let filtered = attributes.flag("port_security_enabled");
+    if let Some(on) = filtered {
+        attributes.set("port_security_enabled", on);
+    }
+    let (said, refusal) = match &asked {
+        Some(ids) => (ids, NO_FILTER_FOR_GROUPS),
+        None => (&port.security_groups, GROUPS_WITHOUT_FILTER),
+    };
+    groups_need_a_filter(
+        filtered.unwrap_or(port.port_security_enabled),
+        said,
+        refusal,
+    )?;
+    if let Some(ids) = asked {
         let ids = model.security_groups_for(&port.common.project_id, &ids)?;
         attributes.set("security_groups", ids);
     }
-    if let Some(owner) = owner(&mut attributes)? {
+    if let Some(kind) = attributes.text("binding:vnic_type")? {
+        is_vnic_type(&kind)?;
+        attributes.set("binding:vnic_type", kind);
+    }
+    let network = model.networks.get(&port.network_id);
+    let own_network =
+        network.is_some_and(|network| network.common.project_id == port.common.project_id);
+    if let Some(owner) = owner(&mut attributes, own_network)? {
         attributes.set("device_owner", owner);
     }
     if let Some(policy) = qos_policy(model, &port.common.project_id, &mut attributes)? {
@@ -290,12 +339,60 @@ fn qos_policy(
     Ok(policy)
 }
 
-fn owner(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {
+/// Who a port is for. What belongs to the network itself is its owner's to say.
+fn owner(attributes: &mut Attributes, own_network: bool) -> Result<Option<String>, Refusal> {
     match attributes.text("device_owner")? {
-        Some(owner) if owner.starts_with("network:") => {
+        Some(owner) if owner.starts_with("network:") && !own_network => {
             Err(super::network::only_admin("create_port:device_owner"))
         }
         other => Ok(other),
+    }
+}
+
+fn is_vnic_type(text: &str) -> Result<(), Refusal> {
+    match VNIC_TYPES.contains(&text) {
+        true => Ok(()),
+        false => Err(Refusal::invalid_input(
+            "binding:vnic_type",
+            format!("{text} is not in valid_values"),
+        )),
+    }
+}
+
+/// Groups need a filter to stand in.
+fn groups_need_a_filter(
+    on: bool,
+    groups: &[String],
+    refusal: (u16, &'static str, &'static str),
+) -> Result<(), Refusal> {
+    match on || groups.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::new(refusal.0, refusal.1, refusal.2)),
+    }
+}
+
+const NO_FILTER_FOR_GROUPS: (u16, &str, &str) = (
+    400,
+    "PortSecurityAndIPRequiredForSecurityGroups",
+    "Port security must be enabled and port must have an IP address in order to use security groups.",
+);
+
+const GROUPS_WITHOUT_FILTER: (u16, &str, &str) = (
+    409,
+    "PortSecurityPortHasSecurityGroup",
+    "Port has security group associated. Cannot disable port security or IP address until security group is removed.",
+);
+
+/// Ids of security groups; an id that is none is refused before anything is looked for.
+fn groups(attributes: &mut Attributes) -> Result<Option<Vec<String>>, Refusal> {
+    let ids = attributes.texts("security_groups")?;
+    let mut all = ids.iter().flatten();
+    match all.find(|id| !is_uuid(id)) {
+        None => Ok(ids),
+        Some(id) => Err(Refusal::invalid_input(
+            "security_groups",
+            format!("'{id}' is not a valid UUID"),
+        )),
     }
 }
 
@@ -314,8 +411,8 @@ fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>, Refusal> 
 fn address_pairs(attributes: &mut Attributes, mac: &str) -> Result<Vec<Value>, Refusal> {
     const NAME: &str = "allowed_address_pairs";
     let mut pairs = list(attributes, NAME)?;
-    for pair in &mut pairs {
-        let Some(fields) = pair.as_object_mut() else {
+    for pair in &pairs {
+        let Some(fields) = pair.as_object() else {
             return Err(Refusal::invalid_input(
                 NAME,
                 format!("'{pair}' is not a dictionary"),
@@ -330,13 +427,32 @@ fn address_pairs(attributes: &mut Attributes, mac: &str) -> Result<Vec<Value>, R
             )
         })?;
         if address.parse::<Cidr>().is_err() && address.parse::<std::net::IpAddr>().is_err() {
-            return Err(Refusal::invalid_input(
-                NAME,
+            return Err(Refusal::bad_request(format!(
+                "'{address}' is not a valid IP address"
+            )));
+        }
+        let known = ["ip_address", "mac_address"];
+        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(Refusal::bad_request(format!(
+                "Unrecognized attribute(s) '{name}'"
+            )));
+        }
+    }
+    for (nth, pair) in pairs.iter().enumerate() {
+        if pairs[..nth].contains(pair) {
+            let said = |name: &str| pair.get(name).map_or_else(|| "None".to_owned(), bare);
+            return Err(Refusal::new(
+                400,
+                "DuplicateAddressPairInRequest",
                 format!(
-                    "'{address}' is not a valid IP address, '{address}' is not a valid IP subnet"
+                    "Request contains duplicate address pair: mac_address {} ip_address {}.",
+                    said("mac_address"),
+                    said("ip_address")
                 ),
             ));
         }
+    }
+    for fields in pairs.iter_mut().filter_map(Value::as_object_mut) {
         fields
             .entry("mac_address")
             .or_insert_with(|| Value::from(mac));
@@ -467,7 +583,7 @@ impl Model {
         let Value::Array(wanted) = wanted else {
             return Err(Refusal::invalid_input(
                 "fixed_ips",
-                format!("'{}' is not a list", bare(&wanted)),
+                format!("Invalid data format for fixed IP: '{}'", bare(&wanted)),
             ));
         };
         let mut given: Vec<FixedIp> = Vec::new();
@@ -519,10 +635,13 @@ impl Model {
         };
         let has = |id: &String, address: Ipv4Addr| {
             let subnet = self.subnets.get(id);
-            subnet.is_some_and(|subnet| subnet.cidr.contains(address))
+            subnet.is_some_and(|subnet| subnet.cidr.has_host(address))
         };
         let invalid = |kind: &'static str, sentence: String| Refusal::new(400, kind, sentence);
         let subnet = match (text("subnet_id"), address) {
+            (Some(id), _) if self.subnets.get(id).is_none() => {
+                return Err(super::subnet::not_found(id));
+            }
             (Some(id), _) => Some(subnets.iter().find(|subnet| *subnet == id).ok_or_else(|| {
                 invalid(
                     "InvalidInput",
@@ -535,7 +654,12 @@ impl Model {
                     format!("IP address {address} is not a valid IP for any of the subnets on the specified network."),
                 )
             })?),
-            (None, None) => subnets.first(),
+            (None, None) => {
+                return Err(invalid(
+                    "InvalidInput",
+                    "Invalid input for operation: IP allocation requires subnet_id or ip_address.".into(),
+                ));
+            }
         };
         match (subnet, address) {
             (Some(subnet), Some(address)) if !has(subnet, address) => Err(invalid(
@@ -548,7 +672,12 @@ impl Model {
 
     /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.
     pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
-        let attributes = Attributes::for_create("port", ATTRIBUTES, json!({ "port": fields }))?;
+        let attributes = Attributes::for_create(
+            "port",
+            ATTRIBUTES,
+            json!({ "port": fields }),
+            Author::Member,
+        )?;
         create(self, project_id, attributes)
     }
 }

@@ -31,6 +31,7 @@ pub const NETWORK: Limits = &[
     ("security_group", 100),
     ("security_group_rule", 500),
     ("rbac_policy", 10),
+    ("trunk", -1),
 ];
 
 /// Nova's.

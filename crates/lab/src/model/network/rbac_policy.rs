@@ -1,8 +1,8 @@
 //! RBAC policies: a project lets another use something of its own.
 //!
 //! A network shared so is seen there with its subnets, and ports may be made on it; QoS policies and security groups are seen and used;
-//! of pools and scopes the policy is kept, without effect. `*` is every project, which only administrators may say, as only they may make a
-//! network lead outside.
+//! of pools and scopes, and of `access_as_external`, the policy is kept without effect. `*` is every project, which only administrators may
+//! say.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,7 +121,7 @@ fn create(
             actions.join(", ")
         )));
     }
-    if !attributes.are_admins() && (target_tenant == ALL || action == EXTERNAL) {
+    if !attributes.are_admins() && target_tenant == ALL {
         return Err(only_admin("create_rbac_policy:target_tenant"));
     }
     let kind = KINDS.iter().find(|kind| kind.singular == *singular);
@@ -188,6 +188,7 @@ impl Model {
         let mut policies = self.rbac_policies.iter();
         policies.any(|row| {
             row.object_id == id
+                && row.action == SHARED
                 && row.object_type == object_type
                 && (row.target_tenant == ALL || Some(row.target_tenant.as_str()) == project)
         })
@@ -236,6 +237,7 @@ impl Model {
 mod tests {
     use serde_json::json;
 
+    use super::super::attributes::Author;
     use super::*;
 
     /// What sharing a network with a project does to whether this one may use it.
@@ -243,12 +245,14 @@ mod tests {
         let mut model = Model::default();
         let fields = json!({"network": {"name": "net"}});
         let network = |fields| {
-            Attributes::for_create("network", super::super::network::NETWORK.attributes, fields)
+            let specs = super::super::network::NETWORK.attributes;
+            Attributes::for_create("network", specs, fields, Author::Member)
         };
         let create = super::super::network::NETWORK.create;
         let id = create(&mut model, "owner", network(fields).unwrap()).unwrap();
         let policy = json!({"rbac_policy": {"object_type": "network", "object_id": id, "action": SHARED, "target_tenant": target}});
-        let policy = Attributes::for_create("rbac_policy", ATTRIBUTES, policy).unwrap();
+        let policy =
+            Attributes::for_create("rbac_policy", ATTRIBUTES, policy, Author::Member).unwrap();
         let made = super::create(&mut model, "owner", policy);
         made.is_ok() && model.network_for(by, &id).is_ok()
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare, is_uuid};
 use super::port::{FixedIp, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use super::subnet::{HostRoute, routes};
 use super::{Common, Kind, Makers, assign, to_value};
@@ -90,6 +90,25 @@ fn bad_request(reason: impl std::fmt::Display) -> Refusal {
     Refusal::new(400, "BadRequest", format!("Bad router request: {reason}."))
 }
 
+/// The network of a gateway's description.
+fn gateway_network(info: &Value) -> Result<&str, Refusal> {
+    const NAME: &str = "external_gateway_info";
+    let fields = info.as_object().ok_or_else(|| {
+        Refusal::invalid_input(NAME, format!("'{}' is not a dictionary", bare(info)))
+    })?;
+    let network = fields.get("network_id").and_then(Value::as_str);
+    network.ok_or_else(|| {
+        let provided: Vec<String> = fields.keys().map(|key| format!("'{key}'")).collect();
+        Refusal::invalid_input(
+            NAME,
+            format!(
+                "Validation of dictionary's keys failed. Expected keys: {{'network_id'}} Provided keys: {{{}}}",
+                provided.join(", ")
+            ),
+        )
+    })
+}
+
 fn create(
     model: &mut Model,
     project_id: &str,
@@ -106,7 +125,9 @@ fn create(
             return Err(super::network::only_admin(rule));
         }
     }
-    let gateway = attributes.take("external_gateway_info");
+    let gateway = attributes
+        .take("external_gateway_info")
+        .filter(|info| info != &json!({}));
     let id = new_id();
     let router = Router {
         id: id.clone(),
@@ -140,17 +161,23 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         model.set_gateway(id, gateway)?;
     }
     if let Some(value) = attributes.take("routes") {
-        attributes.set("routes", to_value(&routes("routes", Some(value))?));
+        let routes = routes("routes", Some(value))?;
+        model.routes_are_near(id, &routes)?;
+        attributes.set("routes", to_value(&routes));
     }
     let router = model.routers.get_mut(id).ok_or_else(|| not_found(id))?;
     assign(router, attributes)
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    if model.router_interfaces(id).next().is_some() {
+    let legs: Vec<&str> = model
+        .router_interfaces(id)
+        .map(|port| port.id.as_str())
+        .collect();
+    if !legs.is_empty() {
         return Err(Refusal::conflict(
             "RouterInUse",
-            format!("Router {id} still has ports"),
+            format!("Router {id} has ports still attached: {}", legs.join(", ")),
         ));
     }
     model.set_gateway(id, None)?;
@@ -165,15 +192,7 @@ impl Model {
         let wanted = match wanted {
             None => None,
             Some(info) => {
-                let network_id =
-                    info.get("network_id")
-                        .and_then(Value::as_str)
-                        .ok_or_else(|| {
-                            Refusal::invalid_input(
-                                "external_gateway_info",
-                                format!("'{info}' has no network_id"),
-                            )
-                        })?;
+                let network_id = gateway_network(&info)?;
                 let network = self.network_for(&router.common.project_id, network_id)?;
                 if !network.external {
                     return Err(bad_request(format!(
@@ -295,6 +314,9 @@ impl Model {
                 )
             }
         };
+        if !is_uuid(&subnet_id) {
+            return Err(bad_request(format!("'{subnet_id}' is not a valid UUID")));
+        }
         let subnet = self.subnet_for(project_id, &subnet_id)?.clone();
         let mine: Vec<FixedIp> = self
             .router_interfaces(id)
@@ -410,6 +432,17 @@ impl Model {
                 ),
             ));
         }
+        let leaves = self.subnets.get(&subnet_id).map(|subnet| subnet.cidr);
+        let router = self.router_for(project_id, id)?;
+        let mut hops = router.routes.iter().map(|route| route.nexthop);
+        if hops.any(|hop| leaves.is_some_and(|range| range.contains(hop))) {
+            return Err(Refusal::conflict(
+                "RouterInterfaceInUseByRoute",
+                format!(
+                    "Router interface for subnet {subnet_id} on router {id} cannot be deleted, as it is required by one or more routes."
+                ),
+            ));
+        }
         self.remove_port(&port_id);
         Ok(interface_answer(
             id,
@@ -428,6 +461,35 @@ impl Model {
         self.ports
             .having(&format!("device:{id}"))
             .filter(|port| port.device_owner == ROUTER_INTERFACE)
+    }
+
+    /// Whether each next hop is a neighbour: in a network that the router has a leg in, and not the router itself.
+    fn routes_are_near(&self, id: &str, routes: &[HostRoute]) -> Result<(), Refusal> {
+        let legs = || {
+            let ports = self.ports.having(&format!("device:{id}"));
+            ports.flat_map(|port| &port.fixed_ips)
+        };
+        let near = |hop| {
+            let mut subnets = legs().filter_map(|ip| self.subnets.get(&ip.subnet_id));
+            subnets.any(|subnet| subnet.cidr.contains(hop))
+        };
+        for route in routes {
+            let own = legs().any(|ip| ip.ip_address == route.nexthop);
+            let reason = match (near(route.nexthop), own) {
+                (false, _) => "the nexthop is not connected with router",
+                (true, true) => "the nexthop is used by router",
+                (true, false) => continue,
+            };
+            return Err(Refusal::new(
+                400,
+                "InvalidRoutes",
+                format!(
+                    "Invalid format for routes: [{{'destination': '{}', 'nexthop': '{}'}}], {reason}",
+                    route.destination, route.nexthop
+                ),
+            ));
+        }
+        Ok(())
     }
 
     fn router_for(&self, project_id: &str, id: &str) -> Result<&Router, Refusal> {
@@ -452,6 +514,5 @@ fn interface_answer(
         "network_id": network_id,
         "subnet_id": subnet_id,
         "subnet_ids": [subnet_id],
-        "tags": [],
     })
 }

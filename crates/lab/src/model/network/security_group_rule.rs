@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::attributes::{AttributeSpec, Attributes, Form, Said, as_number, attribute, bare};
 use super::ip::Cidr;
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
@@ -64,20 +64,62 @@ super::row!(SecurityGroupRule, security_group_id);
 const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("security_group_id", Form::Id, Said::Required),
     attribute("direction", Form::Text, Said::Required),
-    attribute("ethertype", Form::Text, Said::OnCreate),
+    attribute("ethertype", Form::TextOrNull, Said::OnCreate),
     attribute("protocol", Form::Any, Said::OnCreate),
-    attribute("port_range_min", Form::Number, Said::OnCreate),
-    attribute("port_range_max", Form::Number, Said::OnCreate),
-    attribute("remote_ip_prefix", Form::Text, Said::OnCreate),
+    attribute("port_range_min", Form::Any, Said::OnCreate),
+    attribute("port_range_max", Form::Any, Said::OnCreate),
+    attribute("remote_ip_prefix", Form::TextOrNull, Said::OnCreate),
+    attribute("normalized_cidr", Form::Text, Said::Never),
     attribute("remote_group_id", Form::Id, Said::OnCreate),
     attribute("remote_address_group_id", Form::Id, Said::OnCreate),
 ];
 
 /// The protocols by name that Neutron takes.
 const PROTOCOLS: &[&str] = &[
-    "ah", "dccp", "egp", "esp", "gre", "icmp", "icmpv6", "igmp", "ipip", "ospf", "pgm", "rsvp",
-    "sctp", "tcp", "udp", "udplite", "vrrp",
+    "ah",
+    "dccp",
+    "egp",
+    "esp",
+    "gre",
+    "hopopt",
+    "icmp",
+    "igmp",
+    "ip",
+    "ipip",
+    "ipv6-encap",
+    "ipv6-frag",
+    "ipv6-icmp",
+    "icmpv6",
+    "ipv6-nonxt",
+    "ipv6-opts",
+    "ipv6-route",
+    "ospf",
+    "pgm",
+    "rsvp",
+    "sctp",
+    "tcp",
+    "udp",
+    "udplite",
+    "vrrp",
 ];
+
+/// Names and numbers of one protocol, which rules may not say twice.
+const SAME: &[(&str, &str)] = &[
+    ("icmpv6", "58"),
+    ("ipv6-icmp", "58"),
+    ("gre", "47"),
+    ("esp", "50"),
+    ("ah", "51"),
+    ("ospf", "89"),
+    ("vrrp", "112"),
+    ("sctp", "132"),
+];
+
+fn number_of(protocol: &Option<String>) -> Option<&str> {
+    let text = protocol.as_deref()?;
+    let same = SAME.iter().find(|(name, _)| *name == text);
+    Some(same.map_or(text, |(_, number)| number))
+}
 
 /// The kind.
 pub static SECURITY_GROUP_RULE: Kind = Kind {
@@ -124,10 +166,7 @@ fn create(
         Some("ingress") => Direction::Ingress,
         Some("egress") => Direction::Egress,
         other => {
-            let reason = format!(
-                "'{}' is not in ['ingress', 'egress']",
-                other.unwrap_or("None")
-            );
+            let reason = format!("{} is not in valid_values", other.unwrap_or("None"));
             return Err(Refusal::invalid_input("direction", reason));
         }
     };
@@ -147,8 +186,8 @@ fn create(
     };
     let protocol = protocol(&mut attributes)?;
     let (min, max) = (
-        attributes.number("port_range_min"),
-        attributes.number("port_range_max"),
+        port(&mut attributes, "port_range_min")?,
+        port(&mut attributes, "port_range_max")?,
     );
     let (port_range_min, port_range_max) = ports(protocol.as_deref(), min, max)?;
     let remote_ip_prefix = attributes.text("remote_ip_prefix")?;
@@ -169,7 +208,7 @@ fn create(
         return Err(Refusal::new(
             400,
             "SecurityGroupMultipleRemoteEntites",
-            "Only remote_ip_prefix, remote_group_id or remote_address_group_id may be provided.",
+            "Only one of remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.",
         ));
     }
     let rule = SecurityGroupRule {
@@ -219,14 +258,29 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
         .ok_or_else(|| not_found(id))
 }
 
+/// A port, or an ICMP type or code, as far as it is a number.
+fn port(attributes: &mut Attributes, name: &str) -> Result<Option<i64>, Refusal> {
+    let Some(value) = attributes.take(name) else {
+        return Ok(None);
+    };
+    let number = as_number(&value);
+    number.map(Some).ok_or_else(|| {
+        Refusal::new(
+            400,
+            "SecurityGroupInvalidPortValue",
+            format!("Invalid value for port {}", bare(&value)),
+        )
+    })
+}
+
 fn protocol(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {
     let Some(value) = attributes.take("protocol") else {
         return Ok(None);
     };
-    let text = super::attributes::bare(&value).to_lowercase();
+    let text = bare(&value).to_lowercase();
     let known = PROTOCOLS.contains(&text.as_str()) || text.parse::<u8>().is_ok();
     match text.as_str() {
-        "any" | "" => Ok(None),
+        "" => Ok(None),
         "1" => Ok(Some("icmp".into())),
         "6" => Ok(Some("tcp".into())),
         "17" => Ok(Some("udp".into())),
@@ -235,8 +289,9 @@ fn protocol(attributes: &mut Attributes) -> Result<Option<String>, Refusal> {
             400,
             "SecurityGroupRuleInvalidProtocol",
             format!(
-                "Security group rule protocol {text} not supported. Only protocol values {PROTOCOLS:?} and integer representations \
-                 [0 to 255] are supported."
+                "Security group rule protocol {text} not supported. Only protocol values [None, '{}'] and integer representations \
+                 [0 to 255] are supported.",
+                PROTOCOLS.join("', '")
             ),
         )),
     }
@@ -247,17 +302,31 @@ fn ports(
     min: Option<i64>,
     max: Option<i64>,
 ) -> Result<(Option<u16>, Option<u16>), Refusal> {
-    let number = |name: &str, value: Option<i64>, largest: i64| match value {
+    let port = |value: Option<i64>, smallest: i64| match value {
         None => Ok(None),
-        Some(value) if (0..=largest).contains(&value) => Ok(u16::try_from(value).ok()),
+        Some(value) if (smallest..=65535).contains(&value) => Ok(u16::try_from(value).ok()),
         Some(value) => Err(Refusal::new(
             400,
             "SecurityGroupInvalidPortValue",
-            format!("Invalid value for port {value}: `{name}` must be from 0 to {largest}."),
+            format!("Invalid value for port {value}"),
         )),
     };
+    let icmp = |field: &str, name: &str, value: Option<i64>| match value {
+        None => Ok(None),
+        Some(value) if (0..=255).contains(&value) => Ok(u16::try_from(value).ok()),
+        Some(value) => Err(Refusal::new(
+            400,
+            "SecurityGroupInvalidIcmpValue",
+            format!("Invalid value for ICMP {field} ({name}) {value}. It must be 0 to 255."),
+        )),
+    };
+    // Of these, nobody listens on port 0.
+    let smallest = match protocol {
+        Some("tcp" | "udp" | "sctp" | "dccp" | "udplite") => 1,
+        _ => 0,
+    };
     match protocol {
-        Some("icmp" | "icmpv6") => {
+        Some("icmp" | "icmpv6" | "ipv6-icmp") => {
             if max.is_some() && min.is_none() {
                 return Err(Refusal::new(
                     400,
@@ -269,8 +338,8 @@ fn ports(
                 ));
             }
             Ok((
-                number("port_range_min", min, 255)?,
-                number("port_range_max", max, 255)?,
+                icmp("type", "port_range_min", min)?,
+                icmp("code", "port_range_max", max)?,
             ))
         }
         None if min.is_some() || max.is_some() => Err(Refusal::new(
@@ -279,10 +348,7 @@ fn ports(
             "Must also specify protocol if port range is given.",
         )),
         _ => {
-            let (min, max) = (
-                number("port_range_min", min, 65535)?,
-                number("port_range_max", max, 65535)?,
-            );
+            let (min, max) = (port(min, smallest)?, port(max, smallest)?);
             match (min, max) {
                 (Some(a), Some(b)) if a > b => Err(Refusal::new(
                     400,
@@ -307,9 +373,10 @@ fn conflicting(prefix: &str, ethertype: &str) -> Refusal {
             "SecurityGroupRuleParameterConflict",
             format!("Conflicting value ethertype {ethertype} for CIDR {prefix}"),
         ),
-        false => Refusal::invalid_input(
-            "remote_ip_prefix",
-            format!("'{prefix}' is not a valid IP subnet"),
+        false => Refusal::new(
+            400,
+            "InvalidCIDR",
+            format!("Invalid CIDR {prefix} given as IP prefix."),
         ),
     }
 }
@@ -350,7 +417,7 @@ impl SecurityGroupRule {
         self.security_group_id == other.security_group_id
             && self.direction == other.direction
             && self.ethertype == other.ethertype
-            && self.protocol == other.protocol
+            && number_of(&self.protocol) == number_of(&other.protocol)
             && self.port_range_min == other.port_range_min
             && self.port_range_max == other.port_range_max
             && everyone(&self.remote_ip_prefix) == everyone(&other.remote_ip_prefix)

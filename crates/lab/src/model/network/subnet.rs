@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
 use super::ip::{Cidr, Pool, default_pools};
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
@@ -62,17 +62,17 @@ keyed_by_id!(Subnet);
 super::row!(Subnet, name, network_id);
 
 const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("ip_version", Form::Number, Said::Required),
     attribute("network_id", Form::Id, Said::Required),
     attribute("name", Form::Text, Said::Always),
-    attribute("ip_version", Form::Number, Said::OnCreate),
-    attribute("cidr", Form::Text, Said::OnCreate),
-    attribute("gateway_ip", Form::Text, Said::Always),
+    attribute("cidr", Form::TextOrNull, Said::OnCreate),
+    attribute("gateway_ip", Form::TextOrNull, Said::Always),
     attribute("allocation_pools", Form::Any, Said::Always),
     attribute("dns_nameservers", Form::Any, Said::Always),
     attribute("host_routes", Form::Any, Said::Always),
     attribute("enable_dhcp", Form::Bool, Said::Always),
-    attribute("ipv6_address_mode", Form::Text, Said::OnCreate),
-    attribute("ipv6_ra_mode", Form::Text, Said::OnCreate),
+    attribute("ipv6_address_mode", Form::TextOrNull, Said::OnCreate),
+    attribute("ipv6_ra_mode", Form::TextOrNull, Said::OnCreate),
     attribute("subnetpool_id", Form::Id, Said::OnCreate),
     attribute("prefixlen", Form::Number, Said::OnCreate),
     attribute("service_types", Form::Any, Said::Always),
@@ -103,8 +103,26 @@ pub static SUBNET: Kind = Kind {
     delete,
 };
 
-fn not_found(id: &str) -> Refusal {
+/// The 404.
+pub fn not_found(id: &str) -> Refusal {
     Refusal::not_found("SubnetNotFound", format!("Subnet {id} could not be found."))
+}
+
+fn invalid(reason: impl std::fmt::Display) -> Refusal {
+    Refusal::new(
+        400,
+        "InvalidInput",
+        format!("Invalid input for operation: {reason}"),
+    )
+}
+
+/// A gateway can be outside, but not one of a range's ends.
+fn gateway_fits(cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<(), Refusal> {
+    let end = gateway.is_some_and(|gateway| cidr.contains(gateway) && !cidr.has_host(gateway));
+    match end {
+        true => Err(invalid("Gateway is not valid on subnet.")),
+        false => Ok(()),
+    }
 }
 
 fn create(
@@ -130,8 +148,15 @@ fn create(
         Some(other) => {
             return Err(Refusal::invalid_input(
                 "ip_version",
-                format!("'{other}' is not in [4, 6]"),
+                format!("{other} is not in valid_values"),
             ));
+        }
+    }
+    for mode in ["ipv6_ra_mode", "ipv6_address_mode"] {
+        if attributes.text(mode)?.is_some() {
+            return Err(invalid(format_args!(
+                "{mode} is not valid when ip_version is 4."
+            )));
         }
     }
     let subnetpool_id = attributes.text("subnetpool_id")?;
@@ -147,6 +172,14 @@ fn create(
             ));
         }
     };
+    // Said as null: no gateway. Not said: the first address.
+    let gateway_ip = match attributes.says("gateway_ip") {
+        true => attributes.address("gateway_ip")?,
+        false => Some(cidr.nth(1)),
+    };
+    gateway_fits(&cidr, gateway_ip)?;
+    let dns_nameservers = name_servers(attributes.take("dns_nameservers"))?;
+    let host_routes = routes("host_routes", attributes.take("host_routes"))?;
     if let Some(other) = network
         .subnets
         .iter()
@@ -163,11 +196,6 @@ fn create(
             ),
         ));
     }
-    // Said as null: no gateway. Not said: the first address.
-    let gateway_ip = match attributes.says("gateway_ip") {
-        true => attributes.address("gateway_ip")?,
-        false => Some(cidr.nth(1)),
-    };
     let allocation_pools = match attributes.take("allocation_pools") {
         None => default_pools(&cidr, gateway_ip),
         Some(value) => pools(value, &cidr, gateway_ip)?,
@@ -180,8 +208,8 @@ fn create(
         cidr,
         gateway_ip,
         allocation_pools,
-        dns_nameservers: name_servers(attributes.take("dns_nameservers"))?,
-        host_routes: routes("host_routes", attributes.take("host_routes"))?,
+        dns_nameservers,
+        host_routes,
         enable_dhcp: attributes.flag("enable_dhcp").unwrap_or(true),
         ipv6_address_mode: None,
         ipv6_ra_mode: None,
@@ -200,6 +228,7 @@ fn create(
 fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
     let subnet = model.subnets.get(id).ok_or_else(|| not_found(id))?;
     let (cidr, old_gateway) = (subnet.cidr, subnet.gateway_ip);
+    let old_pools = subnet.allocation_pools.clone();
     let mut gateway_ip = old_gateway;
     if attributes.says("gateway_ip") {
         gateway_ip = attributes.address("gateway_ip")?;
@@ -219,6 +248,10 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
                     port.id
                 ),
             ));
+        }
+        gateway_fits(&cidr, gateway_ip)?;
+        if !attributes.says("allocation_pools") {
+            outside_of(gateway_ip, &old_pools)?;
         }
         attributes.set("gateway_ip", gateway_ip.map(|ip| ip.to_string()));
     }
@@ -260,6 +293,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
 }
 
 fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Pool>, Refusal> {
+    keys_are("allocation_pools", &value, ["start", "end"])?;
     let pools: Vec<Pool> = serde_json::from_value(value.clone()).map_err(|_| {
         Refusal::invalid_input(
             "allocation_pools",
@@ -267,7 +301,17 @@ fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Poo
         )
     })?;
     for (at, pool) in pools.iter().enumerate() {
-        if !cidr.contains(pool.start) || !cidr.contains(pool.end) || pool.start > pool.end {
+        if pool.start > pool.end {
+            return Err(Refusal::new(
+                400,
+                "InvalidAllocationPool",
+                format!(
+                    "The allocation pool {{'start': '{}', 'end': '{}'}} is not valid.",
+                    pool.start, pool.end
+                ),
+            ));
+        }
+        if !cidr.contains(pool.start) || !cidr.contains(pool.end) {
             return Err(Refusal::new(
                 400,
                 "OutOfBoundsAllocationPool",
@@ -289,29 +333,77 @@ fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Poo
                 ),
             ));
         }
-        if let Some(gateway) = gateway.filter(|gateway| pool.contains(*gateway)) {
-            return Err(Refusal::conflict(
-                "GatewayConflictWithAllocationPools",
+    }
+    outside_of(gateway, &pools)?;
+    Ok(pools)
+}
+
+/// Nobody else may be given the gateway's address.
+fn outside_of(gateway: Option<Ipv4Addr>, pools: &[Pool]) -> Result<(), Refusal> {
+    let Some(gateway) = gateway else {
+        return Ok(());
+    };
+    match pools.iter().find(|pool| pool.contains(gateway)) {
+        None => Ok(()),
+        Some(pool) => Err(Refusal::conflict(
+            "GatewayConflictWithAllocationPools",
+            format!(
+                "Gateway ip {gateway} conflicts with allocation pool {}-{}.",
+                pool.start, pool.end
+            ),
+        )),
+    }
+}
+
+/// That each item of a list has these keys and no others.
+fn keys_are(attribute: &str, items: &Value, keys: [&str; 2]) -> Result<(), Refusal> {
+    let objects = items.as_array().into_iter().flatten();
+    for fields in objects.filter_map(Value::as_object) {
+        if fields.len() != 2 || !keys.iter().all(|key| fields.contains_key(*key)) {
+            let quoted: Vec<String> = fields.keys().map(|key| format!("'{key}'")).collect();
+            return Err(Refusal::invalid_input(
+                attribute,
                 format!(
-                    "Gateway ip {gateway} conflicts with allocation pool {}-{}.",
-                    pool.start, pool.end
+                    "Validation of dictionary's keys failed. Expected keys: {{'{}', '{}'}} Provided keys: {{{}}}",
+                    keys[0],
+                    keys[1],
+                    quoted.join(", ")
                 ),
             ));
         }
     }
-    Ok(pools)
+    Ok(())
 }
 
 fn name_servers(value: Option<Value>) -> Result<Vec<Ipv4Addr>, Refusal> {
     let Some(value) = value else {
         return Ok(Vec::new());
     };
-    serde_json::from_value(value.clone()).map_err(|_| {
+    const NAME: &str = "dns_nameservers";
+    let mut servers = Vec::new();
+    let listed = value.as_array().ok_or_else(|| {
         Refusal::invalid_input(
-            "dns_nameservers",
-            format!("'{value}' is not a valid nameserver"),
+            NAME,
+            format!("Invalid data format for nameserver: '{value}'"),
         )
-    })
+    })?;
+    for item in listed {
+        let text = bare(item);
+        let server: Ipv4Addr = text.parse().map_err(|_| {
+            Refusal::invalid_input(
+                NAME,
+                format!("'{text}' is not a valid nameserver. '{text}' is not a valid IP address"),
+            )
+        })?;
+        if servers.contains(&server) {
+            return Err(Refusal::invalid_input(
+                NAME,
+                format!("Duplicate nameserver '{text}'"),
+            ));
+        }
+        servers.push(server);
+    }
+    Ok(servers)
 }
 
 /// Read routes: a subnet's `host_routes`, a router's `routes`.
@@ -319,6 +411,17 @@ pub fn routes(attribute: &str, value: Option<Value>) -> Result<Vec<HostRoute>, R
     let Some(value) = value else {
         return Ok(Vec::new());
     };
+    keys_are(attribute, &value, ["destination", "nexthop"])?;
+    let listed = value.as_array().into_iter().flatten();
+    let ranges = listed.filter_map(|route| route.get("destination")?.as_str());
+    for range in ranges {
+        if range.parse::<Cidr>().is_err() {
+            return Err(Refusal::invalid_input(
+                attribute,
+                format!("'{range}' is not a valid CIDR"),
+            ));
+        }
+    }
     serde_json::from_value(value.clone()).map_err(|_| {
         Refusal::invalid_input(
             attribute,

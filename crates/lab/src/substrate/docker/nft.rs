@@ -91,7 +91,13 @@ fn line(rule: &FilterRule, side: &str) -> Option<String> {
 /// Names that nft does not know, as numbers.
 fn protocol_name(name: &str) -> &str {
     match name {
-        "icmpv6" => "58",
+        "icmpv6" | "ipv6-icmp" => "58",
+        "hopopt" | "ip" => "0",
+        "ipv6-encap" => "41",
+        "ipv6-route" => "43",
+        "ipv6-frag" => "44",
+        "ipv6-nonxt" => "59",
+        "ipv6-opts" => "60",
         "ipip" => "4",
         "egp" => "8",
         "igmp" => "2",
