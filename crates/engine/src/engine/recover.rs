@@ -26,12 +26,15 @@ impl Engine {
             }
         }
         crate::secrets::shelf::after_a_start(self.core.journal.pool()).await?;
-        for row in self.core.journal.runs_at_work(Scoped::ToNone).await? {
+        // All at once: a cloud that does not answer is waited for by its own runs, and once.
+        let rows = self.core.journal.runs_at_work(Scoped::ToNone).await?;
+        let all = rows.into_iter().map(async |row| {
             let id = row.shown.id.clone();
             if let Err(error) = self.take_up(row).await {
                 tracing::error!(%error, run.id = id, "a run cannot be taken up");
             }
-        }
+        });
+        futures::future::join_all(all).await;
         // Clouds are asked for that, so it is not waited for.
         for row in self.core.journal.runs_to_roll_back().await? {
             by_wish(&self.core, row.shown.id, None);

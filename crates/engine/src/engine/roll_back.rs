@@ -135,16 +135,22 @@ impl Wish {
     /// Tries until it begins, cannot begin, or nobody wants it any more. When the engine stops, the wish and the sealed
     /// token stay for the next start.
     async fn come_true(mut self) {
+        let stopping = self.core.stopping.clone();
         let mut pause = self.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
         loop {
-            match self.try_once().await {
+            // Cut off in the middle it is as after a crash: what is stored by then goes on at the next start.
+            let tried = tokio::select! {
+                () = stopping.cancelled() => return,
+                tried = self.try_once() => tried,
+            };
+            match tried {
                 Try::Over => return,
                 Try::Never(error) => return self.give_up(&error).await,
                 Try::Later(error) => self.tell(&error).await,
             }
             tokio::select! {
-                () = self.core.stopping.cancelled() => return,
+                () = stopping.cancelled() => return,
                 () = tokio::time::sleep(pause) => pause = (pause * 2).min(longest),
             }
         }

@@ -6,7 +6,7 @@ use api::{RunState, StepState};
 use lab::{CallFault, Fault};
 
 use crate::{
-    bench::{Bench, facts, steps},
+    bench::{Bench, steps},
     update::{order, to},
 };
 
@@ -116,11 +116,7 @@ async fn a_swap_that_fails_goes_back_and_on() {
             bench.lab.faults().clear();
             let expected = match (run.state, goes_back) {
                 (RunState::Failed, true) => {
-                    let back = bench
-                        .engine
-                        .roll_back(&bench.actor, &started.deployment, &facts())
-                        .await;
-                    let run = bench.end_of(&back.unwrap().run).await;
+                    let run = bench.rolls_back(&started.deployment).await;
                     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
                     [("first", "one"), ("second", "two")]
                 }

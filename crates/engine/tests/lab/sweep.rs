@@ -9,10 +9,7 @@ use api::RunState;
 use engine::Force;
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
-use crate::{
-    bench::{Bench, facts},
-    update::to,
-};
+use crate::{bench::Bench, update::to};
 
 const ALL_KINDS: &str = "heat_template_version: 2021-04-16
 resources:
@@ -276,11 +273,7 @@ impl Swing {
         self.bench.lab.faults().clear();
         let side = match (run.state, goes_back) {
             (RunState::Failed, true) => {
-                let (bench, facts) = (&self.bench, facts());
-                let back = bench
-                    .engine
-                    .roll_back(&bench.actor, &self.deployment, &facts);
-                let back = bench.end_of(&back.await.unwrap().run).await;
+                let back = self.bench.rolls_back(&self.deployment).await;
                 assert_eq!(
                     back.state,
                     RunState::Succeeded,
@@ -416,14 +409,8 @@ async fn a_successor_that_never_comes_is_cancelled() {
         let ended = bench.end_of(&run).await;
         assert_eq!(ended.state, RunState::Cancelled, "{ended:#?}");
         bench.lab.faults().clear();
-        let next = match goes_back {
-            true => {
-                let facts = facts();
-                let back = bench
-                    .engine
-                    .roll_back(&bench.actor, &swing.deployment, &facts);
-                back.await.unwrap().run
-            }
+        let ended = match goes_back {
+            true => bench.rolls_back(&swing.deployment).await,
             // It may still come, for all that anybody knows, unless a person takes it away.
             false => {
                 let hanging = bench.lab.model(|model| {
@@ -433,13 +420,9 @@ async fn a_successor_that_never_comes_is_cancelled() {
                 });
                 let compute = bench.actor.session.compute();
                 compute.server_delete(&hanging.unwrap()).await.unwrap();
-                let update = bench
-                    .engine
-                    .update(&bench.actor, &swing.deployment, to(&swing.after));
-                update.await.unwrap().run
+                bench.update(&swing.deployment, to(&swing.after)).await
             }
         };
-        let ended = bench.end_of(&next).await;
         assert_eq!(ended.state, RunState::Succeeded, "{ended:#?}");
         swing
             .is_at(usize::from(!goes_back), "after it was cancelled")
