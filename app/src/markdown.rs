@@ -201,14 +201,25 @@ pub fn Markdown(
     #[prop(into)]
     text: String,
 ) -> impl IntoView {
-    view! { <div class="markdown">{parse(&text).into_iter().map(block_view).collect_view()}</div> }
+    let blocks = parse(&text);
+    let levels = blocks.iter().filter_map(|block| match block {
+        Block::Heading(level, _) => Some(*level),
+        _ => None,
+    });
+    // The page has its own first heading; the text's largest come right below it.
+    let top = levels.min().unwrap_or(1);
+    let blocks = blocks.into_iter().map(|block| block_view(block, top));
+    view! { <div class="markdown">{blocks.collect_view()}</div> }
 }
 
-fn block_view(block: Block) -> AnyView {
+fn block_view(block: Block, top: usize) -> AnyView {
     match block {
-        // The page has its own first heading.
-        Block::Heading(1, spans) => view! { <h2>{spans_view(spans)}</h2> }.into_any(),
-        Block::Heading(2, spans) => view! { <h3>{spans_view(spans)}</h3> }.into_any(),
+        Block::Heading(level, spans) if level == top => {
+            view! { <h2>{spans_view(spans)}</h2> }.into_any()
+        }
+        Block::Heading(level, spans) if level == top + 1 => {
+            view! { <h3>{spans_view(spans)}</h3> }.into_any()
+        }
         Block::Heading(_, spans) => view! { <h4>{spans_view(spans)}</h4> }.into_any(),
         Block::Paragraph(spans) => view! { <p>{spans_view(spans)}</p> }.into_any(),
         Block::Code(code) => view! { <pre><code>{code}</code></pre> }.into_any(),

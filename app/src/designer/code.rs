@@ -3,17 +3,21 @@
 //! A plain text area over a strip of line numbers: the browser's own editing, selection and screen
 //! reader support, nothing between the person and the text. What is typed goes into the document at once; what
 //! the canvas changes comes back as the text area's value. Numbers are elements only where they are seen: a
-//! person may paste a file of half a million lines, and must be able to see that it is too long and take it out again.
+//! person may paste what is longer than a template can be, and must be able to see that and take it out again.
 
 use std::collections::BTreeMap;
 
 use api::Severity;
 use leptos::{ev, html, prelude::*};
+use topology::document::Limits;
 
 use super::{store::Workspace, surface};
 
 /// CSS pixels of one line; the style sheet says the same.
 const LINE_PX: i32 = 20;
+
+/// What is put in at once may be so long: more than a template can be, for a person may want to shorten it here.
+const PASTE_MAX: usize = 2 << 20;
 
 /// Numbers are drawn in blocks of so many lines, so that most scrolling draws none.
 const BLOCK: u32 = 64;
@@ -97,6 +101,18 @@ pub fn Code(
         }
     };
     let typed = move |event: ev::Event| workspace.type_text(&event_target_value(&event));
+    // Told before the browser lays it out, which alone takes seconds; what was there stays.
+    let before = move |event: ev::InputEvent| {
+        let bytes = event.data().map_or(0, |text| text.len());
+        if bytes > PASTE_MAX {
+            event.prevent_default();
+            workspace.refuse_drop(&format!(
+                "That is {} MB, and a template can be {} KiB long: nothing was pasted.",
+                bytes / 1_000_000,
+                Limits::default().bytes_max / 1024
+            ));
+        }
+    };
     // Tab writes two spaces; Escape, then Tab, leaves.
     let leaves = StoredValue::new(false);
     let key = move |event: ev::KeyboardEvent| {
@@ -201,7 +217,7 @@ pub fn Code(
                 <textarea
                     class="code-text mono" aria-label="Template" spellcheck="false" autocomplete="off" autocapitalize="off" wrap="off"
                     node_ref=area prop:value=move || text.get()
-                    on:input=typed on:scroll=scrolled on:keydown=key on:keyup=moved_by_key on:click=move |_| follow()
+                    on:beforeinput=before on:input=typed on:scroll=scrolled on:keydown=key on:keyup=moved_by_key on:click=move |_| follow()
                     on:blur=move |_| workspace.seal()
                 ></textarea>
             </div>

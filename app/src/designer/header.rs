@@ -77,7 +77,7 @@ pub fn HeaderActions(
         <button
             type="button" class="button" data-look="ghost" title="Problems"
             aria-label=move || match counts.get() {
-                (0, 0) => "No problems".to_owned(),
+                (errors, warnings) if errors + warnings == 1 => "1 problem".to_owned(),
                 (errors, warnings) => format!("{} problems", errors + warnings),
             }
             data-severe=move || (counts.get().0 > 0).then_some("true")

@@ -62,8 +62,8 @@ pub fn DesignPage() -> impl IntoView {
         <Title text=move || name.get().unwrap_or_else(|| "Design".to_owned()) />
         {move || match (design.state(), types.state()) {
             (Loaded::Ready(design), Loaded::Ready(types)) => view! { <Designer design types name /> }.into_any(),
-            (Loaded::Failed(problem), _) => view! { <ProblemCard problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
-            (_, Loaded::Failed(problem)) => view! { <ProblemCard problem retry=Callback::new(move |()| types.reload()) /> }.into_any(),
+            (Loaded::Failed(problem), _) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| design.reload()) /> }.into_any(),
+            (_, Loaded::Failed(problem)) => view! { <ProblemCard is_page=true problem retry=Callback::new(move |()| types.reload()) /> }.into_any(),
             _ => view! { <Skeleton /> }.into_any(),
         }}
     }

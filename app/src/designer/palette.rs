@@ -266,7 +266,7 @@ fn EntryButton(
             <TypeIcon resource_type=entry.resource_type category=entry.category stage />
             <span class="palette-entry-text">
                 <span class="palette-entry-title">{entry.title}</span>
-                <span class="palette-entry-summary">{entry.summary}</span>
+                <span class="palette-entry-summary" aria-hidden="true">{entry.summary}</span>
             </span>
         </button>
     }

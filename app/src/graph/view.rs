@@ -177,12 +177,13 @@ fn StepNode(
         Some(state) => view! { <Icon name=icon_of(state.look()) /> },
         None => view! { <Icon name=step_icon(step.kind) /> },
     };
+    let spoken = format!("{title} {}", step_verb(step.kind));
     let label = move || {
         let state = now
             .get()
             .map(|state| format!(", {}", state.title()))
             .unwrap_or_default();
-        format!("{}{state}", id.get_value())
+        format!("{spoken}{state}")
     };
     view! {
         <button

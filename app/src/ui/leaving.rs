@@ -5,23 +5,38 @@
 //! what is nowhere else says so by [`Leaving::ask_first`].
 
 use leptos::prelude::*;
-use leptos_router::hooks::use_location;
+use leptos_router::{hooks::use_location, location::Location};
 
 use crate::browser;
 
 const QUESTION: &str = "What you typed is not saved anywhere. Leave?";
 
+/// A page that may hold what is nowhere else.
+#[derive(Clone)]
+struct Page {
+    would_lose: Callback<(), bool>,
+    address: Location,
+}
+
 /// Who asks before the page is left.
 #[derive(Clone, Copy)]
 pub struct Leaving {
-    would_lose: StoredValue<Option<Callback<(), bool>>>,
+    page: StoredValue<Option<Page>>,
 }
 
-/// For [`crate::App`].
+/// For [`crate::App`], before the router is there: a step through the history is heard in the order of asking for it, and
+/// who says no must be first.
 pub fn provide_leaving() {
-    provide_context(Leaving {
-        would_lose: StoredValue::new(None),
+    let leaving = Leaving {
+        page: StoredValue::new(None),
+    };
+    browser::before("popstate", move |event| {
+        if let Some(address) = leaving.stays() {
+            event.stop_immediate_propagation();
+            browser::show_address(&address);
+        }
     });
+    provide_context(leaving);
 }
 
 /// The page's own.
@@ -32,40 +47,45 @@ pub fn use_leaving() -> Leaving {
 impl Leaving {
     /// Whether the page may be left now; the person is asked where something would be lost.
     pub fn may(self) -> bool {
-        let would_lose = self.would_lose.try_get_value().flatten();
-        !would_lose.is_some_and(|would_lose| would_lose.run(())) || browser::agrees(QUESTION)
+        let would_lose = self.page().is_some_and(|page| page.would_lose.run(()));
+        !would_lose || browser::agrees(QUESTION)
     }
 
     /// Before the calling page is left, whichever way, its person is asked if it `would_lose` something.
     pub fn ask_first(self, would_lose: impl Fn() -> bool + Send + Sync + 'static) {
-        let would_lose = Callback::new(move |()| would_lose());
-        let page = use_location();
+        let page = Page {
+            would_lose: Callback::new(move |()| would_lose()),
+            address: use_location(),
+        };
         Effect::new(move |_| {
-            self.would_lose.try_set_value(Some(would_lose));
+            self.page.try_set_value(Some(page.clone()));
             browser::before("click", move |event| {
                 if browser::leads_to_page(event) && !self.may() {
                     event.prevent_default();
                     event.stop_propagation();
                 }
             });
-            // The address has changed by then, the page has not: the router hears of it after us.
-            browser::before("popstate", move |event| {
-                let (Some(path), Some(query)) = (
-                    page.pathname.try_get_untracked(),
-                    page.search.try_get_untracked(),
-                ) else {
-                    return;
-                };
-                if browser::path() != path && !self.may() {
-                    event.stop_immediate_propagation();
-                    let query = Some(query).filter(|query| !query.is_empty());
-                    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-                    browser::show_address(&format!("{path}{query}"));
-                }
-            });
         });
         on_cleanup(move || {
-            self.would_lose.try_set_value(None);
+            self.page.try_set_value(None);
         });
+    }
+
+    fn page(self) -> Option<Page> {
+        self.page.try_get_value().flatten()
+    }
+
+    /// The address of the page, where the browser shows another one already and the person wants to stay.
+    fn stays(self) -> Option<String> {
+        let address = self.page()?.address;
+        let path = address.pathname.try_get_untracked()?;
+        if browser::path() == path || self.may() {
+            return None;
+        }
+        let query = address.search.try_get_untracked()?;
+        Some(match query.as_str() {
+            "" => path,
+            query => format!("{path}?{query}"),
+        })
     }
 }

@@ -13,12 +13,18 @@ pub fn ProblemCard(
     /// Tries again.
     #[prop(optional, into)]
     retry: Option<Callback<()>>,
+    /// It is the whole page, so its title is the page's.
+    #[prop(optional)]
+    is_page: bool,
 ) -> impl IntoView {
     view! {
         <section class="problem-card" role="alert">
             <Icon name=if problem.code == crate::client::OFFLINE { "wifi-off" } else { "circle-alert" } />
             <div>
-                <h2>{problem.title}</h2>
+                {match is_page {
+                    true => view! { <h1>{problem.title}</h1> }.into_any(),
+                    false => view! { <h2>{problem.title}</h2> }.into_any(),
+                }}
                 <p>{prose(&problem.detail)}</p>
                 {problem.hint.map(|hint| view! { <p class="quiet">{prose(&hint)}</p> })}
                 {retry.map(|retry| view! {
@@ -101,6 +107,9 @@ pub fn Empty(
     /// One or two sentences.
     #[prop(into)]
     text: String,
+    /// It is the whole page, so its title is the page's.
+    #[prop(optional)]
+    is_page: bool,
     /// The primary action.
     #[prop(optional)]
     children: Option<Children>,
@@ -108,7 +117,10 @@ pub fn Empty(
     view! {
         <section class="empty">
             <span class="empty-icon"><Icon name=icon /></span>
-            <h2>{title}</h2>
+            {match is_page {
+                true => view! { <h1>{title}</h1> }.into_any(),
+                false => view! { <h2>{title}</h2> }.into_any(),
+            }}
             <p>{prose(&text)}</p>
             {children.map(|children| view! { <div class="empty-actions">{children()}</div> })}
         </section>
