@@ -379,7 +379,8 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
             found.extend(there);
         }
         for copy in copies {
-            if copy_of(name).is_some() || deployed.is_made_from(name, copy) {
+            // Without one of that name, a removal gave it away and failed: what the thing hangs on has the copy's name.
+            if copy_of(name).is_some() || there.is_none() || deployed.is_made_from(name, copy) {
                 found.push(copy);
             }
         }
