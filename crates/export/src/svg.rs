@@ -157,18 +157,20 @@ fn card(out: &mut String, node: &Node) {
             } else {
                 &node.name
             };
-            text(
-                out,
-                at.x + 18.0,
-                at.y + 21.0,
-                "name",
-                &fitting(name, at.width - 36.0, NAME_LETTER),
-            );
             let detail = match (node.kind, node.detail.is_empty()) {
                 (NodeKind::Internet, true) => String::new(),
                 (_, true) => node.title.clone(),
                 _ => node.detail.join(" · "),
             };
+            // A name alone stands in the middle.
+            let below = if detail.is_empty() { 5.0 } else { -3.0 };
+            text(
+                out,
+                at.x + 18.0,
+                at.y + at.height / 2.0 + below,
+                "name",
+                &fitting(name, at.width - 36.0, NAME_LETTER),
+            );
             text(
                 out,
                 at.x + 18.0,

@@ -394,6 +394,26 @@ fn what_is_asked_wrongly_is_no_circle() {
 }
 
 #[test]
+fn an_address_leads_to_a_port_where_only_a_network_is_known() {
+    let text = "Resources:\n  Web: {Type: AWS::EC2::Instance, Properties: {ImageId: i, InstanceType: f, SecurityGroupIds: [g], PrivateIpAddress: 10.0.0.4}}\n  \
+                Address: {Type: AWS::EC2::EIP, Properties: {InstanceId: !Ref Web}}\n";
+    let of = |name: &str| made(text, &["resources", name, "properties"]);
+    assert_eq!(
+        of("Web_port"),
+        json!({
+            "network": {"get_param": "network"},
+            "fixed_ips": [{"ip_address": "10.0.0.4"}],
+            "security_groups": ["g"],
+        })
+    );
+    assert_eq!(
+        of("Web")["networks"],
+        json!([{"port": {"get_resource": "Web_port"}, "floating_ip": {"get_resource": "Address"}}])
+    );
+    assert!(of("Web").get("security_groups").is_none());
+}
+
+#[test]
 fn what_lacks_something_is_held_until_a_person_gives_it() {
     let text = "AWSTemplateFormatVersion: x\nParameters: {L: {Type: CommaDelimitedList, AllowedValues: [a], Default: a}}\nResources:\n  \
                 Wait: {Type: AWS::CloudFormation::WaitCondition, CreationPolicy: {}}\n  Disk: {Type: AWS::EC2::Volume, DeletionPolicy: RetainExceptOnCreate}\n  \

@@ -123,10 +123,32 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
     let mut networks = networks(importer, made, resource, &mut properties);
     if let Some(address) = importer.addresses.get(resource.name).cloned() {
-        if networks.is_empty() {
-            networks.push(json!({"network": added_network(importer)}));
+        let first = networks.first();
+        // An address leads to a port; where only a network is known, the port is drawn.
+        if first.is_none_or(|one| one.get("port").or_else(|| one.get("subnet")).is_none()) {
+            let fixed = first.and_then(|one| one.get("fixed_ip")).cloned();
+            let mut port = json!({"network": added_network(importer)});
+            if let Some(fixed) = fixed {
+                port["fixed_ips"] = json!([{"ip_address": fixed}]);
+            }
+            if let Some(groups) = properties.remove("security_groups") {
+                port["security_groups"] = groups;
+            }
+            let port = made.add(importer, resource, "port", "OS::Neutron::Port", port);
+            let port = json!({"port": {"get_resource": port}});
+            match networks.first_mut() {
+                Some(first) => *first = port,
+                None => networks.push(port),
+            }
         }
         networks[0]["floating_ip"] = json!({"get_resource": address});
+    }
+    let has_port = networks.iter().any(|one| one.get("port").is_some());
+    if has_port && properties.remove("security_groups").is_some() {
+        importer.left_out(
+            &resource.path,
+            "security groups of a server whose ports are drawn: they stand at the ports",
+        );
     }
     if !networks.is_empty() {
         properties.insert("networks".to_owned(), Value::Array(networks));
