@@ -73,6 +73,7 @@ impl Error {
             openstack::Error::SecondFactor { .. } => codes::SECOND_FACTOR_NEEDED,
             openstack::Error::UnknownProject { .. } => codes::UNKNOWN_PROJECT,
             openstack::Error::Unreachable { .. }
+            | openstack::Error::Untrusted { .. }
             | openstack::Error::NotOpenStack { .. }
             | openstack::Error::Connection { .. } => codes::CLOUD_UNREACHABLE,
             _ => codes::CLOUD_ERROR,

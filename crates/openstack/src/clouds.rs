@@ -305,6 +305,20 @@ clouds:
     }
 
     #[test]
+    fn a_second_factor_beside_the_password() {
+        let clouds = Clouds::from_yaml(
+            "clouds: {a: {auth_type: v3multifactor, auth_methods: [v3password, v3totp],
+               auth: {auth_url: 'http://k/v3', username: u, password: p, passcode: '012345'}}}",
+        );
+        let clouds = clouds.unwrap();
+        let Some(Credentials::Password { passcode, .. }) = &clouds.get("a").unwrap().credentials
+        else {
+            panic!("a password login");
+        };
+        assert_eq!(passcode.as_ref().unwrap().expose(), "012345");
+    }
+
+    #[test]
     fn secure_file_and_profile_are_merged() {
         let folder = tempfile::tempdir().unwrap();
         let write =

@@ -64,6 +64,21 @@ pub enum Error {
         /// What the network said.
         why: String,
     },
+    /// Login: somebody answers, but we do not trust them, or they do not trust us. Trying again is of no use.
+    #[error(
+        "cloud `{cloud}` cannot be talked to at {url}, because certificates do not fit: {why}. {}",
+        certificate_hint(*whose)
+    )]
+    Untrusted {
+        /// The cloud's name in the configuration.
+        cloud: String,
+        /// What was called.
+        url: String,
+        /// Which side refuses.
+        whose: Certificate,
+        /// What TLS said.
+        why: String,
+    },
     /// Login: somebody answers, but it is not Keystone.
     #[error(
         "cloud `{cloud}` does not answer like an OpenStack identity service at {url}: {why}. Check `auth_url`"
@@ -166,6 +181,15 @@ pub enum Wire {
     Other,
 }
 
+/// Whose certificate is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// The cloud's, by us.
+    Theirs,
+    /// Ours, by the cloud; or we have shown none.
+    Ours,
+}
+
 /// A refusal, as the service worded it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
@@ -259,6 +283,7 @@ impl Error {
             | Error::SecondFactor { .. }
             | Error::UnknownProject { .. }
             | Error::Unreachable { .. }
+            | Error::Untrusted { .. }
             | Error::NotOpenStack { .. } => Some(Service::Identity),
             Error::Unknown { .. } | Error::Ambiguous { .. } | Error::Config(_) => None,
         }
@@ -296,6 +321,17 @@ fn list_projects(accessible: &[String]) -> String {
     match accessible {
         [] => String::new(),
         names => format!("; you can use {}", names.join(", ")),
+    }
+}
+
+fn certificate_hint(whose: Certificate) -> &'static str {
+    match whose {
+        Certificate::Theirs => {
+            "Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, or check that the address has the name that stands in the certificate"
+        }
+        Certificate::Ours => {
+            "The cloud wants to know who calls: give a certificate that it trusts as `cert` and its key as `key` in clouds.yaml"
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub use clouds::Clouds;
 pub use config::{CloudConfig, ConfigError, LoginMethod};
 pub use credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
 pub use discovery::Microversion;
-pub use error::{ApiError, Error, Wire};
+pub use error::{ApiError, Certificate, Error, Wire};
 pub use reqwest::Method;
 pub use secret::Secret;
 pub use session::{Call, Project, Role, Session, User};

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::discovery::discover;
+use crate::error::{Certificate, Wire};
 use crate::session::{TokenFacts, segments};
 use crate::transport::{Answer, Outgoing, Transport};
 use crate::{CloudConfig, ConfigError, Credentials, Error, Scope, Secret, Service, Session};
@@ -21,8 +22,8 @@ impl Session {
     /// that an application credential or token carries already.
     ///
     /// # Errors
-    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::Unreachable`] and
-    /// [`Error::NotOpenStack`] say what a person can do about it.
+    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::Unreachable`],
+    /// [`Error::Untrusted`] and [`Error::NotOpenStack`] say what a person can do about it.
     pub async fn login(
         cloud: &CloudConfig,
         credentials: &Credentials,
@@ -253,6 +254,20 @@ impl Door {
 /// At login, a broken connection means that the cloud cannot be reached.
 fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
     match error {
+        Error::Connection {
+            wire: Wire::Tls,
+            why,
+            ..
+        } => Error::Untrusted {
+            cloud: cloud.name.clone(),
+            url: url.to_string(),
+            // The other side speaks by alerts.
+            whose: match why.contains("alert") {
+                true => Certificate::Ours,
+                false => Certificate::Theirs,
+            },
+            why,
+        },
         Error::Connection { why, .. } => Error::Unreachable {
             cloud: cloud.name.clone(),
             url: url.to_string(),

@@ -117,9 +117,14 @@ impl Transport {
             );
             chosen = chosen.tls_danger_accept_invalid_certs(true);
         } else if let Some(path) = &config.tls.ca_file {
-            let bundle = reqwest::Certificate::from_pem_bundle(&read(path)?).map_err(|error| {
-                wrong(format!("{} holds no certificates: {error}", path.display()))
-            })?;
+            let none = |why: &dyn std::fmt::Display| {
+                wrong(format!("{} holds no certificates: {why}", path.display()))
+            };
+            let bundle = reqwest::Certificate::from_pem_bundle(&read(path)?);
+            let bundle = bundle.map_err(|error| none(&error))?;
+            if bundle.is_empty() {
+                return Err(none(&"it must be in PEM, `-----BEGIN CERTIFICATE-----`"));
+            }
             chosen = chosen.tls_certs_only(bundle);
         }
         if let Some(path) = &config.tls.certificate {
@@ -431,7 +436,12 @@ fn diagnose(error: &reqwest::Error) -> (Wire, String) {
         Some(io::ErrorKind::TimedOut) => Wire::Timeout,
         _ if error.is_timeout() => Wire::Timeout,
         _ if error.is_dns() => Wire::Name,
-        _ if lower.contains("certificate") || lower.contains("tls") => Wire::Tls,
+        _ if ["certificate", "tls", "fatal alert"]
+            .iter()
+            .any(|word| lower.contains(word)) =>
+        {
+            Wire::Tls
+        }
         _ if lower.contains("before message completed") || lower.contains("connection closed") => {
             Wire::Reset
         }

@@ -4,5 +4,8 @@
 
 mod calls;
 mod factors;
+mod hiccups;
 mod login;
+mod places;
 mod support;
+mod tls;

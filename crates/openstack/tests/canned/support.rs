@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 /// What a request looked like.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// What is answered.
+/// What is answered. Status 0 is no answer: the connection is cut.
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
@@ -41,6 +42,11 @@ pub fn page(status: u16, text: &str) -> Answer {
     }
 }
 
+/// The connection is cut instead.
+pub fn cut() -> Answer {
+    answer(0, Value::Null)
+}
+
 impl Answer {
     pub fn with(mut self, name: &'static str, value: &str) -> Answer {
         self.headers.push((name, value.into()));
@@ -48,30 +54,53 @@ impl Answer {
     }
 }
 
-/// The cloud: its address, all that it was asked, and the most calls at once.
+/// The cloud: its address, all that it was asked, on how many connections, and the most calls at once.
 #[derive(Clone)]
 pub struct Canned {
     pub url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
+    connections: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
 
 impl Canned {
     /// Starts it; `answers` gets its own address and the request.
     pub async fn start(answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static) -> Canned {
+        Canned::listen(None, answers).await
+    }
+
+    /// Behind TLS; who fails to agree with it on that is not heard.
+    pub async fn start_tls(
+        tls: TlsAcceptor,
+        answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+    ) -> Canned {
+        Canned::listen(Some(tls), answers).await
+    }
+
+    async fn listen(
+        tls: Option<TlsAcceptor>,
+        answers: impl Fn(&str, &Asked) -> Answer + Send + Sync + 'static,
+    ) -> Canned {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let canned = Canned {
-            url: format!("http://{}", listener.local_addr().unwrap()),
+            url: format!("{scheme}://{}", listener.local_addr().unwrap()),
             asked: Arc::default(),
+            connections: Arc::default(),
             most: Arc::default(),
         };
         let (state, answers) = (canned.clone(), Arc::new(answers));
         let now = Arc::new(AtomicUsize::new(0));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
+                state.connections.fetch_add(1, Ordering::SeqCst);
                 let (state, answers, now) = (state.clone(), answers.clone(), now.clone());
+                let tls = tls.clone();
                 tokio::spawn(async move {
-                    let _ = serve(stream, &state, &now, &*answers).await;
+                    let Some(tls) = tls else {
+                        return serve(stream, &state, &now, &*answers).await;
+                    };
+                    serve(tls.accept(stream).await?, &state, &now, &*answers).await
                 });
             }
         });
@@ -82,13 +111,17 @@ impl Canned {
         self.asked.lock().unwrap().clone()
     }
 
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
     pub fn most_at_once(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }
 }
 
 async fn serve(
-    mut stream: TcpStream,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     state: &Canned,
     now: &AtomicUsize,
     answers: &(dyn Fn(&str, &Asked) -> Answer + Send + Sync),
@@ -106,6 +139,9 @@ async fn serve(
         }
         let answer = answers(&state.url, &asked);
         now.fetch_sub(1, Ordering::SeqCst);
+        if answer.status == 0 {
+            return Ok(());
+        }
         let mut head = format!(
             "HTTP/1.1 {} X\r\ncontent-length: {}\r\n",
             answer.status,
@@ -115,12 +151,16 @@ async fn serve(
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         head.push_str("\r\n");
-        stream.write_all(head.as_bytes()).await?;
-        stream.write_all(&answer.body).await?;
+        // In one piece: the second of two would wait until the first is acknowledged.
+        let whole = [head.as_bytes(), &answer.body].concat();
+        stream.write_all(&whole).await?;
     }
 }
 
-async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Asked>> {
+async fn read(
+    stream: &mut (impl AsyncRead + Unpin),
+    buffer: &mut Vec<u8>,
+) -> std::io::Result<Option<Asked>> {
     let end = loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;

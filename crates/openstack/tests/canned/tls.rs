@@ -1,0 +1,232 @@
+//! Clouds behind TLS: whom we trust, and whom they trust, as a `clouds.yaml` says it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use openstack::{Certificate, Clouds, Error, Session};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+
+use crate::support::{Canned, keystone};
+
+/// An authority: it signs certificates, and who has its own one can check them.
+struct Authority {
+    certificate: rcgen::Certificate,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// What an authority has signed.
+struct Signed {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+}
+
+impl Authority {
+    fn new(name: &str) -> Authority {
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        Authority {
+            certificate: params.self_signed(&key).unwrap(),
+            issuer: Issuer::new(params, key),
+        }
+    }
+
+    /// For a name or an address.
+    fn signs(&self, name: &str) -> Signed {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.into()]).unwrap();
+        Signed {
+            certificate: params.signed_by(&key, &self.issuer).unwrap(),
+            key,
+        }
+    }
+}
+
+/// The demo cloud behind TLS; with `members`, only for those who show a certificate that this authority signed.
+async fn cloud(shown: Signed, members: Option<&Authority>) -> Canned {
+    let provider = Arc::new(default_provider());
+    let versions = ServerConfig::builder_with_provider(provider.clone());
+    let trust = versions.with_safe_default_protocol_versions().unwrap();
+    let proof = match members {
+        None => trust.with_no_client_auth(),
+        Some(members) => {
+            let mut roots = RootCertStore::empty();
+            roots.add(members.certificate.der().clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+            trust.with_client_cert_verifier(verifier.build().unwrap())
+        }
+    };
+    let key = PrivateKeyDer::try_from(shown.key.serialize_der()).unwrap();
+    let config = proof.with_single_cert(vec![shown.certificate.der().clone()], key);
+    let tls = TlsAcceptor::from(Arc::new(config.unwrap()));
+    Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await
+}
+
+/// A folder with a clouds.yaml and the files that it names.
+struct Person(tempfile::TempDir);
+
+impl Person {
+    fn new() -> Person {
+        Person(tempfile::tempdir().unwrap())
+    }
+
+    fn keeps(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Logs in with these settings of the cloud's entry.
+    async fn logs_in(&self, cloud: &Canned, settings: &str) -> Result<Session, Error> {
+        let text = format!(
+            "clouds: {{lab: {{auth: {{auth_url: '{}/identity/v3', username: demo, password: demo, project_name: demo}}, {settings}}}}}",
+            cloud.url
+        );
+        let path = self.keeps("clouds.yaml", &text);
+        let clouds = Clouds::from_file(&path).unwrap();
+        let config = clouds.get("lab").unwrap();
+        let credentials = config.credentials.as_ref().unwrap();
+        Session::login(config, credentials, config.scope.as_ref()).await
+    }
+}
+
+fn shown(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+fn trusts(authority: &Path) -> String {
+    format!("cacert: {}", shown(authority))
+}
+
+#[tokio::test]
+async fn an_authority_of_ones_own() {
+    let authority = Authority::new("ours");
+    let canned = cloud(authority.signs("127.0.0.1"), None).await;
+    let person = Person::new();
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let session = person.logs_in(&canned, &trusts(&ca)).await;
+    assert_eq!(session.unwrap().user().name, "demo");
+    assert!(canned.url.starts_with("https://"));
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_anything_is_said() {
+    let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
+    let canned = cloud(stranger.signs("127.0.0.1"), None).await;
+    let person = Person::new();
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cloud `lab` cannot be talked to at {}/identity/v3/auth/tokens, because certificates do not fit: invalid peer \
+             certificate: UnknownIssuer. Give the authority that signed the cloud's certificate as `cacert` in clouds.yaml, \
+             or check that the address has the name that stands in the certificate",
+            canned.url
+        )
+    );
+    // Nobody would gain from another try, and nobody has heard the password.
+    assert!(!error.is_transient());
+    assert!(canned.asked().is_empty());
+    assert_eq!(canned.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_good_certificate_of_somebody_else_is_refused() {
+    let authority = Authority::new("ours");
+    let canned = cloud(authority.signs("other.example"), None).await;
+    let person = Person::new();
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
+    let Error::Untrusted { whose, why, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(*whose, Certificate::Theirs);
+    assert!(why.contains("not valid for name"), "{why}");
+    assert!(canned.asked().is_empty());
+}
+
+#[tokio::test]
+async fn who_does_not_want_to_check_need_not() {
+    let canned = cloud(Authority::new("ours").signs("other.example"), None).await;
+    let person = Person::new();
+    for settings in ["verify: false", "insecure: true"] {
+        let session = person.logs_in(&canned, settings).await;
+        assert_eq!(session.unwrap().user().name, "demo", "{settings}");
+    }
+    // The system's authorities do not know this one.
+    let error = person.logs_in(&canned, "verify: true").await.unwrap_err();
+    assert!(matches!(error, Error::Untrusted { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_cloud_that_wants_to_know_who_calls() {
+    let (authority, stranger) = (Authority::new("ours"), Authority::new("a stranger"));
+    let canned = cloud(authority.signs("127.0.0.1"), Some(&authority)).await;
+    let person = Person::new();
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let ca = trusts(&ca);
+
+    let us = authority.signs("us.example");
+    let certificate = person.keeps("us.pem", &us.certificate.pem());
+    let key = person.keeps("us.key", &us.key.serialize_pem());
+    let (certificate, key) = (shown(&certificate), shown(&key));
+    let in_two_files = format!("{ca}, cert: {certificate}, key: {key}");
+    let both = us.certificate.pem() + &us.key.serialize_pem();
+    let both = person.keeps("both.pem", &both);
+    let in_one_file = format!("{ca}, cert: {}", shown(&both));
+    for settings in [in_two_files, in_one_file] {
+        let session = person.logs_in(&canned, &settings).await;
+        assert_eq!(session.unwrap().user().name, "demo", "{settings}");
+    }
+
+    let them = stranger.signs("us.example");
+    let them = them.certificate.pem() + &them.key.serialize_pem();
+    let them = person.keeps("them.pem", &them);
+    let before = canned.asked().len();
+    for settings in [ca.clone(), format!("{ca}, cert: {}", shown(&them))] {
+        let error = person.logs_in(&canned, &settings).await.unwrap_err();
+        let Error::Untrusted { whose, .. } = &error else {
+            panic!("{settings}: {error}");
+        };
+        assert_eq!(*whose, Certificate::Ours, "{error}");
+        assert!(error.to_string().contains("as `cert`"), "{error}");
+    }
+    assert_eq!(canned.asked().len(), before);
+}
+
+#[tokio::test]
+async fn files_that_are_not_there_or_are_something_else_are_told() {
+    let authority = Authority::new("ours");
+    let canned = cloud(authority.signs("127.0.0.1"), None).await;
+    let person = Person::new();
+    let note = person.keeps("note.txt", "buy milk");
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let (note, ca) = (shown(&note), shown(&ca));
+    for (settings, told) in [
+        (
+            "cacert: /nowhere/ca.pem".into(),
+            "cannot read /nowhere/ca.pem",
+        ),
+        (format!("cacert: {note}"), "holds no certificates"),
+        (
+            format!("cacert: {ca}, cert: {note}"),
+            "is no certificate with a key",
+        ),
+        (
+            format!("cacert: {ca}, cert: {ca}"),
+            "is no certificate with a key",
+        ),
+    ] {
+        let error = person.logs_in(&canned, &settings).await.unwrap_err();
+        assert!(matches!(error, Error::Config(_)), "{settings}: {error}");
+        assert!(error.to_string().contains(told), "{settings}: {error}");
+    }
+    assert!(canned.asked().is_empty());
+}
