@@ -11,14 +11,16 @@
 //!   them: one more is let in;
 //! * calls that take about twice as long only stood in each other's way: one less.
 //!
-//! It begins with few, so that what is remembered is no crowd's time. Who must wait, waits in line.
+//! It begins with few, so that what is remembered is no crowd's time. Who must wait, waits in line: of those that
+//! wait, who [goes before](goes_before) others is let in first, else who came first.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::{Method, Url};
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 
 /// So many are always let in.
 const FEW: usize = 2;
@@ -31,17 +33,67 @@ const ANSWERS_MAX: usize = 250;
 /// Kinds of calls that are remembered; those of all resource types fit in.
 const KINDS_MAX: usize = 128;
 
-/// One service's gate.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    flow: Mutex<Flow>,
-    left: Notify,
+tokio::task_local! {
+    static RANK: u32;
 }
 
-/// Somebody who is in. Leaving is dropping.
+/// What `work` asks of a cloud goes before what others with a lower rank ask, where there is a line. Without, the
+/// rank is 0.
+///
+/// Who finishes what was begun should go before who begins: half-made things are of no use to anybody, and services
+/// do work again for what is changed while they build it (a floating IP that is given to a port after a server was
+/// plugged into it makes Nova ask for the server's whole network once more).
+pub async fn goes_before<F: Future>(rank: u32, work: F) -> F::Output {
+    RANK.scope(rank, work).await
+}
+
+/// One service's gate.
 #[derive(Debug)]
-pub(crate) struct Inside<'a> {
-    gate: &'a Gate,
+pub(crate) struct Gate(Mutex<Doorkeeper>);
+
+#[derive(Debug)]
+struct Doorkeeper {
+    flow: Flow,
+    line: BinaryHeap<Waiting>,
+    /// How many ever stood in line.
+    came: u64,
+}
+
+/// Somebody in line. The first of them is the greatest.
+#[derive(Debug)]
+struct Waiting {
+    place: (u32, Reverse<u64>),
+    called: oneshot::Sender<Place>,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Waiting) -> bool {
+        self.place == other.place
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        self.place.cmp(&other.place)
+    }
+}
+
+/// A place inside. Whoever has it is in; leaving is dropping, also for who was called and did not hear it.
+#[derive(Debug)]
+struct Place(Arc<Gate>);
+
+/// Somebody who is in.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    place: Place,
     kind: String,
     entered: Instant,
 }
@@ -49,50 +101,82 @@ pub(crate) struct Inside<'a> {
 impl Gate {
     /// At most `max` at once, whatever the answers say.
     pub(crate) fn new(max: usize) -> Gate {
-        Gate {
-            flow: Mutex::new(Flow::new(max)),
-            left: Notify::new(),
-        }
+        Gate(Mutex::new(Doorkeeper {
+            flow: Flow::new(max),
+            line: BinaryHeap::new(),
+            came: 0,
+        }))
     }
 
     /// Waits until there is room.
-    pub(crate) async fn enter(&self, method: &Method, url: &Url) -> Inside<'_> {
-        loop {
-            let left = self.left.notified();
-            let mut left = std::pin::pin!(left);
-            // In line before looking: whoever leaves in between is heard.
-            left.as_mut().enable();
-            if self.flow().enter() {
-                return Inside {
-                    gate: self,
-                    kind: kind(method, url),
-                    entered: Instant::now(),
-                };
-            }
-            left.await;
+    pub(crate) async fn enter(self: &Arc<Self>, method: &Method, url: &Url) -> Inside {
+        Inside {
+            place: self.place().await,
+            kind: kind(method, url),
+            entered: Instant::now(),
         }
     }
 
-    fn flow(&self) -> MutexGuard<'_, Flow> {
-        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    async fn place(self: &Arc<Self>) -> Place {
+        let call = {
+            let mut keeper = self.keeper();
+            // Where there is room, nobody is in line.
+            if keeper.flow.enter() {
+                return Place(self.clone());
+            }
+            let (called, call) = oneshot::channel();
+            keeper.came += 1;
+            let rank = RANK.try_with(|rank| *rank).unwrap_or_default();
+            let place = (rank, Reverse(keeper.came));
+            keeper.line.push(Waiting { place, called });
+            call
+        };
+        call.await
+            .expect("whoever is taken from the line is called or has gone away")
+    }
+
+    /// Calls as many in as there is room for.
+    fn call_in(self: &Arc<Self>) {
+        loop {
+            let called = {
+                let mut keeper = self.keeper();
+                // Who gave up waiting takes nobody's place.
+                while keeper
+                    .line
+                    .peek()
+                    .is_some_and(|first| first.called.is_closed())
+                {
+                    keeper.line.pop();
+                }
+                if keeper.line.is_empty() || !keeper.flow.enter() {
+                    return;
+                }
+                keeper.line.pop()
+            };
+            // Not under the lock: a place that nobody takes is left at once.
+            if let Some(waiting) = called {
+                drop(waiting.called.send(Place(self.clone())));
+            }
+        }
+    }
+
+    fn keeper(&self) -> MutexGuard<'_, Doorkeeper> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside<'_> {
+impl Inside {
     /// The service has done what was asked: the time that it took counts.
     pub(crate) fn well_answered(&self) {
         let took = self.entered.elapsed();
-        self.gate.flow().learn(&self.kind, took);
+        self.place.0.keeper().flow.learn(&self.kind, took);
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
-        let mut flow = self.gate.flow();
-        flow.inside -= 1;
-        for _ in flow.inside..flow.limit {
-            self.gate.left.notify_one();
-        }
+        self.0.keeper().flow.inside -= 1;
+        self.0.call_in();
     }
 }
 
@@ -223,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_comes_in_when_somebody_leaves() {
-        let gate = Gate::new(1);
+        let gate = Arc::new(Gate::new(1));
         let url: Url = "http://h/ports".parse().unwrap();
         let first = gate.enter(&Method::POST, &url).await;
         let mut second = std::pin::pin!(gate.enter(&Method::POST, &url));
@@ -237,6 +321,49 @@ mod tests {
         drop(first);
         let inside = tokio::time::timeout(Duration::from_secs(10), second).await;
         inside.expect("it is let in").well_answered();
+    }
+
+    #[tokio::test]
+    async fn who_finishes_goes_before_who_begins() {
+        let gate = Arc::new(Gate::new(1));
+        let url: Url = "http://h/ports".parse().unwrap();
+        let first = gate.enter(&Method::POST, &url).await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut all = tokio::task::JoinSet::new();
+        for (name, rank) in [
+            ("begins", 1),
+            ("begins, too", 1),
+            ("finishes", 2),
+            ("nobody", 0),
+        ] {
+            let (gate, url, order) = (gate.clone(), url.clone(), order.clone());
+            let work = async move {
+                let _inside = gate.enter(&Method::POST, &url).await;
+                order.lock().unwrap().push(name);
+            };
+            let mut work = Box::pin(goes_before(rank, work));
+            assert!(polled_once(work.as_mut()).await.is_none());
+            all.spawn(work);
+        }
+        drop(first);
+        all.join_all().await;
+        let order = order.lock().unwrap();
+        assert_eq!(*order, ["finishes", "begins", "begins, too", "nobody"]);
+    }
+
+    #[tokio::test]
+    async fn who_is_called_and_has_gone_away_keeps_no_place() {
+        let gate = Arc::new(Gate::new(1));
+        let url: Url = "http://h/ports".parse().unwrap();
+        let first = gate.enter(&Method::POST, &url).await;
+        {
+            let mut second = std::pin::pin!(gate.enter(&Method::POST, &url));
+            assert!(polled_once(second.as_mut()).await.is_none());
+            drop(first);
+        }
+        let third = gate.enter(&Method::POST, &url);
+        let inside = tokio::time::timeout(Duration::from_secs(10), third).await;
+        inside.expect("the place is free again").well_answered();
     }
 
     /// Polls once.

@@ -47,6 +47,7 @@ pub use config::{CloudConfig, ConfigError, LoginMethod};
 pub use credentials::{ApplicationCredential, Credentials, Domain, Identifier, Scope};
 pub use discovery::Microversion;
 pub use error::{ApiError, Certificate, Error, Wire};
+pub use gate::goes_before;
 pub use reqwest::Method;
 pub use secret::Secret;
 pub use session::{Call, Project, Role, Session, User};

@@ -23,6 +23,8 @@ pub struct Node {
     pub kind: StepKind,
     /// All smaller than its own index.
     pub after: Vec<StepIndex>,
+    /// How many steps come before it, one after the other, at most.
+    pub depth: u32,
     /// Runs on every ending.
     pub always_run: bool,
     /// From first start to timeout.
@@ -82,6 +84,7 @@ impl Graph {
             nodes.push(Node {
                 id: step.id.clone(),
                 kind: step.kind,
+                depth: depth_behind(&nodes, &after),
                 after,
                 always_run: step.always_run,
                 timeout: Duration::from_secs(step.timeout_seconds.into()),
@@ -104,6 +107,11 @@ impl Graph {
     }
 }
 
+fn depth_behind(nodes: &[Node], after: &[StepIndex]) -> u32 {
+    let before = after.iter().map(|&before| nodes[before].depth);
+    before.max().map_or(0, |deepest| deepest + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +126,8 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(graph.nodes()[2].after, [0, 1]);
+        let depths: Vec<u32> = graph.nodes().iter().map(|node| node.depth).collect();
+        assert_eq!(depths, [0, 1, 2]);
     }
 
     #[test]

@@ -445,8 +445,11 @@ impl RunTask {
         };
         let ended = self.ended.clone();
         let never_tried = self.never_tried.remove(&step);
+        let depth = self.run.graph.nodes()[step].depth;
         let work = async move {
-            let performed = driver::never_tried(never_tried, attempt.perform());
+            let performed = driver::never_tried(never_tried, Box::pin(attempt.perform()));
+            // What was begun is finished before more is begun.
+            let performed = openstack::goes_before(depth, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
                 Ok(Ok(())) => Event::Succeeded(step),

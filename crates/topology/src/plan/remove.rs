@@ -9,6 +9,9 @@
 //! the two, what requires others goes first, by what was deployed. Arrows lead from left to right only, and
 //! each of the three parts is ordered by one graph without circles: so the whole has none.
 //!
+//! One order more than what requires asks for: a floating IP goes after the servers at its port. Taken from a server
+//! that is still there, it makes Nova ask for the server's whole network again, which is half as much work once more.
+//!
 //! Software goes with its server, or is only forgotten: either way the cloud has nothing of it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +22,7 @@ use super::{
     *,
 };
 use crate::{
-    types::{PORT, ROUTER_INTERFACE, SERVER},
+    types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER},
     workflow::{Step, StepKind, copy_of},
 };
 
@@ -38,6 +41,10 @@ pub(super) struct Removal<'a> {
 }
 
 impl Removal<'_> {
+    fn is(&self, resource_type: &str) -> bool {
+        self.spec.resource_type == resource_type
+    }
+
     /// Whether the cloud is told to remove it: not what is kept, nor what is not ours.
     fn is_removed(&self) -> bool {
         self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
@@ -229,6 +236,10 @@ impl<'a> Removals<'a> {
             }
         }
         let whole = self.whole();
+        let free = match early {
+            true => HashSet::new(),
+            false => self.free_addresses(),
+        };
         let waits_for = |removal: &Removal<'_>| {
             let on_it = || dependents.get(removal.row).into_iter().flatten();
             let first = on_it()
@@ -238,6 +249,15 @@ impl<'a> Removals<'a> {
             if early && removal.spec.resource_type == ROUTER_INTERFACE {
                 // Floating IPs that lead through it are let go by their ports' end.
                 after.extend(self.ports_behind(removal).map(|port| port.id.clone()));
+            }
+            if free.contains(removal.row) {
+                let ports = self.required[removal.row].iter();
+                let ports =
+                    ports.filter(|row| removed.get(*row).is_some_and(|other| other.is(PORT)));
+                let at_them = ports.filter_map(|port| dependents.get(port)).flatten();
+                let servers = at_them.filter_map(|row| removed.get(row));
+                let servers = servers.filter(|other| other.is(SERVER) && !other.early);
+                after.extend(servers.map(|server| server.id.clone()));
             }
             let waits = after.iter().any(|id| late.contains(id.as_str()));
             if !early {
@@ -281,7 +301,7 @@ impl<'a> Removals<'a> {
                 )
             });
         }
-        if early || !whole.is_empty() {
+        if early || !whole.is_empty() || !free.is_empty() {
             sort(&mut steps[start..]);
         }
     }
@@ -322,6 +342,26 @@ impl<'a> Removals<'a> {
             }
         }
         whole
+    }
+
+    /// Floating IPs that go late and hang on no server that goes: those can wait for servers, for no server ever waits
+    /// for them.
+    fn free_addresses(&self) -> HashSet<&'a str> {
+        let mut behind_server: HashSet<&str> = HashSet::new();
+        let mut free = HashSet::new();
+        // What requires others stands before them, so one walk from the end reaches all.
+        for removal in self.all.iter().rev() {
+            let behind = || {
+                let mut required = self.required[removal.row].iter();
+                required.any(|row| behind_server.contains(row))
+            };
+            if removal.is(SERVER) || behind() {
+                behind_server.insert(removal.row);
+            } else if removal.is(FLOATING_IP) && !removal.early {
+                free.insert(removal.row);
+            }
+        }
+        free
     }
 
     /// Ports that go early and have addresses of the subnet that a router's foot stands in. Those that the foot hangs

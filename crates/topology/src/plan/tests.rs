@@ -93,17 +93,17 @@ fn undeploy_goes_backwards() {
     let plan = plan_undeploy(&deployed(&plan_of(DEMO)), &types());
     insta::assert_snapshot!(steps(&plan.workflow.unwrap()), @r"
     inner:delete <- 
-    gate_floating_ip:delete <- 
     gate:delete <- 
     inner_port:delete <- inner:delete
+    gate_floating_ip:delete <- gate:delete
+    deployment_key:delete <- gate:delete inner:delete
+    inner_access:delete <- inner_port:delete
     gate_port:delete <- gate:delete gate_floating_ip:delete
     front_subnet_interface:delete <- gate_floating_ip:delete
-    inner_access:delete <- inner_port:delete
+    gate_access:delete <- gate_port:delete inner_access:delete
     front_subnet:delete <- front_subnet_interface:delete gate_port:delete inner_port:delete
     router:delete <- front_subnet_interface:delete gate_floating_ip:delete
-    gate_access:delete <- gate_port:delete inner_access:delete
     front:delete <- front_subnet:delete gate_port:delete inner_port:delete
-    deployment_key:delete <- gate:delete inner:delete
     ");
     assert_eq!(
         plan_undeploy(&Deployed::default(), &types())
@@ -112,6 +112,35 @@ fn undeploy_goes_backwards() {
             .steps,
         []
     );
+}
+
+#[test]
+fn an_address_goes_after_the_server_at_its_port() {
+    let undeploy = |text: &str| {
+        let plan = plan_undeploy(&deployed(&plan_of(&resources(text))), &types());
+        let workflow = plan.workflow.unwrap();
+        check_order(&workflow);
+        let waits = workflow
+            .steps
+            .iter()
+            .find(|step| step.id == "address:delete");
+        waits.unwrap().after.contains(&"web:delete".to_owned())
+    };
+    const TEXT: &str = "
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
+  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: port}}}
+  other: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{network: {get_resource: net}}]}}
+  web: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{port: {get_resource: port}}]}}
+";
+    assert!(undeploy(TEXT));
+    // One that was made after the server goes before it.
+    let text = TEXT.replace("  address: {", "  address: {depends_on: web, ");
+    assert!(!undeploy(&text));
+    // Another server that it waited for leaves it alone: the two might wait for each other's.
+    let text = TEXT.replace("  address: {", "  address: {depends_on: other, ");
+    assert!(!undeploy(&text));
 }
 
 #[test]
