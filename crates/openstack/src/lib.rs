@@ -36,6 +36,7 @@ mod login;
 mod lookups;
 pub mod network;
 mod pages;
+pub mod qos;
 mod secret;
 pub mod session;
 mod transport;

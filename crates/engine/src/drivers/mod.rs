@@ -37,6 +37,7 @@ mod pool_member;
 mod port;
 mod properties;
 mod qos_policy;
+mod qos_rule;
 mod router;
 mod router_gateway;
 mod router_interface;
@@ -72,6 +73,10 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Neutron::ExtraRouteSet" => &extra_route_set::ExtraRouteSet,
         "OS::Neutron::Trunk" => &plain::Plain(trunk::Trunk),
         "OS::Neutron::QoSPolicy" => &plain::Plain(qos_policy::QosPolicy),
+        "OS::Neutron::QoSBandwidthLimitRule" => &qos_rule::BANDWIDTH_LIMIT,
+        "OS::Neutron::QoSDscpMarkingRule" => &qos_rule::DSCP_MARKING,
+        "OS::Neutron::QoSMinimumBandwidthRule" => &qos_rule::MINIMUM_BANDWIDTH,
+        "OS::Neutron::QoSMinimumPacketRateRule" => &qos_rule::MINIMUM_PACKET_RATE,
         "OS::Neutron::SubnetPool" => &plain::Plain(subnet_pool::SubnetPool),
         "OS::Neutron::FloatingIP" => &floating_ip::FloatingIp,
         "OS::Neutron::FloatingIPAssociation" => &floating_ip_association::FloatingIpAssociation,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod qos;
 mod world;
 
 use engine::driver::{DriverError, Marker};

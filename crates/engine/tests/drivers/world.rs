@@ -114,10 +114,15 @@ pub struct World {
 
 impl World {
     pub async fn new() -> World {
+        World::of("demo").await
+    }
+
+    /// As one of the lab's users, in the project of that name.
+    pub async fn of(user: &str) -> World {
         let lab = Lab::memory().await.unwrap();
         let config = CloudConfig::new("lab", &lab.auth_url());
-        let credentials = Credentials::password("demo", "Default", "demo");
-        let scope = Scope::project("demo", "Default");
+        let credentials = Credentials::password(user, "Default", user);
+        let scope = Scope::project(user, "Default");
         let session = Session::login(&config, &credentials, Some(&scope))
             .await
             .unwrap();

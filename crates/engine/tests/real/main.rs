@@ -58,7 +58,7 @@ async fn the_demo_is_made_and_leaves_nothing() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };
-    let place = Place::open(&clouds, &name).await;
+    let place = Place::open_apart(&clouds, &name, "contract-demo").await;
     let before = place.belongings().await;
     let started = place
         .deploy("contract-demo", DEMO, parameters(&place).await)
@@ -84,6 +84,7 @@ async fn the_demo_is_made_and_leaves_nothing() {
     eprintln!("undeployed in {:.1} s", begun.elapsed().as_secs_f32());
     assert_succeeded(&run);
     assert_eq!(place.belongings().await, before);
+    place.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,7 +93,7 @@ async fn a_service_that_stops_in_between_is_waited_for() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };
-    let place = Place::open(&clouds, &name).await;
+    let place = Place::open_apart(&clouds, &name, "contract-stop").await;
     let before = place.belongings().await;
     let started = place
         .deploy("contract-stop", DEMO, parameters(&place).await)
@@ -129,4 +130,5 @@ async fn a_service_that_stops_in_between_is_waited_for() {
     let ended = place.undeploy(&started.deployment).await;
     assert_succeeded(&place.end_of(&ended.run, |_| {}).await);
     assert_eq!(place.belongings().await, before);
+    place.close().await;
 }

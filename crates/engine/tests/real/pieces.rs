@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use engine::{Changes, Force};
-use openstack::Service;
+use openstack::network::QosPolicy;
+use openstack::qos::QosRuleKind;
+use openstack::{Method, Service};
 use serde_json::{Value, json};
 
 use super::{assert_succeeded, parameters};
@@ -12,6 +14,7 @@ use crate::place::{Place, real_cloud};
 
 const BALANCER: &str = include_str!("balancer.yaml");
 const NETWORKING: &str = include_str!("networking.yaml");
+const QOS: &str = include_str!("qos.yaml");
 
 /// A deployment that is led from one set of values to the next.
 struct Led<'a> {
@@ -123,4 +126,37 @@ async fn trunks_pools_routes_and_gateways_leave_nothing() {
     led.undeploy().await;
     assert_eq!(place.belongings().await, before);
     place.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrators_promises_leave_nothing() {
+    let Some((clouds, _)) = real_cloud() else {
+        return;
+    };
+    let mut names = clouds.iter().map(|cloud| cloud.name.as_str());
+    let Some(admin) = names.find(|name| name.contains("admin")) else {
+        return eprintln!("skipped: it takes an administrator");
+    };
+    let place = Place::open(&clouds, admin).await;
+    let network = place.actor.session.network();
+    let extensions = place
+        .actor
+        .session
+        .call(Service::Network, Method::GET, &["extensions"]);
+    let extensions: Vec<Value> = extensions.fetch("extensions").await.unwrap();
+    if !extensions.iter().any(|one| one["alias"] == "qos") {
+        return eprintln!("skipped: the cloud promises nothing");
+    }
+    let mut led = Led::begin(&place, "contract-qos", QOS, BTreeMap::new()).await;
+    let text = |value: Value| value.as_str().unwrap().to_owned();
+    let policy = text(led.output("promise").await);
+    let rule = text(led.output("at_most").await);
+    led.now(json!({"limit": 2000})).await;
+    assert_eq!(text(led.output("at_most").await), rule);
+    let kind = QosRuleKind::BandwidthLimit;
+    let found = network.qos_rule_get(&policy, kind, &rule).await.unwrap();
+    assert_eq!(found["max_kbps"], 2000);
+    led.undeploy().await;
+    let gone = network.get::<QosPolicy>(&policy).await.unwrap_err();
+    assert!(gone.is_not_found(), "{gone}");
 }

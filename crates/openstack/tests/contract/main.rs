@@ -20,6 +20,7 @@ mod key_manager;
 mod load_balancer;
 mod network;
 mod network_more;
+mod qos;
 mod quota;
 mod volume;
 mod world;

@@ -9,7 +9,7 @@ use crate::world::{World, case, ids};
 const GONE: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Whether the cloud has an extension; a case without it is skipped.
-async fn has_extension(w: &World, alias: &str) -> bool {
+pub async fn has_extension(w: &World, alias: &str) -> bool {
     let told = w.get(NET, &format!("extensions/{alias}")).await;
     if told.status != 200 {
         eprintln!("{}: skipped, the cloud has no extension {alias}", w.name);

@@ -72,6 +72,31 @@ pub async fn small_case(name: &str, body: impl AsyncFnOnce(&World)) {
     }
 }
 
+/// The same as [`case`], with an administrator's session; of a real cloud, if the clouds file has one.
+pub async fn admin_case(name: &str, body: impl AsyncFnOnce(&World)) {
+    let place = match real_clouds() {
+        None => {
+            let lab = Lab::memory().await.unwrap();
+            let session = lab_session(&lab, "admin").await;
+            Some((session, Some(lab)))
+        }
+        Some(Real { clouds, admin, .. }) => match admin {
+            Some(admin) => Some((configured(&clouds, &admin).await, None)),
+            None => None,
+        },
+    };
+    let Some((session, lab)) = place else {
+        return eprintln!("{name}: skipped, it takes an administrator");
+    };
+    let after = None;
+    let place = Place {
+        session,
+        lab,
+        after,
+    };
+    run(name, &[], Some(place), body).await;
+}
+
 /// Where a case is to run, and what to undo there afterwards.
 pub struct Place {
     pub session: Session,

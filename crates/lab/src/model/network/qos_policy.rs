@@ -132,6 +132,12 @@ pub static RULE_KINDS: &[RuleKind] = &[
         required: "min_kbps",
         more: &[("direction", Some("egress"))],
     },
+    RuleKind {
+        collection: "minimum_packet_rate_rules",
+        kind: "minimum_packet_rate",
+        required: "min_kpps",
+        more: &[("direction", Some("egress"))],
+    },
 ];
 
 impl RuleKind {
@@ -202,6 +208,21 @@ impl Model {
             }
         };
         let rule = kind.rule(policy, said, place.map(|at| &row.rules[at]))?;
+        let mut others = row.rules.iter().filter(|other| other["id"] != rule["id"]);
+        // One of a kind and a direction; marks have none.
+        let same = |other: &&Value| {
+            other["type"] == rule["type"] && other["direction"] == rule["direction"]
+        };
+        if let Some(other) = others.find(same) {
+            let id = other["id"].as_str().unwrap_or_default();
+            return Err(Refusal::conflict(
+                "QoSRulesConflict",
+                format!(
+                    "Rule {} conflicts with rule {id} which already exists in QoS Policy {policy}.",
+                    kind.kind
+                ),
+            ));
+        }
         match place {
             Some(at) => row.rules[at] = rule.clone(),
             None => row.rules.push(rule.clone()),

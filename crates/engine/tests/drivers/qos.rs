@@ -1,0 +1,115 @@
+//! Rules of QoS policies: they carry no mark, so a policy's rule of a kind is known by what it says.
+
+use engine::driver::DriverError;
+use openstack::network::QosPolicy;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const POLICY: &str = "OS::Neutron::QoSPolicy";
+const RULES: [(&str, &str, &str); 4] = [
+    ("OS::Neutron::QoSBandwidthLimitRule", "max_kbps", "egress"),
+    ("OS::Neutron::QoSDscpMarkingRule", "dscp_mark", ""),
+    (
+        "OS::Neutron::QoSMinimumBandwidthRule",
+        "min_kbps",
+        "ingress",
+    ),
+    (
+        "OS::Neutron::QoSMinimumPacketRateRule",
+        "min_kpps",
+        "egress",
+    ),
+];
+
+fn rule(policy: &str, field: &str, direction: &str, value: u32) -> Value {
+    let mut properties = json!({"policy": policy, field: value});
+    if !direction.is_empty() {
+        properties["direction"] = json!(direction);
+    }
+    properties
+}
+
+/// An administrator's world with a policy.
+async fn world() -> (World, String) {
+    let world = World::of("admin").await;
+    let policy = world.create("promise", POLICY, &json!({})).await.unwrap();
+    (world, policy)
+}
+
+async fn rules(world: &World, policy: &str) -> usize {
+    let network = world.session.network();
+    let policy: QosPolicy = network.get(policy).await.unwrap();
+    policy.rules.len()
+}
+
+#[tokio::test]
+async fn made_twice_is_there_once_changed_in_place_and_removed() {
+    let (world, policy) = world().await;
+    for (kind, field, direction) in RULES {
+        let first = rule(&policy, field, direction, 16);
+        let id = world.create("rule", kind, &first).await.unwrap();
+        assert_eq!(
+            world.create("rule", kind, &first).await.unwrap(),
+            id,
+            "{kind}"
+        );
+        let ready = world.ended("rule", kind, &first, &id).await.unwrap();
+        assert_eq!(
+            id,
+            format!("{policy}:{}", ready.reference.as_str().unwrap())
+        );
+        assert_eq!(ready.attributes["show"][field], 16);
+
+        let then = rule(&policy, field, direction, 18);
+        let changed = world.with("rule", kind, &then, async |driver, context| {
+            driver.update(context, &id).await
+        });
+        changed.await.unwrap();
+        let ready = world.ended("rule", kind, &then, &id).await.unwrap();
+        assert_eq!(ready.attributes[field], 18);
+        assert_eq!(rules(&world, &policy).await, 1);
+        world.delete("rule", kind, &then, Some(&id)).await;
+        assert_eq!(rules(&world, &policy).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn another_promise_of_the_same_kind_is_somebody_elses() {
+    let (world, policy) = world().await;
+    for (kind, field, direction) in RULES {
+        let theirs = rule(&policy, field, direction, 10);
+        world.create("theirs", kind, &theirs).await.unwrap();
+        let before = rules(&world, &policy).await;
+        let ours = rule(&policy, field, direction, 20);
+        let refused = world.create("ours", kind, &ours).await.unwrap_err();
+        let DriverError::Cloud(error) = &refused else {
+            panic!("{refused}");
+        };
+        assert!(error.is_conflict(), "{error}");
+        // It was never made, so nothing is removed.
+        world.delete("ours", kind, &ours, None).await;
+        assert_eq!(rules(&world, &policy).await, before);
+        // Without an id, what says the same goes; without properties, nothing was made.
+        world.delete("ours", kind, &json!({}), None).await;
+        world.delete("theirs", kind, &theirs, None).await;
+        assert_eq!(rules(&world, &policy).await, before - 1);
+    }
+}
+
+#[tokio::test]
+async fn the_rules_go_with_their_policy() {
+    let (world, policy) = world().await;
+    let (kind, field, direction) = RULES[0];
+    let first = rule(&policy, field, direction, 10);
+    let id = world.create("rule", kind, &first).await.unwrap();
+    world
+        .delete("promise", POLICY, &json!({}), Some(&policy))
+        .await;
+    assert_eq!(
+        world.ended("rule", kind, &first, &id).await.unwrap_err(),
+        "the QoS rule is gone"
+    );
+    world.delete("rule", kind, &first, Some(&id)).await;
+    world.delete("rule", kind, &first, None).await;
+}
