@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{digest, micros, new_hex_id, stable_hex_id};
 use super::refusal::Refusal;
+use super::second_factor::{Credential, Receipt};
 use super::table::{Table, keyed_by_id};
 
 /// The id of the one domain, as in every fresh Keystone.
@@ -78,6 +79,12 @@ pub struct User {
     pub enabled: bool,
     /// The project for logins that name none.
     pub default_project_id: Option<String>,
+    /// Ways to log in, each with all the methods that it takes; any method where there are none.
+    #[serde(default)]
+    pub rules: Vec<Vec<String>>,
+    /// Whether the rules count.
+    #[serde(default = "yes")]
+    pub rules_count: bool,
 }
 
 /// What a login gave.
@@ -165,6 +172,12 @@ pub struct Identity {
     pub tokens: Table<Token>,
     /// Application credentials.
     pub application_credentials: Table<ApplicationCredential>,
+    /// Credentials of other kinds.
+    #[serde(default)]
+    pub credentials: Table<Credential>,
+    /// Logins that are half done.
+    #[serde(default)]
+    pub receipts: Table<Receipt>,
 }
 
 /// What a token is to say.
@@ -231,6 +244,8 @@ impl Identity {
             email: None,
             enabled: true,
             default_project_id: None,
+            rules: Vec::new(),
+            rules_count: true,
         });
         self.assign(Assignment {
             user_id: id.clone(),
@@ -294,6 +309,15 @@ impl Identity {
         for credential in theirs {
             self.application_credentials.remove(&credential);
         }
+        let theirs: Vec<String> = self
+            .credentials
+            .iter()
+            .filter(|row| row.user_id == id)
+            .map(|row| row.id.clone())
+            .collect();
+        for credential in theirs {
+            self.credentials.remove(&credential);
+        }
         self.users.remove(id).is_some()
     }
 
@@ -310,14 +334,8 @@ impl Identity {
         }
     }
 
-    /// The user with this id, or with this name in the domain given by id or name; only with the right password. Like
-    /// Keystone, it does not say which of these was wrong.
-    pub fn check_password(
-        &self,
-        id: Option<&str>,
-        name: Option<(&str, &str)>,
-        password: &str,
-    ) -> Result<&User, Refusal> {
+    /// The user with this id, or with this name in the domain given by id or name.
+    pub fn user_meant(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&User> {
         let user = match (id, name) {
             (Some(id), _) => self.users.get(id),
             (None, Some((name, domain))) if is_the_domain(domain) => {
@@ -325,7 +343,19 @@ impl Identity {
             }
             _ => None,
         };
-        user.filter(|user| user.enabled && user.password == digest(password))
+        user.filter(|user| user.enabled)
+    }
+
+    /// [That user](Identity::user_meant), only with the right password. Like Keystone, it does not say which of these
+    /// was wrong.
+    pub fn check_password(
+        &self,
+        id: Option<&str>,
+        name: Option<(&str, &str)>,
+        password: &str,
+    ) -> Result<&User, Refusal> {
+        self.user_meant(id, name)
+            .filter(|user| user.password == digest(password))
             .ok_or_else(Refusal::unauthorized)
     }
 

@@ -14,6 +14,7 @@ pub mod leftovers;
 pub mod load_balancing;
 pub mod network;
 pub mod refusal;
+pub mod second_factor;
 pub mod secret;
 pub mod server;
 pub mod server_action;

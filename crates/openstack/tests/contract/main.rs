@@ -22,5 +22,6 @@ mod network;
 mod network_more;
 mod qos;
 mod quota;
+mod second_factor;
 mod volume;
 mod world;

@@ -2,6 +2,7 @@
 
 mod application_credentials;
 mod catalog;
+mod credentials;
 mod projects;
 mod roles;
 mod tokens;
@@ -32,6 +33,7 @@ pub fn routes() -> Router<App> {
         .route("/identity/v3/", get(version))
         .merge(tokens::routes())
         .merge(application_credentials::routes())
+        .merge(credentials::routes())
         .merge(projects::routes())
         .merge(users::routes())
         .merge(roles::routes())

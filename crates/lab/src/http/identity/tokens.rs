@@ -14,7 +14,9 @@ use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::Model;
 use crate::model::identity::{Grant, ScopeRequest, Token, is_the_domain};
+use crate::model::ids::micros;
 use crate::model::refusal::Refusal;
+use crate::model::second_factor::Receipt;
 
 pub fn routes() -> Router<App> {
     let tokens = get(show_token)
@@ -44,8 +46,16 @@ async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -
         })
         .ok_or_else(|| Refusal::bad_request("'methods' is not a list of strings"))?;
     let scope = read_scope(auth)?;
-    let (text, shown) = app.change(|model| -> Result<_, Refusal> {
-        let login = log_in(model, identity, &methods)?;
+    let earlier = headers.get(RECEIPT).and_then(|value| value.to_str().ok());
+    let told = app.change(|model| -> Result<_, Refusal> {
+        let mut login = log_in(model, identity, &methods)?;
+        if let Some(earlier) = earlier {
+            let earlier = model.identity.receipt(earlier, &login.user_id)?;
+            login.methods.extend(earlier.iter().cloned());
+        }
+        if let Some((text, receipt)) = model.identity.half_way(&login.user_id, &login.methods) {
+            return Ok(Told::HalfWay(text, receipt_document(model, &receipt)));
+        }
         let user = model
             .identity
             .users
@@ -74,8 +84,17 @@ async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -
             expires: login.expires,
         });
         let shown = token_document(model, &token, &base_url(&headers));
-        Ok((text, shown))
+        Ok(Told::Token(text, shown))
     })?;
+    let (text, shown) = match told {
+        Told::Token(text, shown) => (text, shown),
+        Told::HalfWay(text, shown) => {
+            let mut response = json_answer(401, shown);
+            let receipt = HeaderValue::try_from(text).map_err(|_| Refusal::unauthorized())?;
+            response.headers_mut().insert(RECEIPT, receipt);
+            return Ok(response);
+        }
+    };
     let mut response = json_answer(201, shown);
     let subject = HeaderValue::try_from(text).map_err(|_| Refusal::unauthorized())?;
     response.headers_mut().insert("x-subject-token", subject);
@@ -83,6 +102,16 @@ async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -
         .headers_mut()
         .insert("vary", HeaderValue::from_static("X-Auth-Token"));
     Ok(response)
+}
+
+/// Where a receipt stands, both ways.
+const RECEIPT: &str = "openstack-auth-receipt";
+
+/// What a login gives: its text, and what is shown.
+enum Told {
+    Token(String, Value),
+    /// A receipt: what was right was not enough.
+    HalfWay(String, Value),
 }
 
 /// Who logged in, and how.
@@ -101,25 +130,24 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
     for method in methods {
         let given = needed(identity, method)?;
         let found = match method.as_str() {
-            "password" => {
+            "password" | "totp" => {
                 let user = needed(given, "user")?;
-                let password = text(user, "password")
-                    .ok_or_else(|| Refusal::bad_request("'password' is a required property"))?;
-                let name = match text(user, "name") {
-                    None => None,
-                    Some(name) => {
-                        let domain = domain_of(user).ok_or_else(|| {
-                            Refusal::bad_request(
-                                "Expecting to find domain in user. The server could not comply with the request since it is either \
-                                 malformed or otherwise incorrect. The client is assumed to be in error.",
-                            )
-                        })?;
-                        Some((name, domain))
-                    }
+                let word = |name: &str| {
+                    text(user, name).ok_or_else(|| {
+                        Refusal::bad_request(format!("'{name}' is a required property"))
+                    })
                 };
-                let user = model
-                    .identity
-                    .check_password(text(user, "id"), name, password)?;
+                let (id, name) = (text(user, "id"), name_and_domain(user)?);
+                let known = &model.identity;
+                let user = if method == "password" {
+                    known.check_password(id, name, word("password")?)?
+                } else {
+                    let code = word("passcode")?;
+                    let user = known.user_meant(id, name);
+                    let user = user.ok_or_else(Refusal::unauthorized)?;
+                    known.check_code(&user.id, code)?;
+                    user
+                };
                 Login {
                     user_id: user.id.clone(),
                     methods: vec![method.clone()],
@@ -169,15 +197,31 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
             }
             _ => return Err(Refusal::unauthorized()),
         };
-        if login
-            .as_ref()
-            .is_some_and(|login| login.user_id != found.user_id)
-        {
-            return Err(Refusal::unauthorized());
-        }
-        login = Some(found);
+        login = Some(match login {
+            None => found,
+            Some(before) if before.user_id != found.user_id => {
+                return Err(Refusal::unauthorized());
+            }
+            Some(before) => Login {
+                methods: [before.methods, found.methods].concat(),
+                ..found
+            },
+        });
     }
     login.ok_or_else(|| Refusal::bad_request("'methods' is empty"))
+}
+
+fn name_and_domain(user: &Value) -> Result<Option<(&str, &str)>, Refusal> {
+    let Some(name) = text(user, "name") else {
+        return Ok(None);
+    };
+    let domain = domain_of(user).ok_or_else(|| {
+        Refusal::bad_request(
+            "Expecting to find domain in user. The server could not comply with the request since it is either \
+             malformed or otherwise incorrect. The client is assumed to be in error.",
+        )
+    })?;
+    Ok(Some((name, domain)))
 }
 
 fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
@@ -235,6 +279,23 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         document["catalog"] = catalog(base, &project.id);
     }
     json!({ "token": document })
+}
+
+fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
+    let user = model.identity.users.get(&receipt.user_id);
+    json!({
+        "receipt": {
+            "methods": receipt.methods,
+            "user": {
+                "domain": domain_reference(),
+                "id": receipt.user_id,
+                "name": user.map(|user| user.name.as_str()),
+            },
+            "expires_at": micros(receipt.expires_at),
+            "issued_at": micros(receipt.issued_at),
+        },
+        "required_auth_methods": user.map(|user| user.rules.clone()),
+    })
 }
 
 /// The token that a call is about.

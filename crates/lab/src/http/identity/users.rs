@@ -36,7 +36,7 @@ fn document(user: &User, base: &str) -> Value {
         "enabled": user.enabled,
         "default_project_id": user.default_project_id,
         "password_expires_at": null,
-        "options": {},
+        "options": options(user),
         "links": {"self": format!("{base}/identity/v3/users/{}", user.id)},
     });
     for (name, value) in [("description", &user.description), ("email", &user.email)] {
@@ -45,6 +45,17 @@ fn document(user: &User, base: &str) -> Value {
         }
     }
     document
+}
+
+fn options(user: &User) -> Value {
+    let mut options = json!({});
+    if !user.rules.is_empty() {
+        options["multi_factor_auth_rules"] = json!(user.rules);
+    }
+    if !user.rules_count || !user.rules.is_empty() {
+        options["multi_factor_auth_enabled"] = json!(user.rules_count);
+    }
+    options
 }
 
 async fn users(
@@ -96,6 +107,14 @@ fn set(user: &mut User, wanted: &Map<String, Value>) {
     if let Some(enabled) = wanted.get("enabled").and_then(Value::as_bool) {
         user.enabled = enabled;
     }
+    let option = |name: &str| wanted.get("options")?.get(name);
+    if let Some(count) = option("multi_factor_auth_enabled").and_then(Value::as_bool) {
+        user.rules_count = count;
+    }
+    if let Some(rules) = option("multi_factor_auth_rules") {
+        // Null takes them away, and so does what is no list of lists.
+        user.rules = serde_json::from_value(rules.clone()).unwrap_or_default();
+    }
 }
 
 async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
@@ -112,6 +131,8 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
         email: None,
         enabled: true,
         default_project_id: None,
+        rules: Vec::new(),
+        rules_count: true,
     };
     set(&mut user, wanted);
     let shown = document(&user, &base_url(&headers));
