@@ -8,7 +8,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{Document, Edit, EditError, references, remove, set, splice};
-use crate::{template::is_name, yaml::write};
+use crate::{
+    template::is_name,
+    yaml::{surrogates, write},
+};
 
 const RESOURCES: &str = "resources";
 
@@ -205,8 +208,16 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
     let spans = references::mentions(root, from)
         .into_iter()
         .chain([key.key_span.clone()]);
+    // Quotes stay, except those that only the old name needed: such an edit may have put them there. A name has no letter
+    // that is written otherwise in quotes.
+    let needed = write::key_text(from, true) != from && !surrogates::is_json(document.text());
+    let written = |span: std::ops::Range<usize>| match document.text().as_bytes().get(span.start) {
+        Some(b'"') if !needed => format!("\"{to}\""),
+        Some(b'\'') => format!("'{to}'"),
+        _ => write::key_text(to, true),
+    };
     let splices = spans
-        .map(|span| splice::Splice::replace(span, write::key_text(to, true)))
+        .map(|span| splice::Splice::replace(span.clone(), written(span)))
         .collect();
     let after = document.with_text(splice::apply(document.text(), splices));
     if after.is_readable() && after.value(&["resources", to]).is_some() {

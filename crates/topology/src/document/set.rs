@@ -9,7 +9,7 @@ use super::{
 use crate::{
     expr,
     yaml::{
-        Entry, Item, Kind, Node, Style,
+        Entry, Item, Kind, Node, Style, surrogates,
         write::{self, Block},
     },
 };
@@ -60,6 +60,7 @@ pub(super) fn set(
     let writer = Writer {
         page: Page(text),
         step: step(text, root),
+        is_json: surrogates::is_json(text),
     };
     let mut node = root;
     let mut holder = Holder::Root;
@@ -129,6 +130,7 @@ pub(super) fn extend(
         let writer = Writer {
             page: Page(text),
             step: step(text, root),
+            is_json: surrogates::is_json(text),
         };
         let holder = Holder::Entry {
             entry,
@@ -219,9 +221,43 @@ fn is_call<'k>(mut keys: impl Iterator<Item = &'k String>) -> bool {
 struct Writer<'t> {
     page: Page<'t>,
     step: usize,
+    /// The text is JSON, and stays so.
+    is_json: bool,
 }
 
 impl Writer<'_> {
+    /// Anything on one line, as it stands in braces here.
+    fn flow(&self, value: &Value) -> String {
+        match self.is_json {
+            true => write::json(value),
+            false => write::flow(value),
+        }
+    }
+
+    /// A key and its value, for braces.
+    fn flow_entry(&self, key: &str, value: &Value) -> String {
+        let key = match self.is_json {
+            true => write::json(&Value::from(key)),
+            false => write::key_text(key, true),
+        };
+        format!("{key}: {}", self.flow(value))
+    }
+
+    /// Behind the last child in braces or brackets: in lines of their own where that child has one. A comment stays with the
+    /// child that it stands behind.
+    fn after_last(&self, start: usize, end: usize, new: &[String]) -> Splice {
+        let indent = self.page.before(start);
+        let rest = &self.page.0[end..self.page.line_end(end)];
+        let is_alone = indent.chars().all(|c| matches!(c, ' ' | '\t'));
+        let own_line = is_alone && self.page.line_start(start) > 0 && !rest.contains('#');
+        let gap = match own_line {
+            true => format!(",\n{indent}"),
+            false => ", ".to_owned(),
+        };
+        let new = new.iter().map(|one| format!("{gap}{one}"));
+        Splice::insert(end, new.collect::<String>())
+    }
+
     fn replace(
         &self,
         node: &Node,
@@ -247,11 +283,11 @@ impl Writer<'_> {
                 };
                 Ok(vec![Splice::replace(
                     entry.after_colon..node.span.end.max(entry.after_colon),
-                    format!("{colon} {}", write::flow(value)),
+                    format!("{colon} {}", self.flow(value)),
                 )])
             }
             Holder::Entry { .. } | Holder::Item { .. } => {
-                Ok(vec![Splice::replace(node.span.clone(), write::flow(value))])
+                Ok(vec![Splice::replace(node.span.clone(), self.flow(value))])
             }
         }
     }
@@ -365,6 +401,10 @@ impl Writer<'_> {
         let Some(last) = entries.last() else {
             // `{}`: written anew in lines where that is possible.
             return match holder {
+                Holder::Root if self.is_json => Ok(vec![Splice::replace(
+                    map.span.clone(),
+                    self.flow(&Value::Object(new.clone())),
+                )]),
                 Holder::Root => Ok(vec![Splice::replace(
                     map.span.clone(),
                     self.lines_of(new, 0).join("\n"),
@@ -385,10 +425,11 @@ impl Writer<'_> {
                 )])
             }
             Style::Flow => {
-                let pairs = new.iter().map(|(key, value)| {
-                    format!(", {}: {}", write::key_text(key, true), write::flow(value))
-                });
-                Ok(vec![Splice::insert(end, pairs.collect::<String>())])
+                let new = new.iter();
+                let new: Vec<String> = new
+                    .map(|(key, value)| self.flow_entry(key, value))
+                    .collect();
+                Ok(vec![self.after_last(last.key_span.start, end, &new)])
             }
             _ => Err(EditError::NotPossible(
                 "the map has no braces of its own".to_owned(),
@@ -419,10 +460,9 @@ impl Writer<'_> {
                 &[text],
             )]);
         }
-        Ok(vec![Splice::insert(
-            last.value.span.end,
-            format!(", {}", write::flow(value)),
-        )])
+        let new = [self.flow(value)];
+        let span = &last.value.span;
+        Ok(vec![self.after_last(span.start, span.end, &new)])
     }
 
     /// The lines of each entry.

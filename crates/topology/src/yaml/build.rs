@@ -11,7 +11,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use super::{
     Entry, Item, Kind, Limits, Node, Severity, Style, Tree, YamlProblem,
     lenient::{self, Padding},
-    merge, skip_blank,
+    merge, skip_blank, surrogates,
 };
 
 mod close;
@@ -20,6 +20,12 @@ mod close;
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
     if let Some(problem) = unfit(text) {
         return problem;
+    }
+    if let Some((joined, bytes)) = surrogates::joined(text) {
+        let mut builder = Builder::new(text, *limits, Padding::default());
+        builder.bytes = bytes;
+        builder.read(&joined);
+        return builder.finished();
     }
     let mut padding = Padding::default();
     for _ in 0..lenient::tries(text.len()) {
@@ -67,7 +73,7 @@ enum Frame {
 
 struct Builder<'t> {
     text: &'t str,
-    /// Byte offset of each character; empty when the text is ASCII.
+    /// Byte offset of each character that the parser sees; empty when the text is ASCII.
     bytes: Vec<u32>,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Arc<Node>>,

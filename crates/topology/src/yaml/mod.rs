@@ -6,6 +6,7 @@
 //! A syntax error keeps all that was read before it.
 
 pub(crate) mod scalar;
+pub(crate) mod surrogates;
 pub(crate) mod write;
 
 use std::{ops::Range, sync::Arc};

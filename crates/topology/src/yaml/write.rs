@@ -127,6 +127,24 @@ pub(crate) fn flow(value: &Value) -> String {
     }
 }
 
+/// Anything on one line, as JSON.
+pub(crate) fn json(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(json).collect::<Vec<_>>().join(", ")
+        ),
+        Value::Object(map) => {
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), json(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
 /// A key; long or odd ones are quoted.
 pub(crate) fn key_text(key: &str, in_flow: bool) -> String {
     scalar_text(&Value::String(key.to_owned()), in_flow)
