@@ -24,6 +24,8 @@ template includes are looked for beside it.
             are not looked up in a cloud, and types that we order but cannot make (resource-type-not-deployable) are
             told in the remark and do not count as errors
   edges     what must exist before what, between the template's own resources
+  laws      an edit taken back leaves the same bytes, no step waits for itself, and a template compared with itself
+            has no change; with every type taken as one that can be made
 
 The golden table has the columns path, needs_external_files, needs_env, heat_validate, heat_create_validate,
 graph_nodes and edges_before>after. The last line is

@@ -13,6 +13,10 @@
 //! where there is no table: the one with the template's name, and the nearest ones that name types which the template uses. What only
 //! looks like a template, such as one that Jinja fills in first, is named below the table and not counted.
 //!
+//! And each is held against the [`laws`](crate::laws), with every type taken as one that can be made: an edit taken back
+//! leaves the same bytes, no step waits for itself, and what is deployed as planned needs no change. One that breaks a law says
+//! so in its remark, and differs.
+//!
 //! A template that makes us panic, or that takes longer than [`PATIENCE`], fails in that line; the others are still tried.
 
 use std::collections::BTreeMap;
@@ -32,7 +36,7 @@ use topology::document::Document;
 use topology::plan::{Deployed, PlanInput, dependencies, plan};
 use topology::types::Registry;
 
-use crate::stand_in;
+use crate::{laws, stand_in};
 
 mod files;
 mod golden;
@@ -103,6 +107,8 @@ pub struct Tried {
     pub nodes: usize,
     /// What must exist before what.
     pub edges: Edges,
+    /// The law that it breaks.
+    pub broken_law: Option<String>,
 }
 
 /// Tries all templates below `dir`; compares with `golden`, else with `dir/golden.csv` where there is one.
@@ -246,6 +252,8 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         .flat_map(|(after, before)| before.into_iter().map(move |one| (one, after.clone())))
         .collect();
     let in_plan = first_error(&planned.diagnostics);
+    let made = laws::all_made(&types, document, bundle);
+    let kept = laws::of_text(document).and_then(|()| laws::of_plan(document, bundle, &made));
     Tried {
         parsed: read.is_none(),
         valid: read.is_none() && checked.is_none(),
@@ -254,6 +262,7 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         not_deployable: planned.diagnostics.iter().filter(not_deployable).count(),
         nodes,
         edges,
+        broken_law: kept.err(),
     }
 }
 
@@ -322,6 +331,9 @@ impl Line {
         if let Some(error) = &self.tried.error {
             remarks.insert(0, error.clone());
         }
+        if let Some(law) = &self.tried.broken_law {
+            remarks.push(format!("breaks a law: {law}"));
+        }
         if self.tried.not_deployable > 0 {
             remarks.push(format!("{} not deployable", self.tried.not_deployable));
         }
@@ -336,7 +348,8 @@ impl Report {
             Some(_) => !line.differences().is_empty(),
             None => !line.tried.planned,
         };
-        !self.missing.is_empty() || self.lines.iter().any(differs)
+        let broken = self.count(|tried| tried.broken_law.is_some()) > 0;
+        broken || !self.missing.is_empty() || self.lines.iter().any(differs)
     }
 
     fn count(&self, which: impl Fn(&Tried) -> bool) -> usize {
@@ -393,6 +406,11 @@ impl fmt::Display for Report {
         } else {
             writeln!(f, "there is no golden table: nothing is compared")?;
         }
+        let broken = self.count(|tried| tried.broken_law.is_some());
+        writeln!(
+            f,
+            "{broken} break a law: edits taken back, an order without circles, no change between a template and itself"
+        )?;
         let golden: usize = self
             .lines
             .iter()

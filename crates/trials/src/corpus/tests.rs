@@ -57,4 +57,5 @@ fn a_golden_table_tells_missing_and_extra_edges() {
         "{table}"
     );
     assert!(table.contains("1 differ from the golden table"), "{table}");
+    assert!(table.contains("\n0 break a law: "), "{table}");
 }

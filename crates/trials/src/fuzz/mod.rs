@@ -15,13 +15,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use topology::bundle::Bundle;
-use topology::cloud::CloudFacts;
-use topology::document::{Document, Edit};
-use topology::plan::{Action, Deployed, PlanInput, plan};
+use topology::document::Document;
 use topology::types::Registry;
 use topology::workflow::Workflow;
 
-use crate::{shapes, stand_in};
+use crate::{laws, shapes};
 
 mod mutate;
 mod random;
@@ -136,7 +134,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
 }
 
 /// Ours: each uses other parts of the language.
-fn own_seeds() -> Vec<String> {
+pub(crate) fn own_seeds() -> Vec<String> {
     vec![
         shapes::network_stack(2),
         shapes::plain_servers(2),
@@ -227,88 +225,18 @@ impl Worker {
     }
 }
 
-/// Holds a text against the laws. A workflow where it has one; the error names the law that it breaks.
+/// Holds a text against the laws ([`laws`](crate::laws)). A workflow where it has one.
 ///
 /// # Errors
-/// - The text of a document is what was parsed.
-/// - Without a workflow there is an error, and with one there is none.
-/// - Each step of a workflow comes after those that it waits for: there is no circle.
-/// - What is deployed as planned needs no change.
-/// - A resource that is added is there, and the text stays readable.
+/// Names the law that it breaks.
 pub fn broken_law(text: &str, types: &Registry) -> Result<Option<Workflow>, String> {
     let document = Document::parse(text);
     if document.text() != text {
         return Err("the text was changed by parsing".to_owned());
     }
-    let parameters = stand_in::values(document.template(), &Bundle::default(), types);
-    let cloud = CloudFacts::default();
-    let plan_on = |deployed: &Deployed| {
-        plan(&PlanInput {
-            document: &document,
-            bundle: &Default::default(),
-            parameters: &parameters,
-            deployed,
-            types,
-            cloud: &cloud,
-        })
-    };
-    let first = plan_on(&Deployed::default());
-    let refused = first.diagnostics.iter().any(|one| one.is_error());
-    if refused == first.workflow.is_some() {
-        return Err(format!(
-            "refused is {refused}: and a workflow that says otherwise"
-        ));
-    }
-    if let Some(workflow) = &first.workflow {
-        in_order(workflow)?;
-        let mut deployed = Deployed::default();
-        deployed.resources.clone_from(&workflow.resources);
-        let again = plan_on(&deployed);
-        if let Some(change) = again
-            .changes
-            .iter()
-            .find(|change| change.action != Action::None)
-        {
-            return Err(format!(
-                "the same again is a change: {:?} {}: {:?}",
-                change.action, change.resource, change.because
-            ));
-        }
-    }
-    add_a_resource(&document)?;
-    Ok(first.workflow)
-}
-
-fn in_order(workflow: &Workflow) -> Result<(), String> {
-    let mut done = std::collections::HashSet::new();
-    for step in &workflow.steps {
-        if let Some(later) = step.after.iter().find(|id| !done.contains(id.as_str())) {
-            return Err(format!(
-                "a step waits for a later one: {} for {later}",
-                step.id
-            ));
-        }
-        if !done.insert(step.id.as_str()) {
-            return Err(format!("two steps have one name: {}", step.id));
-        }
-    }
-    Ok(())
-}
-
-fn add_a_resource(document: &Document) -> Result<(), String> {
-    const NAME: &str = "added-by-the-trial";
-    let edit = Edit::AddResource {
-        name: NAME.to_owned(),
-        resource_type: "OS::Neutron::Net".to_owned(),
-        properties: serde_json::json!({"name": "a b: #c"}),
-    };
-    match document.edit(&edit) {
-        Ok(after) if !after.is_readable() => Err("an edit made the text unreadable".to_owned()),
-        Ok(after) if after.template().resource(NAME).is_none() => {
-            Err("an edit added nothing".to_owned())
-        }
-        _ => Ok(()),
-    }
+    // Of a broken text it is enough that an edit is read back.
+    laws::added(&document)?;
+    laws::of_plan(&document, &Bundle::default(), types)
 }
 
 /// The most that this program has ever held in memory.
