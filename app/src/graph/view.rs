@@ -46,6 +46,7 @@ pub fn step_verb(kind: StepKind) -> &'static str {
         StepKind::OpenBastion => "Open the bastion",
         StepKind::CloseBastion => "Close the bastion",
         StepKind::Configure => "Configure",
+        StepKind::Pause => "Pause",
     }
 }
 
@@ -58,6 +59,7 @@ pub fn step_icon(kind: StepKind) -> &'static str {
         StepKind::WaitForSsh => "terminal",
         StepKind::OpenBastion | StepKind::CloseBastion => "shield",
         StepKind::Configure => "box",
+        StepKind::Pause => "circle-pause",
     }
 }
 

@@ -19,6 +19,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         replaces: None,
         if_changed: false,
         takes_from: Vec::new(),
+        pause_seconds: 0,
     }
 }
 

@@ -7,7 +7,7 @@ use topology::catalog::CatalogItem;
 use topology::compose;
 use topology::expr::{Expr, Scope};
 use topology::passes::{self, Model, PassContext};
-use topology::template::Template;
+use topology::template::{Parameter, Template};
 use topology::types::Registry;
 use topology::workflow::{Origin, ResourceSpec};
 
@@ -44,6 +44,8 @@ pub(crate) struct Expanded<'a> {
     public: HashMap<String, String>,
     /// The template's outputs.
     outputs: Vec<(String, Expr)>,
+    /// What nested templates want of who reads the export.
+    extra: Vec<Parameter>,
 }
 
 impl<'a> Expanded<'a> {
@@ -77,7 +79,19 @@ impl<'a> Expanded<'a> {
         let mut known = apart.outputs;
         let written = source.document.template().outputs.iter();
         let outputs = written.filter_map(|output| known.remove_entry(&output.name));
-        Expanded::passed(source, apart.model, outputs.collect(), report)
+        let passed = Expanded::passed(source, apart.model, outputs.collect(), report);
+        Expanded {
+            extra: apart.parameters,
+            ..passed
+        }
+    }
+
+    /// The template's parameters, and those that nested templates have beside them.
+    pub(crate) fn parameters<'p>(
+        &'p self,
+        template: &'p Template,
+    ) -> impl Iterator<Item = &'p Parameter> {
+        template.parameters.iter().chain(&self.extra)
     }
 
     fn passed(
@@ -122,6 +136,7 @@ impl<'a> Expanded<'a> {
             model,
             public,
             outputs,
+            extra: Vec::new(),
         }
     }
 

@@ -192,6 +192,32 @@ fn hot_comes_with_its_files_and_every_name_leads_to_one() {
     assert_eq!(&export.archive().unwrap()[..2], &[0x1f, 0x8b]);
 }
 
+/// A value that an environment gives to a nested template's hidden parameter is asked for, not told.
+#[test]
+fn a_hidden_default_becomes_a_parameter() {
+    let db = format!(
+        "{HEAD}parameters:\n  word: {{type: string, hidden: true}}\nresources:\n  \
+         net: {{type: OS::Neutron::Net, properties: {{name: {{get_param: word}}}}}}\n"
+    );
+    let top = format!(
+        "{HEAD}parameters:\n  word: {{type: string, hidden: true}}\nresources:\n  db: {{type: db.yaml}}\n"
+    );
+    let design = Design::of(&top).with(&[
+        ("db.yaml", db.as_str()),
+        ("env.yaml", "parameter_defaults: {word: s3cret}\n"),
+    ]);
+    let terraform = design.export(Format::Terraform).text;
+    let out: serde_json::Value = serde_json::from_str(&terraform).unwrap();
+    assert_eq!(out["variable"]["word_2"]["sensitive"], true, "{terraform}");
+    assert_eq!(
+        out["resource"]["openstack_networking_network_v2"]["db_net"]["name"],
+        "${var.word_2}"
+    );
+    let tosca = design.export(Format::Tosca).text;
+    assert!(tosca.contains("get_input: word_2"), "{tosca}");
+    assert!(!terraform.contains("s3cret") && !tosca.contains("s3cret"));
+}
+
 #[test]
 fn terraform_takes_nesting_apart_and_keeps_parameters_open() {
     let export = site().export(Format::Terraform);

@@ -15,7 +15,7 @@ use crate::{
     cloud::CloudFacts,
     expr::{Scope, Unresolved},
     parameters,
-    template::Template,
+    template::{PSEUDO_PARAMETERS, Template},
     version::Version,
 };
 
@@ -31,7 +31,8 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Given values, else defaults; and the conditions that follow from them.
+    /// Given values, else defaults; and the conditions that follow from them. Pseudo parameters among the values count in
+    /// conditions only.
     pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
         Known::of_call(template, given, &HashSet::new())
     }
@@ -67,6 +68,10 @@ impl<'a> Known<'a> {
             } else {
                 known.values.insert(&parameter.name, value);
             }
+        }
+        for name in PSEUDO_PARAMETERS {
+            let value = given.get(name).cloned();
+            known.hidden.extend(value.map(|value| (name, value)));
         }
         let conditions = conditions(template, &known);
         known.conditions = conditions

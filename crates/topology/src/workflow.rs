@@ -57,6 +57,13 @@ pub struct Step {
     /// steps come later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_from: Vec<String>,
+    /// How long a [`StepKind::Pause`] waits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pause_seconds: u32,
+}
+
+fn is_zero(seconds: &u32) -> bool {
+    *seconds == 0
 }
 
 /// What a step does.
@@ -77,6 +84,8 @@ pub enum StepKind {
     CloseBastion,
     /// Run the component's Ansible role on its host, in a sandbox.
     Configure,
+    /// Do nothing for a while: between the batches of a group.
+    Pause,
 }
 
 /// A resource as a run works on it: what was drawn, with parameters filled in.

@@ -27,7 +27,7 @@ use crate::{
     Actor, Error, Result, Tenant,
     catalog::Catalog,
     journal::{DeploymentRow, ResourceRow, RunRow, Scoped, now_text, to_json, to_text},
-    run::{Command, Opening, divide},
+    run::{Command, Opening, divide, pseudo_parameters},
     secrets::{RunSecrets, shelf},
 };
 
@@ -52,21 +52,25 @@ impl Engine {
         check_name(&new.name)?;
         let document = Document::parse(new.template.clone());
         let catalog = self.catalog_for(&actor.tenant, None).await?;
+        let id = Uuid::now_v7().to_string();
         let plan = plan_with(
             &document,
             &new.bundle,
             &new.parameters,
-            &Deployed::default(),
+            &Deployed {
+                pseudo: pseudo_parameters(&new.name, &id, &actor.tenant),
+                ..Deployed::default()
+            },
             &new.cloud,
             catalog.registry(),
         );
         let workflow = accepted(plan)?;
         let hidden = hidden_values(
-            document.template(),
+            &document,
+            &new.bundle,
             &with_environments(&document, &new.bundle, &new.parameters),
             &BTreeMap::new(),
         );
-        let id = Uuid::now_v7().to_string();
         if self.name_is_taken(&actor.tenant, &new.name).await? {
             return Err(Error::NameTaken(new.name));
         }

@@ -157,6 +157,7 @@ impl Kept {
         before: &Template,
         now: &Template,
         said: &BTreeMap<String, Value>,
+        merged: &Merged,
     ) -> Result<()> {
         let Some(why) = &self.lost else { return Ok(()) };
         let was_hidden = |name: &str| {
@@ -169,6 +170,7 @@ impl Kept {
             .filter(|parameter| parameter.hidden)
             .map(|parameter| parameter.name.as_str())
             .filter(|name| was_hidden(name) && said.get(*name).is_none_or(Value::is_null))
+            .chain(merged.hidden_elsewhere())
             .collect();
         match missing.as_slice() {
             [] => Ok(()),
@@ -207,17 +209,24 @@ pub(super) fn with_environments(
 }
 
 /// Values of hidden parameters: what was given, else what is kept, else the default. Nothing (`null`) is not
-/// given, as in Heat.
+/// given, as in Heat. Those that environments give to nested templates are among them, by the names of
+/// [`Merged::hidden_defaults`].
 pub(super) fn hidden_values(
-    template: &Template,
+    document: &Document,
+    bundle: &Bundle,
     given: &BTreeMap<String, Value>,
     kept: &BTreeMap<String, Value>,
 ) -> BTreeMap<String, Value> {
+    let template = document.template();
     let mut values = defaults(template, |hidden| hidden);
     for known in [kept, given] {
         let (_, hidden) = divide(template, known);
         values.extend(hidden.into_iter().filter(|(_, value)| !value.is_null()));
     }
+    let mut of_nested = kept.clone();
+    of_nested.extend(given.clone());
+    let merged = Merged::of(bundle, template).with_kept(&of_nested);
+    values.extend(merged.hidden_defaults());
     values
 }
 
@@ -246,7 +255,8 @@ parameters:
         };
         assert_eq!(
             hidden_values(
-                document.template(),
+                &document,
+                &Bundle::default(),
                 &values(&[("given", "new"), ("open", "seen")]),
                 &values(&[
                     ("given", "old"),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started, Workflow};
 use serde_json::Value;
 use sqlx::SqliteConnection;
-use topology::{bundle::Bundle, diagnostic::Diagnostic, document::Document, plan::Deployed};
+use topology::{
+    bundle::Bundle, diagnostic::Diagnostic, document::Document, environment::Merged, plan::Deployed,
+};
 
 use super::{
     Changes, Engine, Force,
@@ -18,7 +20,7 @@ use crate::{
     Actor, Error, Result,
     catalog::Catalog,
     journal::{ResourceRow, to_json},
-    run::divide,
+    run::{divide, pseudo_parameters},
     secrets::{RunSecrets, shelf},
 };
 
@@ -57,23 +59,27 @@ impl Engine {
         if let Some(id) = deployment {
             let row = self.deployment_row(&actor.tenant, id).await?;
             let bundle = bundle.get_or_insert_with(|| row.shown.beside.bundle());
-            let said = with_environments(&document, bundle, &with_stored(&row, &parameters));
+            parameters = with_stored(&row, &parameters);
+            let said = with_environments(&document, bundle, &parameters);
             let (_, mut given) = divide(document.template(), &said);
             given.retain(|_, value| !value.is_null());
-            let hidden_changed = match self.kept_or_lost(actor, &row).await {
+            let merged = Merged::of(bundle, document.template());
+            given.extend(merged.hidden_defaults());
+            let (hidden_changed, kept) = match self.kept_or_lost(actor, &row).await {
                 Ok(kept) => {
                     let before = Document::parse(row.shown.template.clone());
-                    let checked = kept.check(before.template(), document.template(), &said);
+                    let checked = kept.check(before.template(), document.template(), &said, &merged);
                     lost = checked.err().map(|error| error.to_string());
-                    kept.changed(&given)
+                    (kept.changed(&given), kept.values)
                 }
                 // A plan can be looked at all the same.
-                Err(_unreachable) => given.into_keys().collect(),
+                Err(_unreachable) => (given.into_keys().collect(), BTreeMap::new()),
             };
-            parameters = with_stored(&row, &parameters);
             deployed = Deployed {
                 parameters: row.parameters,
                 hidden_changed,
+                kept,
+                pseudo: pseudo_parameters(&row.shown.name, id, &actor.tenant),
                 ..compare::deployed(self.core.journal.resources(id).await?)
             };
         }
@@ -111,20 +117,23 @@ impl Engine {
         let hidden = match changes.rolls_back {
             true => {
                 let good = self.kept_hidden_of_good(actor, &row).await?;
-                hidden_values(document.template(), &good, &said)
+                hidden_values(&document, &bundle, &good, &said)
             }
             false => {
                 let before = Document::parse(row.shown.template.clone());
-                kept.check(before.template(), document.template(), &said)?;
-                hidden_values(document.template(), &said, &kept.values)
+                let merged = Merged::of(&bundle, document.template());
+                kept.check(before.template(), document.template(), &said, &merged)?;
+                hidden_values(&document, &bundle, &said, &kept.values)
             }
         };
         let mut all = given;
-        all.extend(hidden.clone());
+        all.extend(divide(document.template(), &hidden).1);
         let there = self.core.journal.resources(deployment).await?;
         let deployed = Deployed {
             parameters: row.parameters.clone(),
             hidden_changed: kept.changed(&hidden),
+            kept: hidden.clone(),
+            pseudo: pseudo_parameters(&row.shown.name, deployment, &actor.tenant),
             ..compare::deployed(there.clone())
         };
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;

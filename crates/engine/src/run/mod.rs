@@ -15,6 +15,6 @@ mod task;
 
 pub use address::Addresses;
 pub use known::Known;
-pub use site::{Opening, defaults, divide, parameters};
+pub use site::{Opening, defaults, divide, parameters, pseudo_parameters};
 pub use step::Site;
 pub use task::{Command, RunTask};

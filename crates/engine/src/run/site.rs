@@ -11,7 +11,7 @@ use topology::{document::Document, environment::Merged, template::Template};
 
 use super::{known::Known, step::Site};
 use crate::{
-    Result,
+    Result, Tenant,
     journal::{DeploymentRow, RunRow},
     secrets::{Mask, RunSecrets, RunVault, kept},
     shared::Core,
@@ -92,10 +92,21 @@ impl Opening<'_> {
             session,
             vault,
             parameters: parameters(deployment, &secrets.parameters),
-            hidden: hidden_names(deployment),
+            hidden: hidden_names(deployment, &secrets.parameters),
             mask: Arc::new(mask),
         })
     }
+}
+
+/// What templates ask a deployment about itself.
+pub fn pseudo_parameters(name: &str, id: &str, tenant: &Tenant) -> BTreeMap<String, Value> {
+    let values = [
+        ("OS::stack_name", name),
+        ("OS::stack_id", id),
+        ("OS::project_id", &tenant.project_id),
+    ];
+    let values = values.map(|(name, value)| (name.to_owned(), Value::from(value)));
+    BTreeMap::from(values)
 }
 
 /// All values that `get_param` can ask for: pseudo parameters, defaults, what was given.
@@ -104,20 +115,8 @@ pub fn parameters(
     hidden: &BTreeMap<String, Value>,
 ) -> BTreeMap<String, Value> {
     let document = Document::parse(deployment.shown.template.clone());
-    let mut values = BTreeMap::from([
-        (
-            "OS::stack_name".to_owned(),
-            Value::String(deployment.shown.name.clone()),
-        ),
-        (
-            "OS::stack_id".to_owned(),
-            Value::String(deployment.shown.id.clone()),
-        ),
-        (
-            "OS::project_id".to_owned(),
-            Value::String(deployment.tenant.project_id.clone()),
-        ),
-    ]);
+    let shown = &deployment.shown;
+    let mut values = pseudo_parameters(&shown.name, &shown.id, &deployment.tenant);
     values.extend(defaults(document.template(), |hidden| !hidden));
     let merged = Merged::of(&deployment.shown.beside.bundle(), document.template());
     values.extend(merged.parameters(document.template(), &deployment.parameters));
@@ -125,11 +124,13 @@ pub fn parameters(
     values
 }
 
-fn hidden_names(deployment: &DeploymentRow) -> BTreeSet<String> {
+/// The template's, and those under which hidden values of nested templates are known.
+fn hidden_names(deployment: &DeploymentRow, hidden: &BTreeMap<String, Value>) -> BTreeSet<String> {
     let document = Document::parse(deployment.shown.template.clone());
     let parameters = document.template().parameters.iter();
-    let hidden = parameters.filter(|parameter| parameter.hidden);
-    hidden.map(|parameter| parameter.name.clone()).collect()
+    let declared = parameters.filter(|parameter| parameter.hidden);
+    let declared = declared.map(|parameter| parameter.name.clone());
+    declared.chain(hidden.keys().cloned()).collect()
 }
 
 /// Default values of a template's parameters, chosen by whether they are hidden.

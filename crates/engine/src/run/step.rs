@@ -116,6 +116,7 @@ impl Attempt {
             StepKind::CloseBastion => self.close_bastion().await,
             StepKind::WaitForSsh => self.wait_for_ssh().await,
             StepKind::Configure => self.configure().await,
+            StepKind::Pause => self.rest().await,
         }
     }
 
@@ -330,6 +331,15 @@ impl Attempt {
     }
 
     // ---- waiting ----
+
+    /// Between the batches of a group. Who begins it again, after a crash, waits again.
+    async fn rest(&self) -> StepResult {
+        let seconds = self.step.pause_seconds;
+        let said =
+            format!("waiting {seconds} s before the next members, as the update policy says");
+        self.log.info(said).await;
+        self.pause(Duration::from_secs(seconds.into())).await
+    }
 
     /// Sleeps, unless it is told to stop.
     pub(super) async fn pause(&self, duration: Duration) -> StepResult {

@@ -261,6 +261,107 @@ async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
     assert!(!bench.database().await.contains("xyzzy"));
 }
 
+/// The network of a nested template, which an environment names.
+#[tokio::test]
+async fn a_hidden_default_of_a_nested_template_is_not_stored_in_clear() {
+    const SITE: &str = "heat_template_version: 2021-04-16
+resources:
+  db: {type: db.yaml}
+outputs:
+  told: {value: {get_attr: [db, told]}}
+";
+    const DB: &str = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true}
+conditions:
+  long: {not: {equals: [{get_param: word}, '']}}
+resources:
+  front: {type: OS::Neutron::Net, condition: long, properties: {name: {get_param: word}}}
+outputs:
+  told: {value: {list_join: ['/', [{get_param: word}, {get_attr: [front, status]}]]}}
+";
+    let bench = Bench::new().await;
+    let bundle = |value: &str| {
+        let text = format!("parameter_defaults: {{word: {value}}}\n");
+        let files = [("env.yaml", text.as_str()), ("db.yaml", DB)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        Bundle::new(files, ["env.yaml".to_owned()])
+    };
+    let plan = bench
+        .engine
+        .plan(
+            &bench.actor,
+            SITE,
+            Some(&bundle("xyzzy-4711")),
+            &BTreeMap::new(),
+            None,
+            &facts(),
+        )
+        .await
+        .unwrap();
+    let answer = serde_json::to_string(&plan).unwrap();
+    assert!(!answer.contains("xyzzy"), "{answer}");
+    let new = NewDeployment {
+        name: "shop".into(),
+        template: SITE.into(),
+        bundle: bundle("xyzzy-4711"),
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert!(bench.a_network_is_called("xyzzy-4711"));
+    let shown = bench.shown(&started.deployment).await;
+    assert_eq!(
+        shown.beside.files.unwrap()["env.yaml"],
+        "parameter_defaults: {word: null}\n"
+    );
+    assert_eq!(
+        shown.outputs["told"].error.as_deref(),
+        Some("parameter `word` has no value")
+    );
+
+    // Without files it stays, for what is there and for what comes; other files may say another.
+    let run = bench.update(&started.deployment, to(SITE)).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    let two = SITE.replace("outputs:", "  more: {type: db.yaml}\noutputs:");
+    let run = bench.update(&started.deployment, to(&two)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let called = |name: &str| {
+        bench.lab.model(|model| {
+            let networks = model.networks.iter();
+            networks.filter(|one| one.name == name).count()
+        })
+    };
+    assert_eq!(called("xyzzy-4711"), 2);
+    let changes = Changes {
+        bundle: Some(bundle("xyzzy-4712")),
+        ..to(&two)
+    };
+    let run = bench.update(&started.deployment, changes).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!((called("xyzzy-4711"), called("xyzzy-4712")), (0, 2));
+    let plan = bench
+        .engine
+        .plan(
+            &bench.actor,
+            &two,
+            None,
+            &BTreeMap::new(),
+            Some(&started.deployment),
+            &facts(),
+        )
+        .await
+        .unwrap();
+    let steps = plan.workflow.map(|workflow| workflow.steps.len());
+    assert_eq!(steps, Some(0), "{:?}", plan.diagnostics);
+    let stored = bench.database().await;
+    assert!(!stored.contains("xyzzy"), "{stored}");
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
 /// Cut in pieces, encoded, in the middle of other text: what derives from a secret is sealed whole.
 #[tokio::test]
 async fn what_derives_from_a_secret_is_sealed_whatever_it_looks_like() {

@@ -1,6 +1,6 @@
 //! Things with ways of their own: volumes at servers, routes, waits.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use api::{RunState, StepState};
 use lab::{CallFault, Damage, Fault};
@@ -229,6 +229,56 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let left = bench.left();
     assert!(left.len() == 1 && left[0].contains("snapshot"), "{left:?}");
+}
+
+/// A cloud without a backup service: the volume stays until a person says otherwise.
+#[tokio::test]
+async fn a_volume_that_cannot_be_backed_up_stays() {
+    let bench = Bench::new().await;
+    let disk = |policy: &str| {
+        format!(
+            "heat_template_version: 2021-04-16\nresources:\n  disk: {{type: OS::Cinder::Volume, deletion_policy: {policy}, properties: {{size: 1}}}}\n"
+        )
+    };
+    let (started, run) = bench.deploy(&disk("Snapshot")).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let why = format!("{run:?}");
+    assert!(why.contains("change the `deletion_policy`"), "{why}");
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    bench.update(&started.deployment, to(&disk("Delete"))).await;
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// The members of a group come in batches, with a rest between them.
+#[tokio::test]
+async fn members_rest_between_batches() {
+    let bench = Bench::new().await;
+    let group = |name: &str| {
+        format!(
+            "heat_template_version: 2021-04-16\nresources:\n  g:\n    type: OS::Heat::ResourceGroup\n    update_policy:\n      \
+             batch_create: {{max_batch_size: 1, pause_time: 1}}\n      rolling_update: {{pause_time: 1}}\n    properties:\n      count: 2\n      \
+             resource_def: {{type: OS::Neutron::Net, properties: {{name: {name}}}}}\n"
+        )
+    };
+    let began = std::time::Instant::now();
+    let (started, run) = bench.deploy(&group("one")).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(
+        order(&run),
+        ["g/0:create", "g:pause-1", "g/1:create", "g:create"]
+    );
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    let began = std::time::Instant::now();
+    let run = bench.update(&started.deployment, to(&group("two"))).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["g/0:update", "g:pause-1", "g/1:update"]);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
 }
 
 /// What would wait too long before it goes is refused when it is made: later there is no way out.

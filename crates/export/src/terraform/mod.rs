@@ -59,9 +59,9 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     };
     writing.targets();
     let template = source.document.template();
-    writing.writer.variables = variables::words(template);
+    writing.writer.variables = variables::words(expanded.parameters(template));
     let mut variables = variables::of(
-        template,
+        expanded.parameters(template),
         &shape.fixed,
         &writing.writer.variables,
         &mut writing.report,

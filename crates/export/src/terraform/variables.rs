@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
-use topology::template::{Parameter, Template};
+use topology::template::Parameter;
 
 use super::free;
 use super::value::{quoted, template};
@@ -11,15 +11,13 @@ use crate::Report;
 use crate::expand::{default_of, whole};
 
 /// All that are open; those in `fixed` have become part of the file's shape.
-pub(super) fn of(
-    template: &Template,
+pub(super) fn of<'p>(
+    parameters: impl Iterator<Item = &'p Parameter>,
     fixed: &BTreeMap<String, Value>,
     words: &HashMap<String, String>,
     report: &mut Report,
 ) -> Map<String, Value> {
-    template
-        .parameters
-        .iter()
+    parameters
         .filter(|parameter| !fixed.contains_key(&parameter.name))
         .map(|parameter| {
             let word = &words[&parameter.name];
@@ -29,10 +27,12 @@ pub(super) fn of(
 }
 
 /// What each parameter is called there.
-pub(super) fn words(template: &Template) -> HashMap<String, String> {
+pub(super) fn words<'p>(
+    parameters: impl Iterator<Item = &'p Parameter>,
+) -> HashMap<String, String> {
     let mut taken = HashSet::new();
-    let names = template.parameters.iter().map(|parameter| &parameter.name);
-    names
+    parameters
+        .map(|parameter| &parameter.name)
         .map(|name| (name.clone(), free(name, &mut taken)))
         .collect()
 }

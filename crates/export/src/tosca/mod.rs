@@ -55,9 +55,8 @@ pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
     }
     nodes.extend(std::mem::take(&mut writing.outside));
     let template = source.document.template();
-    let inputs: Map<String, Value> = template
-        .parameters
-        .iter()
+    let inputs: Map<String, Value> = expanded
+        .parameters(template)
         .filter(|parameter| !shape.fixed.contains_key(&parameter.name))
         .map(|parameter| (parameter.name.clone(), inputs::input(parameter)))
         .collect();

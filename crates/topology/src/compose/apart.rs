@@ -3,7 +3,7 @@
 //! A plan knows all parameters; an export keeps them open, so that the reader can still choose. What is asked of `scope` here is
 //! therefore only what the shape hangs on, such as how many members a group has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Around, flatten};
 use crate::{
@@ -11,10 +11,11 @@ use crate::{
     cloud::CloudFacts,
     diagnostic::Diagnostic,
     document::Document,
-    environment::Merged,
+    environment::{HIDDEN_DEFAULTS, Merged, plain_name},
     expr::{Expr, Scope},
     passes::Model,
     plan::Deployed,
+    template::{Parameter, Template},
     types::Registry,
     workflow::OutputSpec,
 };
@@ -41,6 +42,9 @@ pub struct Apart {
     pub model: Model,
     /// By name, in full names.
     pub outputs: BTreeMap<String, Expr>,
+    /// Parameters beside the template's own: for the hidden values that environments give to nested templates. They
+    /// have no default.
+    pub parameters: Vec<Parameter>,
     /// What went wrong on the way, with file and line.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -88,13 +92,73 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     });
     let mut diagnostics = merged.diagnostics.clone();
     diagnostics.append(&mut flat.diagnostics);
-    Apart {
-        model: Model::from_resources(resources.collect()),
+    let mut apart = Apart {
+        model: Model::default(),
         outputs: flat
             .outputs
             .into_iter()
             .map(|(name, output)| (name, output.value))
             .collect(),
+        parameters: Vec::new(),
         diagnostics,
+    };
+    let mut resources: Vec<_> = resources.collect();
+    let values = resources
+        .iter_mut()
+        .flat_map(|(_, spec)| spec.properties.values_mut())
+        .chain(apart.outputs.values_mut());
+    apart.parameters = declared(values, template);
+    apart.model = Model::from_resources(resources);
+    apart
+}
+
+/// Gives the names that stand for hidden values the form of parameters, which the reader of a design can declare.
+fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template) -> Vec<Parameter> {
+    let own = template.parameters.iter();
+    let mut taken: BTreeSet<String> = own.map(|parameter| parameter.name.clone()).collect();
+    let mut named: BTreeMap<String, Parameter> = BTreeMap::new();
+    for value in values {
+        let mut asked = BTreeSet::new();
+        value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && name.starts_with(HIDDEN_DEFAULTS)
+            {
+                asked.insert(name.clone());
+            }
+        });
+        for name in &asked {
+            if !named.contains_key(name) {
+                named.insert(name.clone(), parameter(name, &mut taken));
+            }
+        }
+        if !asked.is_empty() {
+            *value = value.rewrite(&mut |expr| match expr {
+                Expr::GetParam(name, path) => {
+                    Some(Expr::GetParam(named.get(name)?.name.clone(), path.clone()))
+                }
+                _ => None,
+            });
+        }
+    }
+    named.into_values().collect()
+}
+
+/// A parameter for a hidden value, of a name that is not `taken`.
+fn parameter(stands_for: &str, taken: &mut BTreeSet<String>) -> Parameter {
+    let plain = plain_name(stands_for);
+    let rest = stands_for.strip_prefix(HIDDEN_DEFAULTS);
+    let kind = rest.and_then(|rest| Some(rest.split_once('/')?.0));
+    let mut name = plain.to_owned();
+    let mut number = 2;
+    while !taken.insert(name.clone()) {
+        name = format!("{plain}_{number}");
+        number += 1;
+    }
+    Parameter {
+        name,
+        kind: kind.unwrap_or("string").to_owned(),
+        description: Some(format!("`{plain}` of nested templates.")),
+        hidden: true,
+        ..Parameter::default()
     }
 }

@@ -1,63 +1,85 @@
-//! `update_policy` of a group: how many members are worked on at once.
+//! `update_policy` of a group: how many members are worked on at once, and how long the next ones wait.
 //!
 //! A batch becomes order: each member waits for all of the batch before. That holds when members are
-//! made (`batch_create`) and when they are changed (`rolling_update`); a pause between batches would
-//! need a step that waits, and is said not to be there. Source: the update policy schema of Heat's
+//! made (`batch_create`) and when they are changed (`rolling_update`). A pause between two batches becomes a step of the
+//! workflow, where there is something to do in both. Source: the update policy schema of Heat's
 //! `resource_group.py`; batches of an update are at most as large as leaves `min_in_service` alone.
 
 use serde_json::Value;
 
-use super::{Composer, Diagnostic, Frame};
+use super::{Composer, Expr, Frame};
 
-/// Members at once; nothing where all may go at once.
+/// The batches of a group whose next members wait for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pause {
+    /// In full names.
+    pub group: String,
+    /// Full names of the members, batch by batch.
+    pub batches: Vec<Vec<String>>,
+    pub seconds: u32,
+}
+
+/// How the members of a group follow each other.
+#[derive(Clone, Copy)]
+pub(super) struct Batches {
+    at_once: usize,
+    pause_seconds: u32,
+}
+
+/// What a group says; nothing where all members may go at once.
 pub(super) fn of(
-    composer: &mut Composer<'_>,
+    composer: &Composer<'_>,
     frame: &Frame<'_>,
     name: &str,
     members: usize,
-) -> Option<usize> {
+) -> Option<Batches> {
     let document = match frame.file {
         Some(file) => composer.around.bundle.document(file)?,
         None => composer.around.document,
     };
-    let policy = document.value(&["resources", name, "update_policy"])?;
-    let full = frame.full(name);
-    let exists = composer.around.deployed.resources.contains_key(&full);
+    let written = document.template().resource(name)?.update_policy.as_ref()?;
+    let policy = written.simplify(frame.scope).ok()?;
+    let deployed = &composer.around.deployed.resources;
+    let exists = deployed.contains_key(&frame.full(name));
     let kind = if exists {
         "rolling_update"
     } else {
         "batch_create"
     };
     let said = policy.get(kind).filter(|said| !said.is_null())?;
-    let number = |key: &str| match said.get(key) {
-        Some(Value::Number(number)) => number.as_u64(),
-        Some(Value::String(text)) => text.parse().ok(),
+    let number = |key: &str| match said.get(key).and_then(Expr::as_data) {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     };
-    if number("pause_time").is_some_and(|seconds| seconds > 0) {
-        let message = format!(
-            "batches of `{full}` follow each other at once: the `pause_time` between them is not kept"
-        );
-        let path = format!("resources.{full}.update_policy.{kind}.pause_time");
-        composer
-            .diagnostics
-            .push(Diagnostic::warning("update-policy-partly", path, message));
-    }
-    let at_once = number("max_batch_size").unwrap_or(1) as usize;
-    let spare = members.saturating_sub(number("min_in_service").unwrap_or(0) as usize);
+    // A float that is no whole number of its type ends at the type's ends.
+    let whole = |key: &str, default: usize| number(key).map_or(default, |number| number as usize);
+    let spare = members.saturating_sub(whole("min_in_service", 0));
+    let at_once = whole("max_batch_size", 1);
     let at_once = if exists { at_once.min(spare) } else { at_once };
-    Some(at_once.max(1))
+    Some(Batches {
+        at_once: at_once.max(1),
+        pause_seconds: number("pause_time").unwrap_or_default().ceil() as u32,
+    })
 }
 
-/// Members of the batch before that of the member with this number.
-pub(super) fn before(
-    at_once: Option<usize>,
-    number: usize,
-    names: &[String],
-) -> impl Iterator<Item = &String> {
-    let range = at_once.map_or(0..0, |at_once| {
-        let start = number / at_once * at_once;
-        start.saturating_sub(at_once)..start
-    });
-    names[range].iter()
+impl Batches {
+    /// Members of the batch before that of the member with this number.
+    pub(super) fn before(self, number: usize, names: &[String]) -> &[String] {
+        let start = number / self.at_once * self.at_once;
+        &names[start.saturating_sub(self.at_once)..start]
+    }
+
+    /// The pause between them, if there is one.
+    pub(super) fn pause(self, group: &str, names: &[String]) -> Option<Pause> {
+        let full = |name: &String| format!("{group}/{name}");
+        (self.pause_seconds > 0).then(|| Pause {
+            group: group.to_owned(),
+            batches: names
+                .chunks(self.at_once)
+                .map(|batch| batch.iter().map(full).collect())
+                .collect(),
+            seconds: self.pause_seconds,
+        })
+    }
 }

@@ -137,8 +137,10 @@ fn title(path: &str) -> String {
 }
 
 fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
+    let is_kept = merged.hidden_default(parameter).is_some();
     let default = merged
         .default_of(&parameter.name)
+        .filter(|default| !default.is_null())
         .or(parameter.default.as_ref());
     let kind = match parameter.kind.as_str() {
         "number" => PropertyKind::Number,
@@ -149,8 +151,8 @@ fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
     };
     let summary = parameter.description.as_ref().or(parameter.label.as_ref());
     Property {
-        required: default.is_none(),
-        default: default.cloned(),
+        required: default.is_none() && !is_kept,
+        default: default.filter(|_| !(parameter.hidden || is_kept)).cloned(),
         constraints: parameter
             .constraints
             .iter()

@@ -3,12 +3,16 @@
 use super::{
     Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
     facade::{self, Facade},
+    late,
 };
+use crate::{expr::Function, template::Template};
 
 /// Where resources are being made flat.
 pub(super) struct Frame<'f> {
     /// The file that they are written in; nothing for the template itself.
     pub file: Option<&'f str>,
+    /// What they are written in; nothing for the template itself, where conditions keep their names.
+    pub template: Option<&'f Template>,
     /// `web/` for the members of `web`; empty for the template itself.
     pub prefix: &'f str,
     /// Names of the file's resources; empty for the template itself, where names stay.
@@ -33,6 +37,7 @@ impl<'f> Frame<'f> {
     pub(super) fn root(around: &'f Around<'f>) -> Frame<'f> {
         Frame {
             file: None,
+            template: None,
             prefix: "",
             names: HashSet::new(),
             arguments: None,
@@ -49,6 +54,7 @@ impl<'f> Frame<'f> {
     pub(super) fn deeper(&self, inherits: Vec<String>) -> Frame<'_> {
         Frame {
             file: self.file,
+            template: self.template,
             prefix: self.prefix,
             names: self.names.clone(),
             arguments: self.arguments.clone(),
@@ -99,6 +105,10 @@ impl<'f> Frame<'f> {
                 Some(Expr::GetAttr(self.full(name), path))
             }
             Expr::Call {
+                function: Function::If,
+                arguments,
+            } => self.undecided(arguments),
+            Expr::Call {
                 function,
                 arguments,
             } => facade::asked(*function, arguments, &self.facade),
@@ -109,6 +119,18 @@ impl<'f> Frame<'f> {
             }
             _ => None,
         })
+    }
+
+    /// An `if` that only the run decides, with the condition in place of its name.
+    fn undecided(&self, arguments: &Expr) -> Option<Expr> {
+        let Expr::List(items) = arguments else {
+            return None;
+        };
+        let (condition, branches) = items.split_first()?;
+        let condition = late::spelled_out(condition, self.template?);
+        let items = std::iter::once(&condition).chain(branches);
+        let items = items.map(|item| self.global_expr(item)).collect();
+        Some(Expr::call(Function::If, Expr::List(items)))
     }
 
     /// As Heat names a nested stack: the deployment, then the parents.

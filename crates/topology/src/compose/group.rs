@@ -206,6 +206,8 @@ impl Composer<'_> {
         };
         let word = index_variable(spec.properties.get("index_var"));
         let batches = batches::of(self, frame, name, names.len());
+        let pause = batches.and_then(|batches| batches.pause(&full, names));
+        self.pauses.extend(pause);
         let marks = marks(definition.get("metadata"));
         let place = self.place_of_definition(frame, name);
         for (number, member) in names.iter().enumerate() {
@@ -225,9 +227,8 @@ impl Composer<'_> {
                 }
             }
             let mut inherits = inherits.to_vec();
-            inherits.extend(
-                batches::before(batches, number, names).map(|other| format!("{full}/{other}")),
-            );
+            let before = batches.map_or(&[][..], |batches| batches.before(number, names));
+            inherits.extend(before.iter().map(|other| format!("{full}/{other}")));
             let made = ResourceSpec {
                 resource_type: written.to_owned(),
                 properties,

@@ -46,10 +46,12 @@ mod described;
 mod facade;
 mod frame;
 mod group;
+mod late;
 mod nested;
 mod references;
 
 pub use apart::{Apart, Whole, take_apart};
+pub(crate) use batches::Pause;
 pub(crate) use described::{overlay, types_in};
 use frame::Frame;
 pub(crate) use group::{index_variable, put_index};
@@ -97,6 +99,8 @@ pub(crate) struct Flat<'a> {
     pub outputs: BTreeMap<String, OutputSpec>,
     /// With file, line and column.
     pub diagnostics: Vec<Diagnostic>,
+    /// Between batches of members.
+    pub pauses: Vec<Pause>,
     places: HashMap<String, Place>,
     around: &'a Around<'a>,
 }
@@ -124,6 +128,7 @@ pub(crate) fn flatten<'a>(
             model,
             outputs,
             diagnostics: Vec::new(),
+            pauses: Vec::new(),
             places: HashMap::new(),
             around,
         };
@@ -136,6 +141,7 @@ pub(crate) fn flatten<'a>(
         diagnostics: Vec::new(),
         checked: HashSet::new(),
         metadata: HashMap::new(),
+        pauses: Vec::new(),
         full: false,
     };
     composer.frame(&Frame::root(around), model);
@@ -145,6 +151,7 @@ pub(crate) fn flatten<'a>(
         model: Model::from_resources(composer.resources),
         outputs,
         diagnostics: Vec::new(),
+        pauses: composer.pauses,
         places: composer.places,
         around,
     };
@@ -203,6 +210,7 @@ struct Composer<'a> {
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
+    pauses: Vec<Pause>,
     /// The limit was reached, and it was said.
     full: bool,
 }
@@ -341,6 +349,8 @@ pub(crate) struct Checked {
     pub merged: Merged,
     /// Values for the template's parameters, those of environments included.
     pub parameters: BTreeMap<String, Value>,
+    /// These, and what is known of pseudo parameters: what a scope is made from.
+    pub known: BTreeMap<String, Value>,
     /// What is wrong with the template itself and with its environments.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -352,13 +362,16 @@ pub(crate) fn check(
     types: &Registry,
     cloud: &CloudFacts,
     given: &BTreeMap<String, Value>,
+    deployed: &Deployed,
 ) -> Checked {
     let template = document.template();
-    let merged = Merged::of(bundle, template);
+    let merged = Merged::of(bundle, template).with_kept(&deployed.kept);
     let parameters = merged.parameters(template, given);
     // Nested templates are described like built-in types; the rest works on their members.
     let described = types_for(types, bundle, &merged, document);
-    let mut diagnostics = validate_with(document, &described, cloud, &parameters);
+    let mut known = parameters.clone();
+    known.extend(deployed.pseudo.clone());
+    let mut diagnostics = validate_with(document, &described, cloud, &known);
     if document.is_readable() {
         diagnostics.extend(merged.diagnostics.iter().cloned());
         diagnostics.extend(merged.strangers(template));
@@ -366,6 +379,7 @@ pub(crate) fn check(
     Checked {
         merged,
         parameters,
+        known,
         diagnostics,
     }
 }
@@ -382,15 +396,23 @@ pub fn validate(
     let template = document.template();
     let Checked {
         merged,
-        parameters,
+        known,
         mut diagnostics,
-    } = check(document, bundle, types, cloud, parameters);
+        ..
+    } = check(
+        document,
+        bundle,
+        types,
+        cloud,
+        parameters,
+        &Deployed::default(),
+    );
     let has_parents = template
         .resources
         .iter()
         .any(|resource| is_parent(&resource.resource_type));
     if document.is_readable() && (has_parents || !merged.aliases.is_empty()) {
-        let scope = Known::of(template, &parameters)
+        let scope = Known::of(template, &known)
             .with_files(bundle, None)
             .with_cloud(cloud);
         let (model, _) = Model::of(template, &scope);

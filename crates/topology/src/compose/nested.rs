@@ -5,11 +5,19 @@
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, Frame, HashMap, HashSet, Model, Parent, Place,
-    ResourceSpec, Value, facade, overlay,
+    ResourceSpec, Scope, Value, facade, overlay,
 };
 use crate::{
-    document::Document, scope::Known, template::Template, text::shown, validate::validate_call,
+    document::Document,
+    expr::Function,
+    scope::Known,
+    template::{Parameter, Template},
+    text::shown,
+    validate::validate_call,
 };
+
+const STACK_NAME: &str = "OS::stack_name";
+const PROJECT_ID: &str = "OS::project_id";
 
 impl Composer<'_> {
     pub(super) fn nested(
@@ -37,7 +45,7 @@ impl Composer<'_> {
         let inherits = self.waits_for(frame, &spec);
         let template = document.template();
         let arguments = self.arguments(frame, template, &spec);
-        let (known, open) = known(frame, &spec, &arguments);
+        let (known, open) = self.known(frame, &full, template, &spec, &arguments);
         let mut itself = frame.itself.clone();
         itself.push(spec.resource_type.clone());
         self.check(&full, path, document, (&known, &open), &itself);
@@ -51,6 +59,7 @@ impl Composer<'_> {
         let prefix = format!("{full}/");
         let inner = Frame {
             file: Some(path),
+            template: Some(template),
             prefix: &prefix,
             names: model
                 .iter()
@@ -86,16 +95,29 @@ impl Composer<'_> {
                 self.diagnostics.push(one);
             }
         }
+        self.said_too_late(&inner, template, &scope);
         let first = self.resources.len();
         self.frame(&inner, model);
         let outputs: BTreeMap<String, Expr> = template
             .outputs
             .iter()
-            .filter(|output| output.is_on(&scope) != Some(false))
-            .map(|output| {
+            .filter_map(|output| {
+                let is_on = output.is_on(&scope);
                 let value = output.value.simplify(&scope);
                 let value = value.unwrap_or_else(|_| output.value.clone());
-                (output.name.clone(), inner.global_expr(&value))
+                let value = inner.global_expr(&value);
+                let late = match (is_on, &output.condition) {
+                    (Some(false), _) => return None,
+                    (None, Some(condition)) => inner.late(condition),
+                    _ => None,
+                };
+                let value = match late {
+                    Some((condition, _)) => {
+                        Expr::call(Function::If, Expr::List(vec![condition, value]))
+                    }
+                    None => value,
+                };
+                Some((output.name.clone(), value))
             })
             .collect();
         let parent = ResourceSpec {
@@ -113,21 +135,24 @@ impl Composer<'_> {
         template: &Template,
         spec: &ResourceSpec,
     ) -> HashMap<String, Expr> {
-        let of = |name: &str, default: Option<&Value>| {
-            let given = spec
-                .properties
-                .get(name)
-                .map(|value| frame.global_expr(value));
-            given.or_else(|| {
-                let default = self.around.merged.default_of(name).or(default);
-                default.cloned().map(Expr::data)
-            })
+        let merged = self.around.merged;
+        let of = |parameter: &Parameter| {
+            let name = &parameter.name;
+            if let Some(given) = spec.properties.get(name) {
+                return Some(frame.global_expr(given));
+            }
+            if let Some((hidden, _)) = merged.hidden_default(parameter) {
+                return Some(Expr::GetParam(hidden.to_owned(), Vec::new()));
+            }
+            let default = merged.default_of(name).filter(|value| !value.is_null());
+            let default = default.or(parameter.default.as_ref());
+            default.cloned().map(Expr::data)
         };
         template
             .parameters
             .iter()
             .filter_map(|parameter| {
-                let value = of(&parameter.name, parameter.default.as_ref())?;
+                let value = of(parameter)?;
                 let value = match value.as_data() {
                     Some(data) => Expr::data(crate::parameters::coerce(&parameter.kind, &data)),
                     None => value,
@@ -135,6 +160,53 @@ impl Composer<'_> {
                 Some((parameter.name.clone(), value))
             })
             .collect()
+    }
+
+    /// What is known of the arguments, and the names of those that are no plain data. Of these, hidden values are known
+    /// too, be they the outer template's parameters or an environment's defaults: for the nested one's conditions.
+    fn known(
+        &self,
+        frame: &Frame<'_>,
+        full: &str,
+        template: &Template,
+        spec: &ResourceSpec,
+        arguments: &HashMap<String, Expr>,
+    ) -> (BTreeMap<String, Value>, HashSet<String>) {
+        let mut known = BTreeMap::new();
+        let mut open = HashSet::new();
+        for parameter in &template.parameters {
+            let name = &parameter.name;
+            let Some(argument) = arguments.get(name) else {
+                continue;
+            };
+            if let Some(value) = argument.as_data() {
+                known.insert(name.clone(), value);
+                continue;
+            }
+            open.insert(name.clone());
+            let value = match spec.properties.get(name) {
+                Some(given) => given.resolve_for_conditions(frame.scope).ok(),
+                None => {
+                    let hidden = self.around.merged.hidden_default(parameter);
+                    hidden.map(|(_, value)| value.clone())
+                }
+            };
+            known.extend(value.map(|value| (name.clone(), value)));
+        }
+        self.pseudo(frame, full, &mut known);
+        (known, open)
+    }
+
+    /// What the pseudo parameters are in there: the project is the same, the name is said by [`Frame::global_expr`] too.
+    fn pseudo(&self, frame: &Frame<'_>, full: &str, known: &mut BTreeMap<String, Value>) {
+        let of = |scope: &dyn Scope, name: &str| scope.condition_parameter(name);
+        let project = of(frame.scope, PROJECT_ID);
+        known.extend(project.map(|project| (PROJECT_ID.to_owned(), project)));
+        let outermost = of(self.around.scope, STACK_NAME);
+        if let Some(outermost) = outermost.as_ref().and_then(Value::as_str) {
+            let name = format!("{outermost}-{}", full.replace('/', "-"));
+            known.insert(STACK_NAME.to_owned(), name.into());
+        }
     }
 
     /// Everything that is wrong with the file as it is used here, with these [`known`] arguments.
@@ -167,29 +239,6 @@ impl Composer<'_> {
             .map(|one| within(one, full, path, document));
         self.diagnostics.extend(found);
     }
-}
-
-/// What is known of the arguments, and the names of those that are no plain data. Of these, hidden parameters of the outer
-/// template are known too: for the nested one's conditions.
-fn known(
-    frame: &Frame<'_>,
-    spec: &ResourceSpec,
-    arguments: &HashMap<String, Expr>,
-) -> (BTreeMap<String, Value>, HashSet<String>) {
-    let mut known = BTreeMap::new();
-    let mut open = HashSet::new();
-    for (name, argument) in arguments {
-        if let Some(value) = argument.as_data() {
-            known.insert(name.clone(), value);
-            continue;
-        }
-        open.insert(name.clone());
-        let given = spec.properties.get(name);
-        if let Some(Ok(value)) = given.map(|value| value.resolve_for_conditions(frame.scope)) {
-            known.insert(name.clone(), value);
-        }
-    }
-    (known, open)
 }
 
 /// A template that a type names and that is not there. Nothing is fetched, from wherever.

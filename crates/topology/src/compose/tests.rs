@@ -515,3 +515,4 @@ fn what_cannot_be_flattened_says_why() {
 
 mod asked;
 mod groups;
+mod hidden;

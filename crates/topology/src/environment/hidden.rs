@@ -3,22 +3,23 @@
 //! Each such value becomes `null`, which is as if it were not given; the rest of the text stays as it is. Where a
 //! value still stands somewhere else in it (behind an anchor, in a comment), the whole text is written anew.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use serde_json::Value;
 
-use super::Environment;
+use super::{Environment, defaults::hidden_names};
 use crate::{bundle::Bundle, template::Template, yaml};
 
-/// The same files, with values of the template's hidden parameters taken out of the environments.
+/// The same files, with values of hidden parameters taken out of the environments: those of the template, and under
+/// `parameter_defaults` those of nested templates too.
 pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
-    let hidden: Vec<&str> = template
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.hidden)
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    if hidden.is_empty() {
+    let own = template.parameters.iter();
+    let own = own.filter(|parameter| parameter.hidden);
+    let hidden = Hidden {
+        own: own.map(|parameter| parameter.name.clone()).collect(),
+        all: hidden_names(bundle, template),
+    };
+    if hidden.all.is_empty() {
         return bundle.clone();
     }
     let files = bundle.files().map(|(path, text)| {
@@ -31,17 +32,32 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     Bundle::new(files, bundle.environments().to_vec())
 }
 
-fn cleared(file: &str, text: &str, hidden: &[&str]) -> String {
+/// Names of hidden parameters.
+struct Hidden {
+    /// The template's.
+    own: BTreeSet<String>,
+    /// Those of nested templates among them.
+    all: BTreeSet<String>,
+}
+
+impl Hidden {
+    /// Sections of an environment, and whose values are not to be seen there.
+    fn sections(&self) -> [(&str, &BTreeSet<String>); 2] {
+        [("parameters", &self.own), ("parameter_defaults", &self.all)]
+    }
+}
+
+fn cleared(file: &str, text: &str, hidden: &Hidden) -> String {
     let tree = yaml::parse(text);
     let Some(root) = &tree.root else {
         return text.to_owned();
     };
     let mut secrets = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
-    let sections = ["parameters", "parameter_defaults"];
-    for section in sections.iter().filter_map(|name| root.entry(name)) {
-        for entry in section.value.entries().unwrap_or_default() {
-            if hidden.contains(&entry.key.as_str()) && !entry.value.is_null() {
+    for (section, hidden) in hidden.sections() {
+        let values = root.entry(section).and_then(|entry| entry.value.entries());
+        for entry in values.unwrap_or_default() {
+            if hidden.contains(&entry.key) && !entry.value.is_null() {
                 secrets.push(entry.value.to_json());
                 spans.push(entry.value.span.clone());
             }
@@ -51,12 +67,9 @@ fn cleared(file: &str, text: &str, hidden: &[&str]) -> String {
         return text.to_owned();
     }
     let mut whole = root.to_json();
-    for section in sections {
+    for (section, hidden) in hidden.sections() {
         if let Some(Value::Object(values)) = whole.get_mut(section) {
-            for (_, value) in values
-                .iter_mut()
-                .filter(|(name, _)| hidden.contains(&name.as_str()))
-            {
+            for (_, value) in values.iter_mut().filter(|(name, _)| hidden.contains(*name)) {
                 *value = Value::Null;
             }
         }
@@ -155,9 +168,43 @@ parameters:
     }
 
     #[test]
+    fn what_is_hidden_in_a_nested_template_goes_where_it_reaches_one() {
+        let nested = "\
+heat_template_version: 2021-04-16
+parameters:
+  inner: {type: string, hidden: true}
+  size: {type: number, hidden: true}
+";
+        let bundle = Bundle::new(
+            [
+                ("lib/db.yaml".to_owned(), nested.to_owned()),
+                (
+                    "env.yaml".to_owned(),
+                    "parameters: {inner: seen}\nparameter_defaults: {inner: 'k3y!', word: s3cret, size: 4}\n"
+                        .to_owned(),
+                ),
+            ],
+            ["env.yaml".to_owned()],
+        );
+        let document = Document::parse(TEMPLATE);
+        // What the template itself has in the open is open.
+        assert_eq!(
+            without_hidden(&bundle, document.template()).text("env.yaml"),
+            Some(
+                "parameters: {inner: seen}\nparameter_defaults: {inner: null, word: null, size: 4}\n"
+            )
+        );
+    }
+
+    #[test]
     fn what_stands_elsewhere_too_goes_with_the_text() {
         let commented = "# word is s3cret\nparameters:\n  word: s3cret\n  size: 3\n";
-        let again = cleared("env.yaml", commented, &["word"]);
+        let word = BTreeSet::from(["word".to_owned()]);
+        let hidden = Hidden {
+            own: word.clone(),
+            all: word,
+        };
+        let again = cleared("env.yaml", commented, &hidden);
         assert!(!again.contains("s3cret"), "{again}");
         let read = Environment::parse("env.yaml", &again);
         assert_eq!(read.parameters["size"].value, 3);

@@ -1,9 +1,12 @@
 //! Several environments as one, and the values that a template is used with.
 
-use super::{Aliases, BTreeMap, Diagnostic, Environment, Given, Position, Rule, Strategy, Value};
+use super::{
+    Aliases, BTreeMap, Diagnostic, Environment, Given, Position, Rule, Strategy, Value,
+    defaults::HiddenDefaults,
+};
 use crate::{
     bundle::Bundle,
-    template::Template,
+    template::{Parameter, Template},
     text::{did_you_mean, shown},
 };
 
@@ -12,6 +15,8 @@ use crate::{
 pub struct Merged {
     parameters: BTreeMap<String, Sited>,
     defaults: BTreeMap<String, Sited>,
+    /// Those of `defaults` that are not to be seen.
+    hidden: HiddenDefaults,
     /// What types stand for.
     pub aliases: Aliases,
     /// Pauses and locks of resources.
@@ -76,7 +81,18 @@ impl Merged {
             }
             merged.rules.extend(environment.rules.iter().cloned());
         }
+        if !merged.defaults.is_empty() {
+            let default_of = |name: &str| merged.default_of(name);
+            merged.hidden = HiddenDefaults::of(bundle, template, default_of);
+        }
         merged
+    }
+
+    /// With the hidden defaults that are kept elsewhere, where the files have lost theirs: see
+    /// [`Merged::hidden_defaults`].
+    pub fn with_kept(mut self, kept: &BTreeMap<String, Value>) -> Merged {
+        self.hidden.keep(kept);
+        self
     }
 
     /// A file's strategies; two files must not disagree about one parameter.
@@ -116,10 +132,14 @@ impl Merged {
         let mut values = BTreeMap::new();
         for parameter in &template.parameters {
             let name = &parameter.name;
-            let said = self
-                .parameters
-                .get(name)
-                .or_else(|| self.defaults.get(name));
+            let said = [self.parameters.get(name), self.defaults.get(name)];
+            let mut said = said.into_iter().flatten();
+            // What is given as nothing is not given, as long as anybody says more.
+            let first = said.next();
+            let said = first
+                .filter(|said| !said.value.is_null())
+                .or(said.next())
+                .or(first);
             if let Some(said) = said {
                 values.insert(name.clone(), said.value.clone());
             }
@@ -135,9 +155,26 @@ impl Merged {
         values
     }
 
-    /// `parameter_defaults` of one name: they reach nested templates too.
+    /// `parameter_defaults` of one name: they reach nested templates too. Nothing (`null`) is for who reads it.
     pub fn default_of(&self, parameter: &str) -> Option<&Value> {
         self.defaults.get(parameter).map(|sited| &sited.value)
+    }
+
+    /// What stands for the value that a hidden parameter of a nested template has by `parameter_defaults`, and the value:
+    /// a name that begins with [`HIDDEN_DEFAULTS`](super::HIDDEN_DEFAULTS).
+    pub fn hidden_default(&self, parameter: &Parameter) -> Option<(&str, &Value)> {
+        self.hidden.get(parameter)
+    }
+
+    /// All of these values, by those names. A workflow asks for them by `get_param`, and they are to be sealed.
+    pub fn hidden_defaults(&self) -> BTreeMap<String, Value> {
+        self.hidden.known()
+    }
+
+    /// Names of parameters of nested templates whose values were taken out of the files, and of which nobody has said what is
+    /// kept.
+    pub fn hidden_elsewhere(&self) -> impl Iterator<Item = &str> {
+        self.hidden.elsewhere()
     }
 
     /// Values that should not stand here: for parameters that the template does not have, and for hidden
@@ -167,11 +204,36 @@ impl Merged {
                 }
                 Some(_) => continue,
             };
-            one.file = Some(sited.file.clone());
-            (one.line, one.column) = (Some(sited.at.line), Some(sited.at.column));
+            one.stands(sited);
+            found.push(one);
+        }
+        let hidden = self
+            .defaults
+            .iter()
+            .filter(|(name, sited)| self.hidden.names.contains(*name) && !sited.value.is_null());
+        for (name, sited) in hidden {
+            let way = match parameter(name) {
+                Some(_) => "give it when you deploy",
+                None => {
+                    "let the template have such a parameter, pass it on, and give it when you deploy"
+                }
+            };
+            let message = format!(
+                "`{name}` is hidden, but its value stands here in clear and is kept so with the design; {way}"
+            );
+            let path = format!("parameter_defaults.{name}");
+            let mut one = Diagnostic::warning("environment-secret", path, message);
+            one.stands(sited);
             found.push(one);
         }
         found
+    }
+}
+
+impl Diagnostic {
+    fn stands(&mut self, sited: &Sited) {
+        self.file = Some(sited.file.clone());
+        (self.line, self.column) = (Some(sited.at.line), Some(sited.at.column));
     }
 }
 

@@ -18,11 +18,13 @@ use crate::{
     yaml::{self, Entry, Node},
 };
 
+mod defaults;
 mod hidden;
 mod locks;
 mod merge;
 mod registry;
 
+pub use defaults::{HIDDEN_DEFAULTS, plain_name};
 pub use hidden::without_hidden;
 pub use merge::Merged;
 pub(crate) use registry::is_file;

@@ -1,7 +1,8 @@
 //! Whether a condition holds.
 //!
 //! A condition is a truth, the name of another condition, or a function of parameters. Hidden parameters
-//! may be used: only a truth comes out.
+//! may be used: only a truth comes out. In place of a nested template's parameter stands what it is given, which may be
+//! an attribute of a resource; a template's own text cannot say that.
 
 use serde_json::Value;
 
@@ -15,11 +16,14 @@ impl Scope for Inside<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.0.condition_parameter(name)
     }
-    fn reference(&self, _: &str) -> Option<Value> {
-        None
+    fn reference(&self, resource: &str) -> Option<Value> {
+        self.0.reference(resource)
     }
-    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
-        None
+    fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
+        self.0.attribute(resource, name)
+    }
+    fn attributes(&self, resource: &str) -> Option<Value> {
+        self.0.attributes(resource)
     }
     fn condition(&self, name: &str) -> Option<bool> {
         self.0.condition(name)
@@ -59,7 +63,9 @@ fn holds(expr: &Expr, scope: &dyn Scope) -> Result<bool, Unresolved> {
             function,
             arguments,
         } => call(expr, *function, arguments, scope),
-        Expr::GetParam(..) => truth(expr.resolve(scope)?),
+        Expr::GetParam(..) | Expr::GetAttr(..) | Expr::GetResource(..) => {
+            truth(expr.resolve(scope)?)
+        }
         other => Err(no_condition(&other.to_json())),
     }
 }

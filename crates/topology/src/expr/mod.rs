@@ -101,7 +101,7 @@ pub enum Unresolved {
     #[error("`{0}` does not exist yet")]
     Resource(String),
     /// A parameter without a value.
-    #[error("parameter `{0}` has no value")]
+    #[error("parameter `{}` has no value", crate::environment::plain_name(.0))]
     Parameter(String),
     /// A condition that is not known, or hangs on a parameter without a value.
     #[error("it is not known whether the condition `{0}` holds")]

@@ -230,6 +230,7 @@ impl Fates<'_> {
         if before == after
             && let Some(parameter) = after.and_then(|after| self.changed_parameter(after))
         {
+            let parameter = crate::environment::plain_name(parameter);
             return Differs::Yes(Some(format!("the value of `{parameter}` changes")));
         }
         let Some(after) = after else {

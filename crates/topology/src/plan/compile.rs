@@ -11,8 +11,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{diff::Diff, remove::Removals, turns::Turns, *};
+use super::{diff::Diff, pauses, remove::Removals, turns::Turns, *};
 use crate::{
+    compose::Pause,
     expr::Expr,
     types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER},
     workflow::{Origin, Step, StepKind},
@@ -30,6 +31,7 @@ pub(super) fn workflow(
     diff: &Diff<'_>,
     types: &Registry,
     outputs: BTreeMap<String, OutputSpec>,
+    pauses: &[Pause],
 ) -> Result<Workflow, Vec<String>> {
     let mut steps = Vec::new();
     let turns = Turns::of(&model, &diff.deployed, &diff.changes)?;
@@ -41,6 +43,7 @@ pub(super) fn workflow(
     removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
     drop(turns);
+    pauses::insert(pauses, &mut steps);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();
     resources.extend(gone);
@@ -82,6 +85,7 @@ pub(super) fn step(
         replaces: None,
         if_changed: false,
         takes_from: Vec::new(),
+        pause_seconds: 0,
     }
 }
 

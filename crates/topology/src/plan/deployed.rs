@@ -26,6 +26,14 @@ pub struct Deployed {
     /// Hidden parameters that have another value now.
     #[serde(default)]
     pub hidden_changed: BTreeSet<String>,
+    /// Hidden values that `parameter_defaults` gave to nested templates and that the files no longer say, by the names
+    /// of [`Merged::hidden_defaults`](crate::environment::Merged::hidden_defaults). Never stored with it.
+    #[serde(skip)]
+    pub kept: BTreeMap<String, Value>,
+    /// What `OS::stack_name` and the other pseudo parameters are, as far as it is known: for conditions. Everywhere else they
+    /// are asked for when a run comes there.
+    #[serde(skip)]
+    pub pseudo: BTreeMap<String, Value>,
 }
 
 /// What is known of a deployed resource in the cloud.

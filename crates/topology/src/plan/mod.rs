@@ -31,6 +31,7 @@ mod deployed;
 mod diff;
 mod kept;
 mod nested;
+mod pauses;
 mod remove;
 mod turns;
 
@@ -80,8 +81,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let compose::Checked {
         merged,
         parameters,
+        known,
         mut diagnostics,
-    } = compose::check(document, bundle, types, cloud, parameters);
+    } = compose::check(document, bundle, types, cloud, parameters, deployed);
     let parameters = &parameters;
     if !document.is_readable() {
         return Plan {
@@ -94,7 +96,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         let before = merged.parameters(template, &deployed.parameters);
         found.extend(parameters::immutable(template, &before, parameters));
     }
-    let scope = Known::of(template, parameters)
+    let scope = Known::of(template, &known)
         .with_files(bundle, None)
         .with_cloud(cloud);
     let (model, said) = Model::of(template, &scope);
@@ -144,8 +146,10 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path)
     });
     diagnostic::sort(&mut diagnostics);
-    let workflow = (!diagnostics.iter().any(Diagnostic::is_error))
-        .then(|| compile::workflow(model, &diff, types, flat.outputs));
+    let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
+        let outputs = std::mem::take(&mut flat.outputs);
+        compile::workflow(model, &diff, types, outputs, &flat.pauses)
+    });
     let changes = diff.changes;
     match workflow {
         Some(Err(circle)) => {
@@ -153,7 +157,16 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 "with what is added, these resources wait for each other in a circle: `{}`",
                 circle.join("` → `")
             );
-            diagnostics.push(Diagnostic::error("circular-reference", "", message));
+            let told = |name: &String| {
+                let path = format!("resources.{name}");
+                let mut one = Diagnostic::error("circular-reference", path, message.clone());
+                flat.locate(&mut one);
+                one
+            };
+            // What was added stands nowhere.
+            let drawn = circle.iter().map(told).find(|one| one.line.is_some());
+            let without_place = || Diagnostic::error("circular-reference", "", message.clone());
+            diagnostics.push(drawn.unwrap_or_else(without_place));
             Plan {
                 diagnostics,
                 changes,
@@ -194,7 +207,7 @@ pub fn dependencies(
 /// The workflow that removes all of it, in the reverse order.
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
-    let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new());
+    let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
     let diagnostics = kept::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
     let changes = diff.changes;
     match workflow {

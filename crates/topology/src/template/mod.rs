@@ -63,7 +63,7 @@ pub struct ParameterGroup {
 }
 
 /// An entry under `parameters:`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,

@@ -115,3 +115,160 @@ fn nothing_is_fetched_from_elsewhere() {
     insta::assert_snapshot!(errors("'My::Other'", registry), @"3:7 Error file-missing resources.a.type: `a` is made from `http://example.org/other?raw=1`, and nothing is fetched from elsewhere: add the file beside the template, and name it by its own name");
     insta::assert_snapshot!(errors("'https://example.org/web.yaml'", registry), @"3:7 Error file-missing resources.a.type: `a` is made from `https://example.org/web.yaml`, and nothing is fetched from elsewhere: add the file beside the template, and name it by its own name");
 }
+
+/// Heat makes a nested stack when all that it is given is there; a condition may hang on that.
+#[test]
+fn a_value_is_chosen_when_the_run_comes_to_it() {
+    let inner = "\
+heat_template_version: 2021-04-16
+parameters:
+  shared: {type: boolean}
+  other: {type: string, default: x}
+conditions:
+  own: {not: {equals: [{get_param: shared}, true]}}
+  both: {and: [own, {equals: [{get_param: other}, x]}]}
+resources:
+  net:
+    type: OS::Neutron::Net
+    properties: {name: {if: [both, mine, theirs]}, admin_state_up: {if: [{get_param: shared}, true, false]}}
+outputs:
+  name: {value: {if: [own, {get_attr: [net, name]}]}}
+  there: {value: {get_resource: net}, condition: both}
+";
+    let template = "\
+heat_template_version: 2021-04-16
+resources:
+  outside: {type: OS::Neutron::Net}
+  web: {type: web.yaml, properties: {shared: {get_attr: [outside, admin_state_up]}}}
+outputs:
+  name: {value: {get_attr: [web, name]}}
+";
+    let given = Given {
+        template,
+        files: &[("web.yaml", inner)],
+        ..Given::default()
+    };
+    let resources = given.made();
+    let own = json!({"not": {"equals": [{"get_attr": ["outside", "admin_state_up"]}, true]}});
+    let both = json!({"and": [own, {"equals": ["x", "x"]}]});
+    assert_eq!(
+        property(&resources, "web/net", "name"),
+        json!({"if": [both, "mine", "theirs"]})
+    );
+    assert_eq!(resources["web/net"].requires, ["outside"]);
+    assert_eq!(
+        property(&resources, "web", "there"),
+        json!({"if": [both, {"get_resource": "web/net"}]})
+    );
+
+    struct Run(bool);
+    impl Scope for Run {
+        fn parameter(&self, _: &str) -> Option<Value> {
+            None
+        }
+        fn reference(&self, resource: &str) -> Option<Value> {
+            Some(json!(format!("id of {resource}")))
+        }
+        fn attribute(&self, _: &str, name: &str) -> Option<Value> {
+            Some(match name {
+                "admin_state_up" => json!(self.0),
+                name => json!(name),
+            })
+        }
+    }
+    let value = |name: &str, property: &str, shared: bool| {
+        resources[name].properties[property].resolve(&Run(shared))
+    };
+    assert_eq!(value("web/net", "name", false), Ok(json!("mine")));
+    assert_eq!(value("web/net", "name", true), Ok(json!("theirs")));
+    assert_eq!(value("web/net", "admin_state_up", true), Ok(json!(true)));
+    assert_eq!(value("web", "name", true), Ok(Value::Null));
+    assert_eq!(value("web", "there", false), Ok(json!("id of web/net")));
+}
+
+#[test]
+fn conditions_know_whose_they_are() {
+    let inner = "\
+heat_template_version: 2021-04-16
+conditions:
+  here: {equals: [{get_param: 'OS::stack_name'}, shop-web]}
+  ours: {equals: [{get_param: 'OS::project_id'}, p1]}
+resources:
+  a: {type: OS::Neutron::Net, condition: here}
+  b: {type: OS::Neutron::Net, condition: ours, properties: {name: {get_param: 'OS::project_id'}}}
+";
+    let template = "\
+heat_template_version: 2021-04-16
+conditions:
+  shop: {equals: [{get_param: 'OS::stack_name'}, shop]}
+resources:
+  net: {type: OS::Neutron::Net, condition: shop}
+  web: {type: web.yaml}
+outputs:
+  net: {value: {get_resource: net}, condition: shop}
+";
+    let there = |name: &str| {
+        let pseudo = [("OS::stack_name", name), ("OS::project_id", "p1")];
+        let pseudo = pseudo.map(|(name, value)| (name.to_owned(), json!(value)));
+        let made = Given {
+            template,
+            files: &[("web.yaml", inner)],
+            deployed: Deployed {
+                pseudo: pseudo.into(),
+                ..Deployed::default()
+            },
+            ..Given::default()
+        }
+        .made();
+        // A stored value would have to change with the name.
+        let name = property(&made, "web/b", "name");
+        assert_eq!(name, json!({"get_param": "OS::project_id"}));
+        made.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(there("shop"), ["net", "web", "web/a", "web/b"]);
+    assert_eq!(there("other"), ["web", "web/b"]);
+}
+
+#[test]
+fn whether_a_resource_is_there_must_be_known_before() {
+    let inner = "\
+heat_template_version: 2021-04-16
+parameters:
+  shared: {type: boolean}
+conditions:
+  own: {not: {equals: [{get_param: shared}, true]}}
+resources:
+  net: {type: OS::Neutron::Net}
+  more:
+    type: OS::Neutron::Net
+    condition: own
+";
+    let template = "\
+heat_template_version: 2021-04-16
+parameters:
+  given: {type: boolean, default: false}
+resources:
+  outside: {type: OS::Neutron::Net}
+  web: {type: web.yaml, properties: {shared: {get_attr: [outside, admin_state_up]}}}
+";
+    let files = [("web.yaml", inner)];
+    let given = Given {
+        template,
+        files: &files,
+        ..Given::default()
+    };
+    assert_eq!(
+        given.errors(),
+        "web.yaml:10:5 Error condition-late resources.web/more.condition: whether `web/more` is there hangs on what becomes \
+         of `outside`, and a plan must know it before: give the nested template a value that is known then, such as a parameter"
+    );
+    let known = template.replace(
+        "{get_attr: [outside, admin_state_up]}",
+        "{get_param: given}",
+    );
+    let known = Given {
+        template: &known,
+        ..given
+    };
+    assert!(known.made().contains_key("web/more"));
+}

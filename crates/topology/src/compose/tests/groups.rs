@@ -92,12 +92,60 @@ fn batches_follow_each_other() {
     assert_eq!(made["g/1"].requires, [""; 0]);
     assert_eq!(made["g/3"].requires, ["g/0", "g/1"]);
     assert_eq!(made["g/4"].requires, ["g/2", "g/3"]);
-    let plan = given.plan();
-    let told = told(&plan.diagnostics);
-    assert!(
-        told.contains("update-policy-partly resources.g.update_policy.batch_create.pause_time"),
-        "{told}"
-    );
+    let steps = |plan: Plan| {
+        let workflow = plan.workflow.unwrap_or_default();
+        let steps = workflow.steps.into_iter().map(|step| {
+            let pause = match step.pause_seconds {
+                0 => String::new(),
+                seconds => format!(" ({seconds} s)"),
+            };
+            format!("{}{pause} <- {}", step.id, step.after.join(" "))
+        });
+        steps.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(steps(given.plan()), @r"
+    g/0:create <- 
+    g/1:create <- 
+    g:pause-1 (5 s) <- g/0:create g/1:create
+    g/2:create <- g/0:create g/1:create g:pause-1
+    g/3:create <- g/0:create g/1:create g:pause-1
+    g:pause-2 (5 s) <- g/2:create g/3:create
+    g/4:create <- g/2:create g/3:create g:pause-2
+    g:create <- g/0:create g/1:create g/2:create g/3:create g/4:create
+    ");
+
+    // An update has a policy of its own, here with a value from a parameter; where nothing is done, nobody waits.
+    let rolling = given
+        .template
+        .replace(
+            "resources:\n",
+            "parameters: {rest: {type: number, default: 1.5}}\nresources:\n",
+        )
+        .replace(
+            "batch_create: {max_batch_size: 2, pause_time: 5}",
+            "rolling_update: {max_batch_size: 3, pause_time: {get_param: rest}}",
+        );
+    let deployed = Deployed::of(given.made());
+    let same = Given {
+        template: &rolling,
+        deployed: deployed.clone(),
+        ..Given::default()
+    };
+    assert_eq!(steps(same.plan()), "");
+    let changed = rolling.replace("Neutron::Net}", "Neutron::Net, properties: {name: n}}");
+    let changed = Given {
+        template: &changed,
+        deployed,
+        ..Given::default()
+    };
+    insta::assert_snapshot!(steps(changed.plan()), @r"
+    g/0:update <- 
+    g/1:update <- 
+    g/2:update <- 
+    g:pause-1 (2 s) <- g/0:update g/1:update g/2:update
+    g/3:update <- g/0:update g/1:update g/2:update g:pause-1
+    g/4:update <- g/0:update g/1:update g/2:update g:pause-1
+    ");
 }
 
 #[test]

@@ -152,7 +152,10 @@ impl World {
                     _ => Ok(()),
                 }
             }
-            StepKind::WaitForSsh | StepKind::OpenBastion | StepKind::CloseBastion => Ok(()),
+            StepKind::WaitForSsh
+            | StepKind::OpenBastion
+            | StepKind::CloseBastion
+            | StepKind::Pause => Ok(()),
         }
     }
 

@@ -41,6 +41,12 @@ impl<'a> Reader<'a> {
                 if PSEUDO_PARAMETERS.contains(&entry.key.as_str()) {
                     let message = format!("`{}` is always there and cannot be declared", entry.key);
                     reader.error("bad-name", entry.key_span.start, message);
+                } else if entry.key.starts_with("Stackloom::") {
+                    let message = format!(
+                        "`{}` cannot be declared: names that begin with `Stackloom::` are kept for what a plan adds",
+                        shown(&entry.key)
+                    );
+                    reader.error("bad-name", entry.key_span.start, message);
                 } else {
                     reader.name(entry, "a parameter");
                 }

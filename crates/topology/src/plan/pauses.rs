@@ -1,0 +1,73 @@
+//! Pauses between the batches of a group: steps that wait.
+//!
+//! The members of a batch wait for those of the batch before already. Where both batches have something to do, a step of its
+//! own stands between them: it comes after all that the earlier ones do, and before all that the later ones do.
+
+use super::compile::step;
+use crate::{
+    compose::Pause,
+    workflow::{Step, StepKind},
+};
+
+/// What a pause may take beyond its time.
+const GRACE_SECONDS: u32 = 60;
+
+/// Puts them among the steps, which stay in order.
+pub(super) fn insert(pauses: &[Pause], steps: &mut Vec<Step>) {
+    for pause in pauses {
+        for number in 1..pause.batches.len() {
+            between(pause, number, steps);
+        }
+    }
+}
+
+/// The pause before the batch of this number.
+fn between(pause: &Pause, number: usize, steps: &mut Vec<Step>) {
+    let batch = &pause.batches[number];
+    let Some(first) = steps.iter().position(|step| works_on(step, batch)) else {
+        return;
+    };
+    let after: Vec<String> = steps[..first]
+        .iter()
+        .filter(|step| works_on(step, &pause.batches[number - 1]))
+        .map(|step| step.id.clone())
+        .collect();
+    if after.is_empty() {
+        return;
+    }
+    let id = format!("{}:pause-{number}", pause.group);
+    for step in steps[first..]
+        .iter_mut()
+        .filter(|step| works_on(step, batch))
+    {
+        step.after.push(id.clone());
+    }
+    let waits = step(
+        id,
+        StepKind::Pause,
+        Some(&pause.group),
+        after,
+        pause.seconds.saturating_add(GRACE_SECONDS),
+    );
+    let waits = Step {
+        pause_seconds: pause.seconds,
+        ..waits
+    };
+    steps.insert(first, waits);
+}
+
+/// Whether a step makes or changes one of these members, or what is within one.
+fn works_on(step: &Step, members: &[String]) -> bool {
+    let Some(resource) = &step.resource else {
+        return false;
+    };
+    let is_work = matches!(
+        step.kind,
+        StepKind::Create | StepKind::Update | StepKind::Configure
+    );
+    let within = |member: &String| {
+        let rest = resource.strip_prefix(member.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_work && members.iter().any(within)
+}
