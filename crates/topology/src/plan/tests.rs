@@ -7,6 +7,8 @@ use crate::{
     workflow::Workflow,
 };
 
+mod circles;
+mod messages;
 mod simulate;
 mod update;
 

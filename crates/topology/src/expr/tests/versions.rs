@@ -115,6 +115,66 @@ fn every_version_has_its_functions_and_names_the_version_of_others() {
     ");
 }
 
+/// Functions of conditions: what each version takes there, and what it makes of it.
+#[test]
+fn every_version_has_its_conditions() {
+    let holds = |version: &str, condition: &Value| {
+        let text = json!({
+            "heat_template_version": version,
+            "parameters": {"port": {"type": "number"}, "list": {"type": "json"}},
+            "conditions": {"on": true, "tried": condition},
+        });
+        let document = Document::parse(text.to_string());
+        if let Some(problem) = document.diagnostics().iter().find(|one| one.is_error()) {
+            return Err(problem.message.clone());
+        }
+        let conditions = &document.template().conditions;
+        let tried = conditions.iter().find(|one| one.name == "tried").unwrap();
+        tried
+            .value
+            .holds(&World)
+            .map_err(|problem| problem.to_string())
+    };
+    let yaql = json!({"yaql": {"expression": "$.data > 1", "data": {"get_param": "port"}}});
+    let mut table = String::new();
+    for (name, condition) in [
+        ("equals", json!({"equals": [{"get_param": "port"}, 80]})),
+        (
+            "not",
+            json!({"not": {"equals": [{"get_param": "port"}, 81]}}),
+        ),
+        ("and", json!({"and": ["on", {"equals": [1, 1]}]})),
+        ("or", json!({"or": [{"equals": [1, 2]}, "on"]})),
+        (
+            "contains",
+            json!({"contains": [80, [{"get_param": "port"}]]}),
+        ),
+        ("yaql", yaql),
+        ("if", json!({"if": ["on", true, false]})),
+        ("list_join", json!({"list_join": ["", ["a"]]})),
+    ] {
+        let versions = Version::words().filter(|word| word.starts_with("20"));
+        let row: String = versions
+            .map(|version| match holds(version, &condition) {
+                Ok(true) => '+',
+                Ok(false) => panic!("{name} in {version} does not hold"),
+                Err(_refused) => '-',
+            })
+            .collect();
+        table.push_str(&format!("{row} {name}\n"));
+    }
+    insta::assert_snapshot!(table, @r"
+    -----++++++ equals
+    -----++++++ not
+    -----++++++ and
+    -----++++++ or
+    -------++++ contains
+    -------++++ yaql
+    ----------- if
+    ----------- list_join
+    ");
+}
+
 #[test]
 fn other_versions_are_named() {
     let refused = |version: &str, hot: Value| value_in(version, &hot).unwrap_err();
