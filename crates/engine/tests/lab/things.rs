@@ -231,28 +231,6 @@ async fn a_server_grows_and_leaves_a_picture_of_itself() {
     assert!(left.len() == 1 && left[0].contains("snapshot"), "{left:?}");
 }
 
-/// A cloud without a backup service: the volume stays until a person says otherwise.
-#[tokio::test]
-async fn a_volume_that_cannot_be_backed_up_stays() {
-    let bench = Bench::new().await;
-    let disk = |policy: &str| {
-        format!(
-            "heat_template_version: 2021-04-16\nresources:\n  disk: {{type: OS::Cinder::Volume, deletion_policy: {policy}, properties: {{size: 1}}}}\n"
-        )
-    };
-    let (started, run) = bench.deploy(&disk("Snapshot")).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    let run = bench.undeploy(&started.deployment).await;
-    assert_eq!(run.state, RunState::Failed, "{run:#?}");
-    let why = format!("{run:?}");
-    assert!(why.contains("change the `deletion_policy`"), "{why}");
-    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
-    bench.update(&started.deployment, to(&disk("Delete"))).await;
-    let run = bench.undeploy(&started.deployment).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.left(), Vec::<String>::new());
-}
-
 /// The members of a group come in batches, with a rest between them.
 #[tokio::test]
 async fn members_rest_between_batches() {

@@ -15,6 +15,7 @@ use super::{
 };
 
 mod close;
+mod places;
 
 /// The tree of a text that is not too long.
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
@@ -407,93 +408,6 @@ impl<'t> Builder<'t> {
                 fatal: false,
             });
         }
-    }
-
-    fn in_flow(&self) -> bool {
-        matches!(
-            self.frames.last(),
-            Some(
-                Frame::Map {
-                    style: Style::Flow | Style::FlowPair,
-                    ..
-                } | Frame::List {
-                    style: Style::Flow,
-                    ..
-                }
-            )
-        )
-    }
-
-    fn collection_style(&self, content: usize, open: u8) -> Style {
-        if self.text.as_bytes().get(content) == Some(&open) {
-            Style::Flow
-        } else if self.in_flow() {
-            Style::FlowPair
-        } else {
-            Style::Block
-        }
-    }
-
-    /// Where the value after the last key or dash begins.
-    fn value_start(&self) -> usize {
-        let from = match self.frames.last() {
-            Some(Frame::List {
-                style: Style::Block,
-                ..
-            }) => self.dash() + 1,
-            _ => self.cursor,
-        };
-        skip_blank(self.text, from)
-    }
-
-    fn empty_start(&self) -> usize {
-        match self.frames.last() {
-            Some(Frame::List {
-                style: Style::Block,
-                ..
-            }) => (self.dash() + 1).min(self.text.len()),
-            _ => self.cursor,
-        }
-    }
-
-    /// The dash of the item that comes next.
-    fn dash(&self) -> usize {
-        skip_blank(self.text, self.cursor).min(self.text.len())
-    }
-
-    /// Past anchors and tags.
-    fn after_properties(&self, mut at: usize) -> usize {
-        let bytes = self.text.as_bytes();
-        while matches!(bytes.get(at), Some(b'&' | b'!')) {
-            while bytes
-                .get(at)
-                .is_some_and(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'['))
-            {
-                at += 1;
-            }
-            at = skip_blank(self.text, at);
-        }
-        at
-    }
-
-    /// The parser's end of a block scalar is the next token; ours is the end of its last line.
-    fn block_scalar_end(&self, start: usize, end: usize) -> usize {
-        let header_end = self.text[start..]
-            .find('\n')
-            .map_or(self.text.len(), |at| start + at);
-        let keep = self.text[start..header_end.max(start)]
-            .split('#')
-            .next()
-            .is_some_and(|header| header.contains('+'));
-        let body = self.text.get(start..end.max(start)).unwrap_or("");
-        let trimmed = if keep {
-            let body = body.trim_end_matches([' ', '\t']);
-            body.strip_suffix('\n').unwrap_or(body)
-        } else {
-            body.trim_end()
-        };
-        let header = self.text[start..header_end].trim_end().len();
-        start + trimmed.len().max(header)
     }
 
     /// Put a finished node where it belongs.
