@@ -41,9 +41,9 @@ fn the_demo_as_steps() {
     gate_port:create <- front:create gate_access:create front_subnet:create
     front_subnet_interface:create <- router:create front_subnet:create
     inner_port:create <- front:create inner_access:create front_subnet:create
+    gate:create <- gate_port:create deployment_key:create
     gate_floating_ip:create <- gate_port:create router:create front_subnet_interface:create
     inner:create <- inner_port:create deployment_key:create
-    gate:create <- gate_port:create deployment_key:create gate_floating_ip:create
     bastion:open <- gate:create gate_floating_ip:create gate_access:create
     gate:ssh <- gate:create front_subnet_interface:create bastion:open
     inner:ssh <- inner:create front_subnet_interface:create bastion:open gate:ssh

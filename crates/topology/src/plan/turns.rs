@@ -2,10 +2,6 @@
 //!
 //! A resource comes after all that it requires, and after what gives up something that it takes
 //! ([`alone::handed_over`]). Where that would make a circle, what a resource requires counts, and the other one lets go first.
-//!
-//! A new server comes after the new floating IPs of its ports. Nobody requires that, but Nova reads all about a server's
-//! network anew, in half a dozen calls, each time that one of its ports gets an address: a hundred servers that get
-//! theirs afterwards cost the services a third more calls. And what boots finds its public address in the metadata.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +9,6 @@ use super::{
     alone::{self, HandOver},
     compile::order,
     *,
-};
-use crate::{
-    expr::Expr,
-    types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SERVER},
 };
 
 /// Turns of the model's resources.
@@ -63,8 +55,7 @@ impl<'a> Turns<'a> {
             };
             turns.after.entry(waits).or_default().push(on);
         }
-        turns.addresses_first(model, changes);
-        if !turns.after.is_empty() {
+        if !all.is_empty() {
             let waits: Vec<Vec<&str>> = turns
                 .order
                 .iter()
@@ -76,48 +67,6 @@ impl<'a> Turns<'a> {
             }
         }
         Ok(turns)
-    }
-
-    /// New servers wait for the new floating IPs of their ports; not for one that itself waits for more than the network,
-    /// because who wrote that wants the address when something else is done.
-    fn addresses_first(&mut self, model: &'a Model, changes: &[Change]) {
-        let made: HashSet<&str> = changes
-            .iter()
-            .filter(|change| change.action == Action::Create)
-            .map(|change| change.resource.as_str())
-            .collect();
-        let mut of_port: HashMap<&str, Vec<&'a str>> = HashMap::new();
-        for (name, spec) in model.iter() {
-            let leads = [FLOATING_IP, FLOATING_IP_ASSOCIATION].contains(&&*spec.resource_type);
-            if leads
-                && made.contains(name)
-                && let Some(port) = spec.properties.get("port_id").and_then(graph::target)
-                && self.waits_for_the_network_alone(model, name)
-            {
-                of_port.entry(port).or_default().push(name);
-            }
-        }
-        for (name, spec) in model.of_type(SERVER) {
-            let Some(Expr::List(networks)) = spec.properties.get("networks") else {
-                continue;
-            };
-            let ports = networks
-                .iter()
-                .filter_map(|entry| graph::target(entry.get("port")?));
-            let addresses = ports.filter_map(|port| of_port.get(port)).flatten();
-            let addresses: Vec<&str> = addresses.copied().collect();
-            if made.contains(name) && !addresses.is_empty() {
-                self.after.entry(name).or_default().extend(addresses);
-            }
-        }
-    }
-
-    fn waits_for_the_network_alone(&self, model: &'a Model, name: &'a str) -> bool {
-        let of_the_network = |name: &str| {
-            let spec = model.get(name);
-            spec.is_none_or(|spec| spec.resource_type.starts_with("OS::Neutron::"))
-        };
-        self.all_it_waits_for(model, name).all(of_the_network)
     }
 
     /// What a resource waits for at once.
@@ -134,36 +83,25 @@ impl<'a> Turns<'a> {
 
     /// Whether one waits for another, near or far.
     fn waits_for(&self, model: &'a Model, name: &'a str, other: &str) -> bool {
-        self.all_it_waits_for(model, name)
-            .any(|before| before == other)
-    }
-
-    /// What a resource waits for, near and far.
-    fn all_it_waits_for<'t>(
-        &'t self,
-        model: &'a Model,
-        name: &'a str,
-    ) -> impl Iterator<Item = &'a str> + use<'a, 't> {
         let mut seen = HashSet::new();
-        let mut open: Vec<&'a str> = self.all_before(model, name).collect();
-        std::iter::from_fn(move || {
-            loop {
-                let before = open.pop()?;
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            for before in self.all_before(model, name) {
+                if before == other {
+                    return true;
+                }
                 if seen.insert(before) {
-                    open.extend(self.all_before(model, before));
-                    return Some(before);
+                    open.push(before);
                 }
             }
-        })
+        }
+        false
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        plan::tests::{from_to, steps},
-        testing::{plan_of, resources},
-    };
+    use crate::{plan::tests::from_to, testing::resources};
 
     const LED: &str = "
   net: {type: OS::Neutron::Net}
@@ -217,51 +155,6 @@ mod tests {
         insta::assert_snapshot!(steps, @r"
         first:update <- 
         second:update <- first:update
-        ");
-    }
-
-    fn first_steps(template: &str) -> String {
-        let plan = plan_of(&resources(template));
-        steps(&plan.workflow.expect("a plan"))
-    }
-
-    const PUBLIC: &str = "
-  net: {type: OS::Neutron::Net}
-  port: {type: OS::Neutron::Port, properties: {network: {get_resource: net}}}
-  server: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{port: {get_resource: port}}]}}
-  address: {type: OS::Neutron::FloatingIP, properties: {floating_network: public, port_id: {get_resource: port}}}
-";
-
-    #[test]
-    fn a_new_server_comes_after_its_floating_ip() {
-        let steps = first_steps(PUBLIC);
-        assert!(
-            steps.contains("server:create <- port:create net_subnet:create address:create"),
-            "{steps}"
-        );
-    }
-
-    #[test]
-    fn a_server_does_not_wait_for_an_address_that_comes_later_on_purpose() {
-        let late = PUBLIC.replace(
-            "OS::Neutron::FloatingIP,",
-            "OS::Neutron::FloatingIP, depends_on: pause,",
-        ) + "  pause: {type: OS::Heat::Delay, properties: {min_wait: 5}}\n";
-        let steps = first_steps(&late);
-        assert!(steps.ends_with("\nserver:create <- port:create net_subnet:create\naddress:create <- port:create pause:create router:create net_subnet_interface:create"), "{steps}");
-    }
-
-    #[test]
-    fn a_server_that_is_there_keeps_its_turn() {
-        let without: Vec<&str> = PUBLIC
-            .lines()
-            .filter(|line| !line.contains("address:"))
-            .collect();
-        let (_, steps) = from_to(&resources(&without.join("\n")), &resources(PUBLIC));
-        insta::assert_snapshot!(steps, @r"
-        router:create <- 
-        net_subnet_interface:create <- router:create
-        address:create <- router:create net_subnet_interface:create
         ");
     }
 }
