@@ -246,7 +246,7 @@ impl<'t> Call<'t> {
         place: usize,
     ) -> Option<impl Fn(&[Got]) -> Result<Got, String> + 't> {
         let (tree, frame) = (self.tree(place)?, self.frame);
-        Some(move |arguments: &[Got]| evaluate(tree, &Frame::with(frame, arguments)))
+        Some(move |arguments: &[Got]| evaluate(tree, &Frame::with(frame, arguments)?))
     }
 
     pub(super) fn need_lambda(

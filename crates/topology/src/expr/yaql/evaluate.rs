@@ -1,11 +1,14 @@
 //! From a tree to its value.
 
-use std::{cell::Cell, rc::Rc};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use serde_json::{Map, Number, Value};
 
 use super::{
-    call,
+    budget, call,
     parse::Tree,
     pattern,
     value::{Frame, Got, key_text, within_limit},
@@ -15,18 +18,10 @@ use crate::{
     text::shown,
 };
 
-/// Steps that one expression may take; lists in lists are gone through item by item.
-const STEPS_MAX: u32 = 200_000;
-
-thread_local! {
-    static STEPS: Cell<u32> = const { Cell::new(0) };
-}
-
 /// The value of a whole expression, where `$` is `data`.
 pub(super) fn run(tree: &Tree, data: Value) -> Result<Value, String> {
-    STEPS.set(0);
-    let frame = Frame::new(None);
-    frame.set("1", data.into());
+    budget::begin();
+    let frame = Frame::new(None, HashMap::from([("1".to_owned(), data.into())]))?;
     let value = evaluate(tree, &frame)?.value()?;
     within_limits(&value)?;
     Ok(value)
@@ -48,10 +43,16 @@ fn within_limits(value: &Value) -> Result<(), String> {
 }
 
 pub(super) fn evaluate(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
-    STEPS.set(STEPS.get() + 1);
-    if STEPS.get() > STEPS_MAX {
-        return Err("an expression of `yaql` takes too many steps".to_owned());
+    budget::step()?;
+    let got = found(tree, frame)?;
+    // What is picked out of something was paid for with it.
+    if !matches!(tree, Tree::Key(..) | Tree::Index(..)) {
+        budget::pay(&got)?;
     }
+    Ok(got)
+}
+
+fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
     let data = |tree: &Tree| evaluate(tree, frame)?.value();
     Ok(match tree {
         Tree::Variable(name) => frame.get(name),
@@ -211,14 +212,14 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
         _ => {}
     }
     if let ("+" | "-", Got::Set(a), Got::Set(b)) = (operator, &left, &right) {
-        let has = |items: &[Value], one: &Value| items.iter().any(|item| python::equal(item, one));
-        let (a, b) = (a.iter(), b.iter());
+        let without = |from: &[Value], but: &[Value]| -> Vec<Value> {
+            let but: HashSet<String> = but.iter().map(python::key).collect();
+            let kept = from.iter().filter(|one| !but.contains(&python::key(one)));
+            kept.cloned().collect()
+        };
         return Ok(Got::Set(match operator {
-            "-" => a.filter(|one| !has(b.as_slice(), one)).cloned().collect(),
-            _ => {
-                let others = b.filter(|one| !has(a.as_slice(), one));
-                a.clone().chain(others).cloned().collect()
-            }
+            "-" => without(a, b),
+            _ => [a.clone(), without(b, a)].concat(),
         }));
     }
     if operator == "+"
@@ -260,6 +261,9 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
         ("*", Value::Array(items), Value::Number(count))
         | ("*", Value::Number(count), Value::Array(items)) => {
             let count = times(count, items.len())?;
+            let weight = items.iter().map(|item| budget::weight(item, 1));
+            let weight = weight.sum::<Result<usize, _>>()?;
+            budget::spend(weight.saturating_mul(count))?;
             let all = std::iter::repeat_n(items, count).flatten();
             all.cloned().collect()
         }

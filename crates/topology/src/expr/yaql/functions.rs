@@ -1,6 +1,6 @@
 //! Functions that are called on nothing.
 
-use std::rc::Rc;
+use std::{collections::HashMap, rc::Rc};
 
 use serde_json::{Number, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
     let yes = |truth: bool| Ok(truth.into());
     match call.name {
         "let" => names(call),
-        "with" => Ok(Got::Frame(Frame::with(call.frame, &call.values()?))),
+        "with" => Ok(Got::Frame(Frame::with(call.frame, &call.values()?)?)),
         "switch" => switch(call),
         "coalesce" => {
             for tree in &call.rest {
@@ -84,7 +84,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
 
 /// Names for what follows `->`.
 fn names(call: &Call<'_>) -> Result<Got, String> {
-    let frame = Frame::new(Some(call.frame));
+    let mut names = HashMap::new();
     let mut place = 0;
     for tree in &call.rest {
         match tree {
@@ -92,15 +92,15 @@ fn names(call: &Call<'_>) -> Result<Got, String> {
                 let Tree::Word(name) = key.as_ref() else {
                     return Err("`let` of `yaql` takes `name => value`".to_owned());
                 };
-                frame.set(name, evaluate(value, call.frame)?);
+                names.insert(name.clone(), evaluate(value, call.frame)?);
             }
             plain => {
                 place += 1;
-                frame.set(&place.to_string(), evaluate(plain, call.frame)?);
+                names.insert(place.to_string(), evaluate(plain, call.frame)?);
             }
         }
     }
-    Ok(Got::Frame(frame))
+    Frame::new(Some(call.frame), names).map(Got::Frame)
 }
 
 /// What stands behind the first condition that holds.

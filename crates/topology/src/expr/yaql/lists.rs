@@ -5,10 +5,11 @@ use std::{cmp::Ordering, collections::HashMap};
 use serde_json::Value;
 
 use super::{
+    budget,
     call::Call,
     evaluate::{binary, compare},
     functions::{larger, unique},
-    value::{Got, key_text, within_limit},
+    value::{Frame, Got, key_text, within_limit},
 };
 use crate::expr::python;
 
@@ -73,12 +74,12 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
         "reverse" => Got::Iter(items.into_iter().rev().collect()),
         "enumerate" => {
             let start = call.integer(0, 0)?;
-            let numbered = (start..).zip(items);
-            Got::Iter(
-                numbered
-                    .map(|(at, item)| Value::from(vec![at.into(), item]))
-                    .collect(),
-            )
+            let numbered = (0..).zip(items).map(|(at, item): (i64, _)| {
+                let at = start.checked_add(at);
+                let at = at.ok_or_else(|| call.wrong(&start.into()))?;
+                Ok::<_, String>(Value::from(vec![at.into(), item]))
+            });
+            Got::Iter(numbered.collect::<Result<_, _>>()?)
         }
         "append" | "concat" => {
             let mut all = items;
@@ -234,18 +235,22 @@ fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
         Some(first) => first,
         None => return Err(format!("`{}` of `yaql`: the list is empty", call.name)),
     };
-    let mut all = vec![sum.clone()];
+    // What it came to on the way is asked for by one only.
+    let keeps_all = call.name == "accumulate";
+    let mut all = Vec::new();
     for item in items {
+        if keeps_all {
+            all.push(sum.clone().value()?);
+        }
         sum = match (&selector, call.name) {
             (Some(selector), _) => selector(&[sum, item])?,
             (None, "sum") => binary("+", sum, item)?,
             (None, name) => larger(name, sum, item)?,
         };
-        all.push(sum.clone());
     }
-    if call.name == "accumulate" {
-        let all = all.into_iter().map(Got::value);
-        return Ok(Got::Iter(all.collect::<Result<_, _>>()?));
+    if keeps_all {
+        all.push(sum.value()?);
+        return Ok(Got::Iter(all));
     }
     Ok(sum)
 }
@@ -501,7 +506,6 @@ fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
 /// Its items as `$1`, `$2` ..., or under names.
 fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let names = call.values()?;
-    let frame = super::value::Frame::new(Some(call.frame));
     if !names.is_empty() && names.len() != items.len() {
         return Err(format!(
             "`unpack` of `yaql` cannot give {} items to {} names",
@@ -509,15 +513,16 @@ fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             names.len()
         ));
     }
+    let mut given = HashMap::new();
     for (index, item) in items.into_iter().enumerate() {
         let name = match names.get(index) {
             Some(Got::Data(Value::String(name))) => name.clone(),
             Some(other) => return Err(call.wrong(other)),
             None => (index + 1).to_string(),
         };
-        frame.set(&name, item.into());
+        given.insert(name, item.into());
     }
-    Ok(Got::Frame(frame))
+    Frame::new(Some(call.frame), given).map(Got::Frame)
 }
 
 fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
@@ -528,6 +533,7 @@ fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
     // Without an end only what is zipped with it would end it.
     let times = times.unwrap_or(super::ITEMS_MAX);
     let value = of.value()?;
+    budget::spend(budget::weight(&value, 1)?.saturating_mul(times))?;
     Ok(Got::Iter(vec![value; times]))
 }
 

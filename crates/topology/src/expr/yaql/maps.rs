@@ -123,7 +123,7 @@ fn merged(
         let value = match (left, b.get(key)) {
             (left, None) => left.clone(),
             (Value::Object(left), Some(Value::Object(right))) if levels != 1 => {
-                merged(left, right, lists, items, (levels - 1).max(0))?
+                merged(left, right, lists, items, levels.saturating_sub(1).max(0))?
             }
             (Value::Array(_), Some(right @ Value::Array(_))) if levels != 1 => lists(left, right)?,
             (_, Some(Value::Object(_) | Value::Array(_))) if levels != 1 => {

@@ -8,6 +8,7 @@
 
 use serde_json::{Value, json};
 
+mod budget;
 mod call;
 mod evaluate;
 mod functions;
@@ -169,6 +170,94 @@ mod tests {
         insta::assert_snapshot!(said("$.data.n.select($ + 1)"), @"`yaql` goes through lists of at most 200 items");
         insta::assert_snapshot!(said("'a' + 1"), @"`+` of `yaql` cannot work with `a` and `1`");
         insta::assert_snapshot!(said("[].first()"), @"`first` of `yaql`: the list is empty");
-        assert!(said(&"(".repeat(10_000)).contains("too deep"));
+        insta::assert_snapshot!(said(&"(".repeat(10_000)), @"an expression of `yaql` is too deep: at most 40 brackets and signs within each other; let parts of it be values of `data`");
+    }
+
+    #[test]
+    fn chains_are_as_deep_as_brackets() {
+        for (start, link) in [
+            ("1", "+1"),
+            ("1", " and 1"),
+            ("$", ".a"),
+            ("$", "?.a"),
+            ("$", "[0]"),
+            ("$", ".len()"),
+        ] {
+            for end in ["", " +", " )"] {
+                let long = format!("{start}{}{end}", link.repeat(100_000));
+                let why = value(&long, json!({})).unwrap_err();
+                assert!(why.contains("is too deep"), "{start}{link}: {why}");
+            }
+        }
+        let sum = format!("1{}", "+1".repeat(100));
+        assert_eq!(value(&sum, json!({})), Ok(json!(101)));
+        // As deep as it may be, in all that calls itself.
+        let within = (0..36).fold("$".to_owned(), |inner, _| {
+            format!("range(1).select({inner}).first()")
+        });
+        assert_eq!(value(&within, json!({})), Ok(json!(0)));
+        let chain = format!("[1]{}", ".select($)".repeat(99));
+        assert_eq!(value(&chain, json!({})), Ok(json!([1])));
+    }
+
+    #[test]
+    fn what_is_made_on_the_way_is_weighed() {
+        let long = json!({"text": "x".repeat(300_000), "letters": "ä".repeat(1000)});
+        for expression in [
+            "range(60).reduce([$1, $1], 0)",
+            "range(60).reduce({a => $1, b => $1}, 0)",
+            "range(40).reduce($1 + $1, [1])",
+            "range(60).reduce($1.append($1), [1])",
+            "['x' * 4000000] * 4000000",
+            "('x' * 4000000).repeat(200)",
+            "range(100).select('x' * 4000000)",
+            "range(200).reduce(range(200).reduce([$1], $1), 1)",
+            "range(200).reduce(range(200).reduce({a => $1}, $1), 1)",
+            "range(200).reduce(range(200).reduce($1 -> let(a => 1), $1), let(a => 1))",
+            "range(200).reduce(range(200).reduce(let(a => $1), $1), let(a => 1))",
+            "range(200).select($.data.text).join('')",
+            "range(200).join($.data.text)",
+            "$.data.text.replace(regex('x+'), '\\g<0>' * 1000)",
+            "$.data.letters.replace(regex('(.*)'), '\\\\1' * 10000)",
+        ] {
+            let expression = expression.replace("$.data", "$root");
+            let expression = format!("let(root => $.data) -> {expression}");
+            let Err(why) = value(&expression, long.clone()) else {
+                panic!("{expression}");
+            };
+            let is_limit = ["at most", "more than", "too much"].iter();
+            assert!(
+                is_limit.clone().any(|limit| why.contains(limit)),
+                "{expression}: {why}"
+            );
+        }
+        let said = |expression: &str| value(expression, json!({})).unwrap_err();
+        insta::assert_snapshot!(said("range(60).reduce([$1, $1], 0)"), @"an expression of `yaql` makes more than 64 MiB on its way: give it less `data`, or let it repeat and put together less");
+        insta::assert_snapshot!(said("range(100).reduce([$1], 0)"), @"`yaql` makes at most 64 lists and maps within each other: `flatten` them, or put items side by side");
+        insta::assert_snapshot!(said("range(200).reduce(range(9).reduce($1 -> let(a => 1), $1), let(a => 1))"), @"names of `yaql` stand on names at most 200 times: a loop cannot hand on what `let` or `with` gives");
+        insta::assert_snapshot!(said("range(200).select(range(200).select($ + $ + $))"), @"an expression of `yaql` takes more than 200000 steps: give it less `data`, or let fewer lists go through each other");
+    }
+
+    #[test]
+    fn places_are_counted_in_letters_and_numbers_do_not_overflow() {
+        for (expression, expected) in [
+            ("regex('b').search('äb', $.start)", json!(1)),
+            (
+                "regex('ß(b)').searchAll('äßböß.ßb', [$.start, $2.start, $2.end])",
+                json!([[1, 2, 3], [6, 7, 8]]),
+            ),
+            ("'äb'.replaceBy(regex('b'), str($.start))", json!("ä1")),
+            ("range(3).accumulate($1 + $2)", json!([0, 1, 3])),
+            ("range(3).reduce($1 + $2)", json!(3)),
+            (
+                "{a => {b => 1}}.mergeWith({a => {c => 2}}, maxLevels => -9223372036854775807 - 1)",
+                json!({"a": {"b": 1, "c": 2}}),
+            ),
+            ("[1].enumerate(9223372036854775807)", json!([[i64::MAX, 1]])),
+        ] {
+            assert_eq!(value(expression, json!({})), Ok(expected), "{expression}");
+        }
+        let why = value("[1, 2].enumerate(9223372036854775807)", json!({})).unwrap_err();
+        insta::assert_snapshot!(why, @"`enumerate` of `yaql` cannot work with `9223372036854775807`");
     }
 }

@@ -10,6 +10,10 @@ use crate::text::shown;
 /// Brackets within each other.
 const DEPTH_MAX: usize = 40;
 
+/// Levels of the tree. A chain such as `1 + 1 + 1` or `$.a.b.c` has no brackets, but each link is a level, and a tree is evaluated and
+/// dropped level by level, on the stack.
+const HEIGHT_MAX: usize = 100;
+
 /// An expression.
 #[derive(Debug)]
 pub(super) enum Tree {
@@ -42,6 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, String> {
         text,
         at: 0,
         depth: 0,
+        height: 0,
     };
     let tree = parser.expression()?;
     parser.blank();
@@ -55,6 +60,8 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    /// Levels of the tree that was read last.
+    height: usize,
 }
 
 /// Loosest first.
@@ -122,11 +129,24 @@ impl Parser<'_> {
     ) -> Result<T, String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err("an expression of `yaql` is too deep".to_owned());
+            return Err(too_deep(format_args!(
+                "at most {DEPTH_MAX} brackets and signs within each other"
+            )));
         }
         let result = read(self);
         self.depth -= 1;
         result
+    }
+
+    /// One more level on what was read: parts of these heights.
+    fn above(&mut self, parts: [usize; 2]) -> Result<(), String> {
+        self.height = parts[0].max(parts[1]) + 1;
+        match self.height > HEIGHT_MAX {
+            true => Err(too_deep(format_args!(
+                "at most {HEIGHT_MAX} operators, keys and calls that hang on each other"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// `left -> right`, from the right.
@@ -134,7 +154,9 @@ impl Parser<'_> {
         self.deeper(|parser| {
             let left = parser.level(0)?;
             if parser.take("->") {
+                let height = parser.height;
                 let right = parser.expression()?;
+                parser.above([height, parser.height])?;
                 return Ok(Tree::Binary("->", Box::new(left), Box::new(right)));
             }
             Ok(left)
@@ -144,7 +166,9 @@ impl Parser<'_> {
     fn argument(&mut self) -> Result<Tree, String> {
         let key = self.expression()?;
         if self.take("=>") {
+            let height = self.height;
             let value = self.expression()?;
+            self.above([height, self.height])?;
             return Ok(Tree::Pair(Box::new(key), Box::new(value)));
         }
         Ok(key)
@@ -156,7 +180,9 @@ impl Parser<'_> {
         };
         let mut left = self.level(level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.take(operator)) {
+            let height = self.height;
             let right = self.level(level + 1)?;
+            self.above([height, self.height])?;
             left = Tree::Binary(operator, Box::new(left), Box::new(right));
         }
         Ok(left)
@@ -166,11 +192,13 @@ impl Parser<'_> {
         if self.take("not") {
             // It stands for all of the comparison that follows.
             let inner = self.deeper(|parser| parser.level(COMPARISONS))?;
+            self.above([self.height, 0])?;
             return Ok(Tree::Unary("not", Box::new(inner)));
         }
         for sign in ["-", "+"] {
             if self.take(sign) {
                 let inner = self.deeper(Self::unary)?;
+                self.above([self.height, 0])?;
                 return Ok(Tree::Unary(
                     if sign == "-" { "-" } else { "+" },
                     Box::new(inner),
@@ -181,11 +209,14 @@ impl Parser<'_> {
         loop {
             if self.take("?.") {
                 let right = self.member(Tree::Before)?;
+                self.above([self.height, 0])?;
                 tree = Tree::Elvis(Box::new(tree), Box::new(right));
             } else if self.take(".") {
                 tree = self.member(tree)?;
             } else if self.take("[") {
+                let height = self.height;
                 let arguments = self.arguments("]")?;
+                self.above([height, self.height])?;
                 tree = Tree::Index(Box::new(tree), arguments);
             } else {
                 return Ok(tree);
@@ -196,17 +227,21 @@ impl Parser<'_> {
     /// What follows a dot.
     fn member(&mut self, of: Tree) -> Result<Tree, String> {
         self.blank();
+        let height = self.height;
         let name = self.word().ok_or_else(|| self.unreadable())?;
         if self.rest().starts_with('(') {
             self.at += 1;
             let arguments = self.arguments(")")?;
+            self.above([height, self.height])?;
             return Ok(Tree::Method(Box::new(of), name, arguments));
         }
+        self.above([height, 0])?;
         Ok(Tree::Key(Box::new(of), name))
     }
 
     fn atom(&mut self) -> Result<Tree, String> {
         self.blank();
+        self.height = 0;
         match self.rest().chars().next() {
             Some('$') => {
                 self.at += 1;
@@ -221,11 +256,15 @@ impl Parser<'_> {
             }
             Some('[') => {
                 self.at += 1;
-                self.arguments("]").map(Tree::List)
+                let items = self.arguments("]")?;
+                self.above([self.height, 0])?;
+                Ok(Tree::List(items))
             }
             Some('{') => {
                 self.at += 1;
-                self.arguments("}").map(Tree::Map)
+                let pairs = self.arguments("}")?;
+                self.above([self.height, 0])?;
+                Ok(Tree::Map(pairs))
             }
             Some(quote @ ('\'' | '"' | '`')) => self.quoted(quote),
             Some(digit) if digit.is_ascii_digit() => self.number(),
@@ -233,7 +272,9 @@ impl Parser<'_> {
                 let word = self.word().ok_or_else(|| self.unreadable())?;
                 if self.rest().starts_with('(') {
                     self.at += 1;
-                    return Ok(Tree::Call(word, self.arguments(")")?));
+                    let arguments = self.arguments(")")?;
+                    self.above([self.height, 0])?;
+                    return Ok(Tree::Call(word, arguments));
                 }
                 Ok(match word.as_str() {
                     "true" => Tree::Value(true.into()),
@@ -246,15 +287,19 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the bracket that opens.
+    /// Behind the bracket that opens. As high as the highest.
     fn arguments(&mut self, close: &str) -> Result<Vec<Tree>, String> {
         let mut items = Vec::new();
+        let mut height = 0;
+        self.height = 0;
         if self.take(close) {
             return Ok(items);
         }
         loop {
             items.push(self.argument()?);
+            height = height.max(self.height);
             if self.take(close) {
+                self.height = height;
                 return Ok(items);
             }
             self.must(",")?;
@@ -310,6 +355,10 @@ impl Parser<'_> {
         self.at += end + 2;
         Ok(Tree::Value(Value::String(text)))
     }
+}
+
+fn too_deep(limit: std::fmt::Arguments<'_>) -> String {
+    format!("an expression of `yaql` is too deep: {limit}; let parts of it be values of `data`")
 }
 
 fn is_word(c: char) -> bool {

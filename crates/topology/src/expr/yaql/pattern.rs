@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::{
+    ITEMS_MAX,
     call::Call,
     value::{Frame, Got, within_limit},
 };
@@ -82,12 +83,13 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
     match call.name {
         "matches" => Ok(regex.0.is_match(text).into()),
         "search" => match regex.0.captures(text) {
-            Some(captures) => one(call, &captures),
+            Some(captures) => one(call, &captures, &mut Letters::of(text)),
             None => Ok(Value::Null.into()),
         },
         "searchAll" => {
-            let all = regex.0.captures_iter(text);
-            let all = all.map(|captures| one(call, &captures)?.value());
+            let mut letters = Letters::of(text);
+            let all = regex.0.captures_iter(text).take(ITEMS_MAX + 1);
+            let all = all.map(|captures| one(call, &captures, &mut letters)?.value());
             let all = all.collect::<Result<Vec<_>, String>>()?;
             within_limit(all.len())?;
             Ok(Got::Iter(all))
@@ -118,20 +120,58 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
 }
 
 /// What is found: its text, or what the selector makes of it.
-fn one(call: &Call<'_>, captures: &regex_lite::Captures<'_>) -> Result<Got, String> {
+fn one(
+    call: &Call<'_>,
+    captures: &regex_lite::Captures<'_>,
+    letters: &mut Letters<'_>,
+) -> Result<Got, String> {
     match call.in_frame(1) {
-        Some(selector) => selector(&groups(call, captures)),
+        Some(selector) => selector(&groups(call, captures, letters)?),
         None => Ok(captures[0].into()),
     }
 }
 
-/// The whole as `$`, the groups as `$2`, `$3` ...
-fn groups(call: &Call<'_>, captures: &regex_lite::Captures<'_>) -> Rc<Frame> {
+/// Counts the letters of a text, match by match.
+struct Letters<'t> {
+    text: &'t str,
+    byte: usize,
+    letters: usize,
+}
+
+impl Letters<'_> {
+    fn of(text: &str) -> Letters<'_> {
+        Letters {
+            text,
+            byte: 0,
+            letters: 0,
+        }
+    }
+
+    /// Go on to a match, which is behind the one before.
+    fn go_to(&mut self, byte: usize) {
+        self.letters += self.text[self.byte..byte].chars().count();
+        self.byte = byte;
+    }
+
+    /// How many letters stand before a place in the match.
+    fn before(&self, byte: usize) -> usize {
+        self.letters + self.text[self.byte..byte].chars().count()
+    }
+}
+
+/// The whole as `$`, the groups as `$2`, `$3` ...; places are counted in letters.
+fn groups(
+    call: &Call<'_>,
+    captures: &regex_lite::Captures<'_>,
+    letters: &mut Letters<'_>,
+) -> Result<Rc<Frame>, String> {
+    letters.go_to(captures.get(0).map_or(letters.byte, |whole| whole.start()));
     let all: Vec<Got> = captures
         .iter()
         .map(|group| match group {
             Some(group) => {
-                json!({"value": group.as_str(), "start": group.start(), "end": group.end()})
+                let (start, end) = (letters.before(group.start()), letters.before(group.end()));
+                json!({"value": group.as_str(), "start": start, "end": end})
             }
             None => json!({"value": null, "start": -1, "end": -1}),
         })
@@ -148,6 +188,7 @@ fn replaced(
 ) -> Result<Got, String> {
     let mut out = String::new();
     let mut at = 0;
+    let mut letters = Letters::of(text);
     for captures in regex.0.captures_iter(text).take(most.unwrap_or(usize::MAX)) {
         let Some(whole) = captures.get(0) else {
             continue;
@@ -156,7 +197,7 @@ fn replaced(
         at = whole.end();
         if call.name == "replaceBy" {
             let selector = call.in_frame(1).ok_or_else(|| call.lacks())?;
-            match selector(&groups(call, &captures))? {
+            match selector(&groups(call, &captures, &mut letters)?)? {
                 Got::Data(Value::String(text)) => out.push_str(&text),
                 other => return Err(call.wrong(&other)),
             }
@@ -172,10 +213,12 @@ fn replaced(
     Ok(out.into())
 }
 
-/// `\1` and `\g<name>` as in Python.
+/// `\1` and `\g<name>` as in Python; it ends where the text is too long anyway.
 fn expand(by: &str, captures: &regex_lite::Captures<'_>, out: &mut String) {
     let mut rest = by;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = rest.find('\\')
+        && out.len() <= TEXT_BYTES_MAX
+    {
         out.push_str(&rest[..at]);
         let after = &rest[at + 1..];
         let digits = after

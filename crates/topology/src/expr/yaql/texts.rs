@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    budget,
     call::Call,
     value::{Got, plain, text},
 };
@@ -42,10 +43,10 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
         "format" => format(call, of),
         "substring" => substring(call, of),
         "indexOf" | "lastIndexOf" => index_of(call, of),
-        "toCharArray" => {
+        "toCharArray" => budget::spend(of.len().saturating_mul(budget::VALUE)).map(|()| {
             let letters = of.chars().map(|c| c.to_string().into());
-            Ok(Value::Array(letters.collect()).into())
-        }
+            Value::Array(letters.collect()).into()
+        }),
         "startsWith" => any(call, |part| of.starts_with(part)),
         "endsWith" => any(call, |part| of.ends_with(part)),
         _ => return None,
@@ -61,17 +62,24 @@ fn joined(call: &Call<'_>, list: &Got) -> Option<Result<Got, String>> {
         Ok(by) => by.unwrap_or_default(),
         Err(why) => return Some(Err(why)),
     };
-    Some(list.items("join").map(|items| put_together(&items, &by)))
+    Some(
+        list.items("join")
+            .and_then(|items| put_together(&items, &by)),
+    )
 }
 
-fn put_together(items: &[Value], by: &str) -> Got {
+fn put_together(items: &[Value], by: &str) -> Result<Got, String> {
     let texts: Vec<String> = items.iter().map(text).collect();
-    texts.join(by).into()
+    let length: usize = texts.iter().map(|text| text.len() + by.len()).sum();
+    if length > TEXT_BYTES_MAX {
+        return Err("`join` of `yaql` would give too much text".to_owned());
+    }
+    Ok(texts.join(by).into())
 }
 
 fn between(call: &Call<'_>, by: &str) -> Result<Got, String> {
     let items = call.need(0)?.items("join")?;
-    Ok(put_together(&items, by))
+    put_together(&items, by)
 }
 
 fn trimmed(call: &Call<'_>, place: usize, of: &str, how: &str) -> Result<String, String> {
@@ -162,6 +170,7 @@ fn replaced(call: &Call<'_>, of: &str) -> Result<Got, String> {
     let most = usize::try_from(count).unwrap_or(usize::MAX);
     let mut result = of.to_owned();
     for (from, to) in pairs {
+        budget::spend(result.len())?;
         let found = match from.is_empty() {
             true => result.chars().count() + 1,
             false => result.matches(from.as_str()).count(),

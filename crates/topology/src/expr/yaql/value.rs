@@ -3,11 +3,11 @@
 //! Python tells a list from what is gone through once (`select` and its like), from a set and from a map's keys: which functions there
 //! are for it hangs on that, and so does whether it counts as true. At the end all of them are lists.
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{collections::HashMap, rc::Rc};
 
 use serde_json::Value;
 
-use super::{ITEMS_MAX, pattern::Regex};
+use super::{ITEMS_MAX, budget, pattern::Regex};
 use crate::{expr::python, text::shown};
 
 #[derive(Clone)]
@@ -24,39 +24,59 @@ pub(super) enum Got {
     Frame(Rc<Frame>),
 }
 
+/// Frames behind each other, or as values in each other: they are dropped one by the other, on the stack.
+const FRAMES_MAX: usize = 200;
+
 /// What `$` and other names stand for.
 pub(super) struct Frame {
-    pub parent: Option<Rc<Frame>>,
-    pub names: RefCell<HashMap<String, Got>>,
+    parent: Option<Rc<Frame>>,
+    names: HashMap<String, Got>,
+    /// How many hang on it, with itself.
+    frames: usize,
 }
 
 impl Frame {
-    pub(super) fn new(parent: Option<&Rc<Frame>>) -> Rc<Frame> {
-        Rc::new(Frame {
+    /// # Errors
+    /// Too many frames hang on each other, or the names hold too much.
+    pub(super) fn new(
+        parent: Option<&Rc<Frame>>,
+        names: HashMap<String, Got>,
+    ) -> Result<Rc<Frame>, String> {
+        let mut behind = parent.map_or(0, |parent| parent.frames);
+        for got in names.values() {
+            budget::pay(got)?;
+            if let Got::Frame(frame) = got {
+                behind = behind.max(frame.frames);
+            }
+        }
+        if behind >= FRAMES_MAX {
+            return Err(format!(
+                "names of `yaql` stand on names at most {FRAMES_MAX} times: a loop cannot hand on what `let` or `with` gives"
+            ));
+        }
+        Ok(Rc::new(Frame {
             parent: parent.cloned(),
-            names: RefCell::default(),
-        })
+            names,
+            frames: behind + 1,
+        }))
     }
 
     /// With these as `$1`, `$2` ...
-    pub(super) fn with(parent: &Rc<Frame>, arguments: &[Got]) -> Rc<Frame> {
-        let frame = Frame::new(Some(parent));
-        for (index, argument) in arguments.iter().enumerate() {
-            frame.set(&(index + 1).to_string(), argument.clone());
-        }
-        frame
-    }
-
-    pub(super) fn set(&self, name: &str, value: Got) {
-        self.names.borrow_mut().insert(name.to_owned(), value);
+    ///
+    /// # Errors
+    /// As [`Frame::new`].
+    pub(super) fn with(parent: &Rc<Frame>, arguments: &[Got]) -> Result<Rc<Frame>, String> {
+        let names = (1..).zip(arguments);
+        let names = names.map(|(place, got): (usize, &Got)| (place.to_string(), got.clone()));
+        Frame::new(Some(parent), names.collect())
     }
 
     pub(super) fn get(&self, name: &str) -> Got {
-        let here = self.names.borrow().get(name).cloned();
-        here.unwrap_or_else(|| match &self.parent {
-            Some(parent) => parent.get(name),
-            None => Got::Data(Value::Null),
-        })
+        match (self.names.get(name), &self.parent) {
+            (Some(here), _) => here.clone(),
+            (None, Some(parent)) => parent.get(name),
+            (None, None) => Got::Data(Value::Null),
+        }
     }
 }
 
