@@ -3,19 +3,16 @@
 //! Hidden parameters are kept back, so that neither a plan nor a message can tell them; in conditions
 //! they count, since only a truth comes out.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, HashMap, HashSet},
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
 use crate::{
     bundle::Bundle,
     cloud::CloudFacts,
-    expr::{Scope, Unresolved},
+    expr::{Expr, Function, Scope, Unresolved},
     parameters,
-    template::{PSEUDO_PARAMETERS, Template},
+    template::{Condition, PSEUDO_PARAMETERS, Template},
     version::Version,
 };
 
@@ -141,46 +138,80 @@ impl Scope for Known<'_> {
 }
 
 /// Whether each condition of a template holds, by its name, or why that is not known.
+///
+/// They name each other in any order. Those that one names come before it, so that however many hang on each other, none is
+/// evaluated inside of another one. What names itself, over others, is not known; the reader has reported it.
 pub(crate) fn conditions<'t>(
     template: &'t Template,
     scope: &dyn Scope,
 ) -> Vec<(&'t str, Result<bool, Unresolved>)> {
-    let evaluator = Evaluator {
-        template,
+    let all = template.conditions.iter();
+    let by_name: HashMap<&str, &Condition> = all.map(|one| (one.name.as_str(), one)).collect();
+    let mut evaluator = Evaluator {
         scope,
-        found: RefCell::new(HashMap::new()),
+        found: HashMap::new(),
     };
-    template
-        .conditions
-        .iter()
-        .map(|condition| (condition.name.as_str(), evaluator.evaluate(&condition.name)))
-        .collect()
-}
-
-/// Conditions one after the other, each once, since they name each other in any order.
-struct Evaluator<'a> {
-    template: &'a Template,
-    scope: &'a dyn Scope,
-    /// `None` while it is being looked at: a circle, which the reader has reported.
-    found: RefCell<HashMap<&'a str, Option<Result<bool, Unresolved>>>>,
-}
-
-impl<'a> Evaluator<'a> {
-    fn evaluate(&self, name: &str) -> Result<bool, Unresolved> {
-        let unknown = || Err(Unresolved::Condition(name.to_owned()));
-        if let Some(found) = self.found.borrow().get(name) {
-            return found.clone().unwrap_or_else(unknown);
+    let mut seen: HashSet<&str> = HashSet::new();
+    for condition in &template.conditions {
+        let mut open = Vec::new();
+        let mut next = Some(condition).filter(|one| seen.insert(&one.name));
+        loop {
+            if let Some(condition) = next.take() {
+                open.push((condition, named(&condition.value).into_iter()));
+            }
+            let Some((condition, names)) = open.last_mut() else {
+                break;
+            };
+            match names.next() {
+                Some(name) => {
+                    let named = by_name.get(name).copied();
+                    next = named.filter(|one| seen.insert(&one.name));
+                }
+                None => {
+                    let truth = condition.value.holds(&evaluator);
+                    evaluator.found.insert(&condition.name, truth);
+                    open.pop();
+                }
+            }
         }
-        let Some(condition) = self.template.condition(name) else {
-            return unknown();
-        };
-        self.found.borrow_mut().insert(&condition.name, None);
-        let truth = condition.value.holds(self);
-        self.found
-            .borrow_mut()
-            .insert(&condition.name, Some(truth.clone()));
-        truth
     }
+    let mut found = evaluator.found;
+    let all = template.conditions.iter().filter_map(|condition| {
+        let truth = found.remove(condition.name.as_str())?;
+        Some((condition.name.as_str(), truth))
+    });
+    all.collect()
+}
+
+/// Names that it asks for, wherever a condition may stand in it.
+fn named(condition: &Expr) -> Vec<&str> {
+    let mut names: Vec<&str> = condition.as_str().into_iter().collect();
+    condition.walk(&mut |expr| {
+        let Expr::Call {
+            function,
+            arguments,
+        } = expr
+        else {
+            return;
+        };
+        match (function, arguments.as_ref()) {
+            (Function::Not, one) => names.extend(one.as_str()),
+            (Function::And | Function::Or, Expr::List(items)) => {
+                names.extend(items.iter().filter_map(Expr::as_str));
+            }
+            (Function::If, Expr::List(items)) => {
+                names.extend(items.first().and_then(Expr::as_str));
+            }
+            _ => {}
+        }
+    });
+    names
+}
+
+/// What is known while conditions are evaluated one after the other.
+struct Evaluator<'a> {
+    scope: &'a dyn Scope,
+    found: HashMap<&'a str, Result<bool, Unresolved>>,
 }
 
 impl Scope for Evaluator<'_> {
@@ -194,7 +225,7 @@ impl Scope for Evaluator<'_> {
         None
     }
     fn condition(&self, name: &str) -> Option<bool> {
-        self.evaluate(name).ok()
+        self.found.get(name)?.clone().ok()
     }
     fn version(&self) -> Version {
         self.scope.version()

@@ -92,13 +92,17 @@ fn call(
 /// `sure` as soon as one condition comes to it: what stands behind that is not asked, as in Heat, unless it is a function,
 /// which Heat has resolved by then.
 fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unresolved> {
+    let mut known = Vec::with_capacity(conditions.len());
     for condition in conditions {
-        if matches!(condition, Expr::Call { .. } | Expr::GetParam(..)) {
-            holds(condition, scope)?;
-        }
+        known.push(match condition {
+            Expr::Call { .. } | Expr::GetParam(..) => Some(holds(condition, scope)?),
+            _ => None,
+        });
     }
-    for condition in conditions {
-        if holds(condition, scope)? == sure {
+    // Each once: they stand in each other, and twice at each level is too often.
+    for (condition, known) in conditions.iter().zip(known) {
+        let truth = known.map_or_else(|| holds(condition, scope), Ok)?;
+        if truth == sure {
             return Ok(sure);
         }
     }

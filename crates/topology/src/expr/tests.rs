@@ -508,3 +508,36 @@ conditions:
         .collect();
     insta::assert_snapshot!(messages.join("\n"), @"these conditions hang on each other in a circle: `round` → `about` → `round`");
 }
+
+#[test]
+fn conditions_may_hang_on_each_other_as_far_as_they_like() {
+    let far: String = (1..20_000)
+        .rev()
+        .map(|at| format!("  c{at}: {{not: c{}}}\n", at - 1))
+        .collect();
+    let text = format!("heat_template_version: 2021-04-16\nconditions:\n{far}  c0: true\n");
+    let document = Document::parse(text.as_str());
+    assert_eq!(document.diagnostics(), []);
+    let known = Known::of(document.template(), &BTreeMap::new());
+    assert_eq!(known.condition("c19999"), Some(false));
+    assert_eq!(known.condition("c10000"), Some(true));
+}
+
+#[test]
+fn conditions_within_each_other_are_asked_once() {
+    let within = (0..29).fold("true".to_owned(), |inner, _| {
+        format!("{{and: [true, {inner}]}}")
+    });
+    let text = format!("heat_template_version: 2021-04-16\nconditions:\n  deep: {within}\n");
+    let document = Document::parse(text.as_str());
+    assert_eq!(document.diagnostics(), []);
+    let known = Known::of(document.template(), &BTreeMap::new());
+    assert_eq!(known.condition("deep"), Some(true));
+    // A run may find them deeper than a text may say them.
+    let yes = || Expr::Literal(json!(true));
+    let within = (0..60).fold(yes(), |inner, _| {
+        Expr::call(Function::And, Expr::List(vec![inner, yes()]))
+    });
+    let scope = Known::of(document.template(), &BTreeMap::new());
+    assert_eq!(within.holds(&scope), Ok(true));
+}

@@ -27,13 +27,14 @@ pub(super) fn in_the_way(
     };
     let mut diagnostics = Vec::new();
     for (name, spec) in &deployed.resources {
-        if !goes(name) || spec.deletion_policy != DeletionPolicy::Retain {
+        let is_kept = spec.deletion_policy == DeletionPolicy::Retain && deployed.exists(name);
+        if !goes(name) || !is_kept {
             continue;
         }
         for other in what_it_is_on(deployed, name) {
             let on = &deployed.resources[other];
             let is_removed = on.external_id.is_none() && on.deletion_policy.is_delete();
-            if !(is_removed && goes(other)) {
+            if !(is_removed && goes(other) && deployed.exists(other)) {
                 continue;
             }
             let path = match model.get(copy_of(other).unwrap_or(other)) {
@@ -139,6 +140,21 @@ mod tests {
         );
         assert_eq!(undeploy(&kept("OS::Neutron::Subnet")), ["net by sub"]);
         assert_eq!(undeploy(&kept("OS::Neutron::Net")), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_never_made_is_in_nobodys_way() {
+        let mut deployed = made(&plan_of(&kept("OS::Octavia::Listener")));
+        let door = Actual {
+            exists: false,
+            in_order: false,
+            reference: None,
+            attributes: serde_json::Map::new(),
+            made_from: BTreeMap::new(),
+        };
+        deployed.actual.insert("door".to_owned(), door);
+        let plan = plan_undeploy(&deployed, &Registry::openstack());
+        assert_eq!(told(&plan), [""; 0]);
     }
 
     #[test]

@@ -259,3 +259,16 @@ proptest! {
         let _ = parse(&text);
     }
 }
+
+#[test]
+fn many_doubled_keys_are_read_in_one_go() {
+    let doubled = "a:\n".repeat(70_000);
+    let others: String = (0..30_000).map(|at| format!("b{at}:\n")).collect();
+    let start = std::time::Instant::now();
+    let tree = parse(&format!("{doubled}{others}"));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert_eq!(tree.problems.len(), 69_999);
+    let root = tree.root.unwrap();
+    assert_eq!(root.entries().unwrap().len(), 30_001);
+    assert_eq!(root.entries().unwrap()[0].key, "a");
+}

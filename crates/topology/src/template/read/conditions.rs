@@ -110,28 +110,30 @@ fn circles(conditions: &[Condition]) -> Vec<Vec<&str>> {
     let mut circles = Vec::new();
     for condition in conditions {
         let mut path: Vec<&str> = vec![&condition.name];
+        let mut on_path = HashSet::from([condition.name.as_str()]);
         let mut branches = vec![on[condition.name.as_str()].iter()];
         while let Some(branch) = branches.last_mut() {
             match branch.next() {
                 None => {
                     branches.pop();
-                    done.extend(path.pop());
-                }
-                Some(name) if done.contains(name) => {}
-                Some(name) => match path.iter().position(|seen| seen == name) {
-                    Some(start) => {
-                        let mut circle = path[start..].to_vec();
-                        circle.push(name);
-                        circles.push(circle);
+                    if let Some(name) = path.pop() {
+                        on_path.remove(name);
                         done.insert(name);
                     }
-                    None => {
-                        if let Some(next) = on.get(name) {
-                            path.push(name);
-                            branches.push(next.iter());
-                        }
+                }
+                Some(name) if done.contains(name) => {}
+                Some(name) if on_path.contains(name) => {
+                    let circle = path.iter().skip_while(|seen| *seen != name);
+                    circles.push(circle.chain([name]).copied().collect());
+                    done.insert(name);
+                }
+                Some(name) => {
+                    if let Some(next) = on.get(name) {
+                        path.push(name);
+                        on_path.insert(name);
+                        branches.push(next.iter());
                     }
-                },
+                }
             }
         }
     }

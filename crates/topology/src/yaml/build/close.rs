@@ -121,11 +121,18 @@ impl Builder<'_> {
             .map(|pair| (pair[0], entries[pair[1]].key_span.start))
             .collect();
         doubled.sort_unstable();
-        for (index, at) in doubled.into_iter().rev() {
-            let entry = entries.remove(index);
+        let mut doubled = doubled.into_iter().peekable();
+        let mut gone = Vec::new();
+        for (index, entry) in std::mem::take(entries).into_iter().enumerate() {
+            match doubled.next_if(|(double, _)| *double == index) {
+                Some((_, at)) => gone.push((entry.key, at)),
+                None => entries.push(entry),
+            }
+        }
+        for (key, at) in gone.into_iter().rev() {
             let message = format!(
                 "the key `{}` stands twice in this map; only the last is read",
-                crate::text::shown(&entry.key)
+                crate::text::shown(&key)
             );
             self.problems.push(YamlProblem {
                 code: "duplicate-key",
