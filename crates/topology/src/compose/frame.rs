@@ -1,10 +1,13 @@
 //! One template while it is made flat: whose names mean what, and what its parameters are.
 
+use std::rc::Rc;
+
 use super::{
     Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
     facade::{self, Facade},
-    late,
+    late::Spelling,
 };
+
 use crate::{expr::Function, template::Template};
 
 /// Where resources are being made flat.
@@ -31,6 +34,8 @@ pub(super) struct Frame<'f> {
     pub itself: Vec<String>,
     /// What `resource_facade` gives, in full names.
     pub facade: Facade,
+    /// What conditions may become in place of their names, here and in all other frames.
+    pub spelling: Rc<Spelling>,
 }
 
 impl<'f> Frame<'f> {
@@ -47,6 +52,7 @@ impl<'f> Frame<'f> {
             within: Vec::new(),
             itself: Vec::new(),
             facade: Facade::new(),
+            spelling: Rc::new(Spelling::new()),
         }
     }
 
@@ -64,6 +70,7 @@ impl<'f> Frame<'f> {
             within: self.within.clone(),
             itself: self.itself.clone(),
             facade: self.facade.clone(),
+            spelling: Rc::clone(&self.spelling),
         }
     }
 
@@ -127,7 +134,7 @@ impl<'f> Frame<'f> {
             return None;
         };
         let (condition, branches) = items.split_first()?;
-        let condition = late::spelled_out(condition, self.template?);
+        let condition = self.spelling.out(condition, self.template?)?;
         let items = std::iter::once(&condition).chain(branches);
         let items = items.map(|item| self.global_expr(item)).collect();
         Some(Expr::call(Function::If, Expr::List(items)))

@@ -5,39 +5,78 @@
 //! is chosen when the run comes to it: the condition stands there in place of its name, in full names. Whether a resource
 //! is there at all must be known when the plan is made; where it is not, that is said.
 
+use std::cell::Cell;
+
 use super::{Composer, Diagnostic, Expr, Frame};
 use crate::{expr::Function, scope::Known, template::Template};
 
-/// A condition with those that it names put in place of their names. One in a circle keeps the name: the reader has said it.
-pub(super) fn spelled_out(condition: &Expr, template: &Template) -> Expr {
-    spelled(condition, template, &mut Vec::new())
+/// Parts of conditions that are put in place of names, in all that is made flat: names may double what they stand for at each step.
+const PARTS_MAX: usize = 100_000;
+
+/// Functions within each other in such a condition. Each is two levels of the JSON that a workflow is stored as, which
+/// is read to 128 levels.
+const DEPTH_MAX: usize = 40;
+
+/// What is left for conditions in place of their names.
+pub(super) struct Spelling {
+    parts_left: Cell<usize>,
+    /// One was too long, and it was not said yet.
+    too_long: Cell<bool>,
 }
 
-fn spelled<'t>(condition: &Expr, template: &'t Template, within: &mut Vec<&'t str>) -> Expr {
-    match condition {
-        Expr::Literal(serde_json::Value::String(name)) => match template.condition(name) {
-            Some(named) if !within.contains(&named.name.as_str()) => {
-                within.push(&named.name);
-                let value = spelled(&named.value, template, within);
-                within.pop();
-                value
-            }
-            _ => condition.clone(),
-        },
-        Expr::Call {
-            function: function @ (Function::Not | Function::And | Function::Or),
-            arguments,
-        } => {
-            let arguments = match arguments.as_ref() {
-                Expr::List(items) => {
-                    let items = items.iter();
-                    Expr::List(items.map(|one| spelled(one, template, within)).collect())
-                }
-                one => spelled(one, template, within),
-            };
-            Expr::call(*function, arguments)
+impl Spelling {
+    pub(super) fn new() -> Spelling {
+        Spelling {
+            parts_left: Cell::new(PARTS_MAX),
+            too_long: Cell::new(false),
         }
-        other => other.clone(),
+    }
+
+    /// A condition with those that it names put in place of their names. One in a circle keeps the name: the reader has said it.
+    /// Nothing where it would be too long: then [`Composer::said_too_long`] says it.
+    pub(super) fn out(&self, condition: &Expr, template: &Template) -> Option<Expr> {
+        if self.parts_left.get() == 0 {
+            return None;
+        }
+        let spelled = self.spelled(condition, template, &mut Vec::new(), 0);
+        if spelled.is_none() {
+            self.too_long.set(true);
+        }
+        spelled
+    }
+
+    fn spelled<'t>(
+        &self,
+        condition: &Expr,
+        template: &'t Template,
+        within: &mut Vec<&'t str>,
+        depth: usize,
+    ) -> Option<Expr> {
+        self.parts_left.set(self.parts_left.get().checked_sub(1)?);
+        Some(match condition {
+            Expr::Literal(serde_json::Value::String(name)) => match template.condition(name) {
+                Some(named) if !within.contains(&named.name.as_str()) => {
+                    within.push(&named.name);
+                    let value = self.spelled(&named.value, template, within, depth)?;
+                    within.pop();
+                    value
+                }
+                _ => condition.clone(),
+            },
+            Expr::Call {
+                function: function @ (Function::Not | Function::And | Function::Or),
+                arguments,
+            } => {
+                let depth = Some(depth + 1).filter(|depth| *depth <= DEPTH_MAX)?;
+                let mut one = |one| self.spelled(one, template, within, depth);
+                let arguments = match arguments.as_ref() {
+                    Expr::List(items) => Expr::List(items.iter().map(one).collect::<Option<_>>()?),
+                    only => one(only)?,
+                };
+                Expr::call(*function, arguments)
+            }
+            other => other.clone(),
+        })
     }
 }
 
@@ -45,13 +84,27 @@ impl Frame<'_> {
     /// The resources of an outer template that a condition hangs on, with the condition in full names; nothing where it
     /// hangs on none.
     pub(super) fn late(&self, condition: &Expr) -> Option<(Expr, String)> {
-        let condition = self.global_expr(&spelled_out(condition, self.template?));
+        let condition = self.spelling.out(condition, self.template?)?;
+        let condition = self.global_expr(&condition);
         let first = condition.resources().first().map(|name| (*name).to_owned());
         Some((condition, first?))
     }
 }
 
 impl Composer<'_> {
+    /// Conditions of a nested template that were too long to be put in place of their names.
+    pub(super) fn said_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
+        if !frame.spelling.too_long.take() {
+            return;
+        }
+        let message = format!(
+            "conditions of `{nested}` hang on what only a run knows, and with those that they name they are too long (more than {PARTS_MAX} \
+             parts in all, or more than {DEPTH_MAX} of `not`, `and` and `or` within each other): let them name less, or give the \
+             nested template a value that is known before, such as a parameter"
+        );
+        self.error("condition-late", format!("resources.{nested}"), message);
+    }
+
     /// Resources of which it is not known whether they are there.
     pub(super) fn said_too_late(
         &mut self,

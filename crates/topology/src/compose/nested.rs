@@ -3,6 +3,8 @@
 //! The file is checked on its own, with the values that are known, as if it were deployed; what is wrong
 //! names the file and line. `parameter_defaults` of environments reach it, as in Heat.
 
+use std::rc::Rc;
+
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, Frame, HashMap, HashSet, Model, Parent, Place,
     ResourceSpec, Scope, Value, facade, overlay,
@@ -77,6 +79,7 @@ impl Composer<'_> {
                 .collect(),
             itself,
             facade,
+            spelling: Rc::clone(&frame.spelling),
         };
         for (member, _) in model.iter() {
             let place = Place {
@@ -120,6 +123,7 @@ impl Composer<'_> {
                 Some((output.name.clone(), value))
             })
             .collect();
+        self.said_too_long(&inner, &full);
         let parent = ResourceSpec {
             resource_type: path.to_owned(),
             properties: BTreeMap::new(),

@@ -272,3 +272,58 @@ resources:
     };
     assert!(known.made().contains_key("web/more"));
 }
+
+/// What is said of `web`, whose condition `cN` stands for `step` of the one before, N times.
+fn chained(step: impl Fn(&str) -> String, times: usize) -> Plan {
+    let chain: String = (1..=times)
+        .map(|at| format!("  c{at}: {}\n", step(&format!("c{}", at - 1))))
+        .collect();
+    let inner = format!(
+        "\
+heat_template_version: 2021-04-16
+parameters:
+  up: {{type: boolean}}
+conditions:
+  c0: {{equals: [{{get_param: up}}, true]}}
+{chain}resources:
+  net: {{type: OS::Neutron::Net, properties: {{name: {{if: [c{times}, a, b]}}}}}}
+"
+    );
+    let template = "\
+heat_template_version: 2021-04-16
+resources:
+  outside: {type: OS::Neutron::Net}
+  web: {type: web.yaml, properties: {up: {get_attr: [outside, admin_state_up]}}}
+";
+    Given {
+        template,
+        files: &[("web.yaml", &inner)],
+        ..Given::default()
+    }
+    .plan()
+}
+
+#[test]
+fn conditions_that_name_each_other_are_spelled_out_to_a_limit() {
+    let deep = |before: &str| format!("{{and: [{before}, true]}}");
+    let plan = chained(deep, 40);
+    let Some(workflow) = plan.workflow else {
+        panic!("{}", told(&plan.diagnostics));
+    };
+    // It is stored, and read again.
+    let stored = serde_json::to_string(&workflow).unwrap();
+    let read: crate::workflow::Workflow = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read.resources, workflow.resources);
+
+    let wide = |before: &str| format!("{{and: [{before}, {{not: {before}}}]}}");
+    for plan in [chained(deep, 60), chained(wide, 19), chained(wide, 60)] {
+        let said = plan.diagnostics.iter().filter(|one| one.is_error());
+        let said: Vec<&Diagnostic> = said.collect();
+        assert_eq!(said.len(), 1, "{}", told(&plan.diagnostics));
+        assert_eq!(
+            (said[0].code.as_ref(), said[0].path.as_str()),
+            ("condition-late", "resources.web")
+        );
+        assert!(said[0].message.contains("too long"), "{}", said[0].message);
+    }
+}
