@@ -19,7 +19,8 @@ const BESIDE: CanvasVector = CanvasVector { dx: 24.0, dy: 24.0 };
 
 /// What duplicating these resources would do: each gets a twin beside it, software comes along with its
 /// server, and references among them lead to the twins. Ports are not shared: a server that was
-/// attached through one is attached to the port's network.
+/// attached through one is attached to the port's network, unless the port gets a twin, too. Addresses that
+/// are written down are not shared either: a twin in the same network is given others.
 pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     let wanted = twin::with_software(desk, names);
     let first = wanted.first()?;
@@ -29,6 +30,7 @@ pub fn duplicate(desk: &Desk<'_>, names: &[String]) -> Option<Proposal> {
     let resources = wanted.iter().map(|resource| {
         let detach = |properties: &mut _| {
             twin::detach_ports(desk, resource, &coming, &twins, properties);
+            twin::forget_addresses(desk, resource, &coming, properties);
         };
         let name = twins[resource.name.as_str()].clone();
         (name, twin::whole(resource, &twins, detach))

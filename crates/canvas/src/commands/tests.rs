@@ -359,6 +359,54 @@ fn what_is_duplicated_together_keeps_its_arrangement() {
 }
 
 #[test]
+fn a_twin_has_addresses_of_its_own_where_the_network_is_the_same() {
+    let text = "\
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}}
+  leg:
+    type: OS::Neutron::Port
+    properties:
+      network: {get_resource: net}
+      mac_address: fa:16:3e:00:00:05
+      fixed_ips: [{subnet: {get_resource: sub}, ip_address: 10.0.0.5}, {ip_address: 10.0.0.6}]
+  web:
+    type: OS::Nova::Server
+    properties:
+      image: i
+      flavor: f
+      networks: [{port: {get_resource: leg}}, {network: {get_resource: net}, fixed_ip: 10.0.0.7}]
+";
+    let twins = |names: &[&str]| {
+        let mut hands = Hands::on(text);
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let proposal = hands.with(|desk| duplicate(desk, &names));
+        hands.take(Ok(proposal.expect("they are there")));
+        hands
+    };
+    let hands = twins(&["leg", "web"]);
+    let sub = serde_json::json!([{"subnet": {"get_resource": "sub"}}]);
+    assert_eq!(hands.property("leg_2", "fixed_ips"), sub);
+    assert!(hands.property("leg_2", "mac_address").is_null());
+    assert_eq!(
+        hands.property("web_2", "networks"),
+        serde_json::json!([{"port": {"get_resource": "leg_2"}}, {"network": {"get_resource": "net"}}])
+    );
+
+    let hands = twins(&["net", "sub", "leg", "web"]);
+    assert_eq!(
+        hands.property("leg_2", "fixed_ips"),
+        serde_json::json!([{"subnet": {"get_resource": "sub_2"}, "ip_address": "10.0.0.5"}, {"ip_address": "10.0.0.6"}])
+    );
+    assert_eq!(hands.property("leg_2", "mac_address"), "fa:16:3e:00:00:05");
+    assert_eq!(
+        hands.property("web_2", "networks"),
+        serde_json::json!([{"port": {"get_resource": "leg_2"}}, {"network": {"get_resource": "net_2"}, "fixed_ip": "10.0.0.7"}])
+    );
+}
+
+#[test]
 fn a_thousand_are_duplicated_by_one_edit() {
     let (text, names) = networks(1_000);
     let mut hands = Hands::on(&text);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use topology::template::Resource;
 
 use super::{Desk, get_resource};
-use crate::drawing::{Node, NodeKind, interfaces};
+use crate::drawing::{Node, NodeKind, frame_of, interfaces, types};
 
 /// These resources and the software on them, each once.
 pub fn with_software<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Resource> {
@@ -157,6 +157,49 @@ pub fn detach_ports(
             *item = serde_json::json!({ "network": get_resource(network) });
         }
     }
+}
+
+/// A network gives an address once: a server's or a port's twin leaves out those that are written down, unless the network has a
+/// twin of its own.
+pub fn forget_addresses(
+    desk: &Desk<'_>,
+    resource: &Resource,
+    coming: &HashSet<&str>,
+    properties: &mut Map<String, Value>,
+) {
+    let stays = |network: Option<&str>| network.is_none_or(|network| !coming.contains(network));
+    match resource.resource_type.as_str() {
+        types::PORT if stays(frame_of(desk.template, &resource.name).as_deref()) => {
+            properties.remove("mac_address");
+            if let Some(Value::Array(addresses)) = properties.get_mut("fixed_ips") {
+                addresses.retain_mut(|item| forget(item, "ip_address"));
+                if addresses.is_empty() {
+                    properties.remove("fixed_ips");
+                }
+            }
+        }
+        types::SERVER => {
+            let Some(Value::Array(networks)) = properties.get_mut("networks") else {
+                return;
+            };
+            for interface in interfaces(desk.template, resource) {
+                if stays(interface.network.as_deref())
+                    && let Some(item) = networks.get_mut(interface.index)
+                {
+                    forget(item, "fixed_ip");
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Take a key out of a map; answers whether anything is left in it.
+fn forget(item: &mut Value, key: &str) -> bool {
+    item.as_object_mut().is_none_or(|map| {
+        map.remove(key);
+        !map.is_empty()
+    })
 }
 
 /// `server_2` to `server` and 2; what has no number is the first.
