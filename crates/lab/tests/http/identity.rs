@@ -1,6 +1,6 @@
 //! Keystone: who gets a token, for what, and when it ends.
 
-use crate::common::{memory, password, project_scope};
+use crate::common::{Client, memory, password, project_scope};
 use crate::login;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -156,4 +156,27 @@ async fn an_application_credential_is_bound_to_its_project() {
         (201, Some("demo")),
         "{body}"
     );
+}
+
+#[tokio::test]
+async fn anothers_credential_looks_like_none() {
+    let (lab, demo) = memory().await;
+    let seed = json!({"user_id": demo.user_id, "type": "totp", "blob": "GEZDGNBVGY3TQOJQ"});
+    let path = "/identity/v3/credentials";
+    let made = demo.post(path, json!({ "credential": seed })).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let there = format!("{path}/{}", made.at("/credential/id").as_str().unwrap());
+    let nowhere = format!("{path}/nowhere");
+    for (user, expected) in [
+        ("demo", [200, 403]),
+        ("other", [403, 403]),
+        ("admin", [200, 404]),
+    ] {
+        let client = Client::login(&lab, user).await;
+        let seen = [
+            client.get(&there).await.status,
+            client.get(&nowhere).await.status,
+        ];
+        assert_eq!(seen, expected, "{user}");
+    }
 }

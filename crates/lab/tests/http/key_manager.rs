@@ -33,3 +33,17 @@ async fn secrets_come_back_as_they_went_in() {
     assert_eq!(client.delete(&path).await.status, 204);
     assert_eq!(client.get(&path).await.status, 404);
 }
+
+#[tokio::test]
+async fn a_page_beyond_the_end_is_empty() {
+    let (_lab, client) = memory().await;
+    for list in ["secrets", "containers"] {
+        let path = format!("/key-manager/v1/{list}?offset={}", usize::MAX);
+        let page = client.get(&path).await;
+        assert_eq!((page.status, page.at("/total")), (200, &json!(0)));
+        assert_eq!(
+            (page.at(&format!("/{list}")), page.at("/next")),
+            (&json!([]), &Value::Null)
+        );
+    }
+}

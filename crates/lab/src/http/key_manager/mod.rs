@@ -140,8 +140,10 @@ impl Page {
         };
         let page: Vec<Value> = rows.into_iter().skip(offset).take(limit).collect();
         let mut body = json!({self.collection: page, "total": total});
-        if offset + limit < total {
-            body["next"] = link(offset + limit).into();
+        // A caller may ask for any offset.
+        let end = offset.saturating_add(limit);
+        if end < total {
+            body["next"] = link(end).into();
         }
         if offset > 0 {
             body["previous"] = link(offset.saturating_sub(limit)).into();
