@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 
 /// Calls at a time.
 const PARALLEL: usize = 16;
+/// How often what is short is measured: the shortest of them is the least that the machine had to do with.
+const TRIES: usize = 4;
 
 /// What one round took.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +28,12 @@ struct Times {
     create: Duration,
     /// Finding each by its name, its ports by its id.
     find: Duration,
-    /// Walking through all in pages of 100.
+    /// Walking through all in pages of 100, and through their ports: the best of several tries each.
     walk: Duration,
-    /// One such page.
+    walk_ports: Duration,
+    /// A page of either, by those walks.
     page: Duration,
-    /// A page of 100 of their ports.
-    ports: Duration,
+    page_ports: Duration,
     /// Writing the state down, as an orderly end does.
     save: Duration,
     /// Reading it again, until the first call is answered.
@@ -95,15 +97,8 @@ async fn round(servers: usize) -> Times {
     .await;
     let find = begin.elapsed();
 
-    let begin = Instant::now();
-    let (seen, pages) = walk(&client).await;
-    let walk = begin.elapsed();
-    assert_eq!(seen, servers);
-
-    let begin = Instant::now();
-    let listed = client.get("/network/v2.0/ports?limit=100").await;
-    assert_eq!(listed.at("/ports").as_array().unwrap().len(), 100);
-    let ports = begin.elapsed();
+    let (walk, page) = walk(&client, "/compute/v2.1", "servers/detail", servers).await;
+    let (walk_ports, page_ports) = self::walk(&client, "/network/v2.0", "ports", servers).await;
 
     let begin = Instant::now();
     lab.stop().await;
@@ -131,8 +126,9 @@ async fn round(servers: usize) -> Times {
         create,
         find,
         walk,
-        page: walk / pages,
-        ports,
+        walk_ports,
+        page,
+        page_ports,
         save,
         restart,
         delete,
@@ -148,9 +144,13 @@ async fn each<F: Future>(count: usize, one: impl Fn(usize) -> F) -> Vec<F::Outpu
 }
 
 async fn until(lab: &Lab, is_so: impl Fn(&lab::model::Model) -> bool) {
-    while !lab.model(&is_so) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let so = async {
+        while !lab.model(&is_so) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let bound = tokio::time::timeout(Duration::from_secs(120), so).await;
+    bound.expect("what was ordered is done");
 }
 
 /// What this process has in memory.
@@ -163,19 +163,32 @@ fn memory_mib() -> u64 {
     kib / 1024
 }
 
-/// Through all pages by their links; answers how many servers there are, and on how many pages.
-async fn walk(client: &Client) -> (usize, u32) {
-    let mut path = "/compute/v2.1/servers/detail?limit=100".to_owned();
-    let (mut seen, mut pages) = (0, 0);
-    loop {
-        let page = client.get(&path).await;
-        seen += page.at("/servers").as_array().unwrap().len();
-        pages += 1;
-        match page.at("/servers_links/0/href") {
-            Value::String(next) => path = next[next.find("/compute/").unwrap()..].to_owned(),
-            _ => return (seen, pages),
+/// Through all pages of a list by their links, several times; answers the shortest time in all, and that for a page.
+async fn walk(client: &Client, service: &str, list: &str, all: usize) -> (Duration, Duration) {
+    let collection = list.split('/').next().unwrap();
+    let (rows, links) = (
+        format!("/{collection}"),
+        format!("/{collection}_links/0/href"),
+    );
+    let mut best = (Duration::MAX, Duration::MAX);
+    for _ in 0..TRIES {
+        let begin = Instant::now();
+        let mut path = format!("{service}/{list}?limit=100");
+        let (mut seen, mut pages) = (0, 0);
+        loop {
+            let page = client.get(&path).await;
+            seen += page.at(&rows).as_array().unwrap().len();
+            pages += 1;
+            match page.at(&links) {
+                Value::String(next) => path = next[next.find(service).unwrap()..].to_owned(),
+                _ => break,
+            }
         }
+        let time = begin.elapsed();
+        assert_eq!(seen, all);
+        best = best.min((time, time / pages));
     }
+    best
 }
 
 /// Five times the servers may take five times as long; a quadratic lab would take twenty-five. Half of that is the line, since the
@@ -188,15 +201,22 @@ async fn more_servers_cost_no_more_each() {
     for (what, few, many) in [
         ("create", few.create, many.create),
         ("find", few.find, many.find),
-        // Three pages, then fifteen: by itself, a page is as long as a page.
-        ("walk", few.page * 5, many.page * 5),
-        ("page of ports", few.ports, many.ports),
         ("save", few.save, many.save),
         ("restart", few.restart, many.restart),
         ("delete", few.delete, many.delete),
     ] {
         let slack = Duration::from_millis(500);
         assert!(many < few * 12 + slack, "{what}: {few:?}, then {many:?}");
+    }
+    // Three pages, then fifteen. As the best of several tries they need no slack that would hide a page that makes all rows.
+    for (what, few, many) in [
+        ("servers", few.walk, many.walk),
+        ("ports", few.walk_ports, many.walk_ports),
+    ] {
+        assert!(
+            many < few * 12,
+            "walk through {what}: {few:?}, then {many:?}"
+        );
     }
 }
 
@@ -213,7 +233,7 @@ async fn ten_thousand_servers() {
         ("1000 found by name and port", seconds(times.find)),
         ("walked in pages of 100", seconds(times.walk)),
         ("a page of 100 servers", millis(times.page)),
-        ("a page of 100 ports", millis(times.ports)),
+        ("a page of 100 ports", millis(times.page_ports)),
         ("state written", seconds(times.save)),
         ("restarted", seconds(times.restart)),
         ("deleted", seconds(times.delete)),
