@@ -263,6 +263,9 @@ impl Importer<'_> {
 
     /// Ranges within one, each with so many bits for hosts.
     fn cidrs(&mut self, range: &str, count: u64, bits: u64, path: &str) -> Value {
+        if !self.spend(count.min(RANGES_MAX) as usize * RANGE_BYTES) {
+            return Value::Null;
+        }
         match ranges(range, count, bits) {
             Some(ranges) => json!(ranges),
             None => {
@@ -410,6 +413,8 @@ impl Importer<'_> {
 
 /// As many as `Fn::Cidr` gives at the most.
 const RANGES_MAX: u64 = 256;
+/// Of a range as text, with what a list needs for it.
+const RANGE_BYTES: usize = 34;
 
 /// IPv4 only: ranges of the other kind are the cloud's to give.
 fn ranges(within: &str, count: u64, bits: u64) -> Option<Vec<String>> {

@@ -5,6 +5,9 @@
 //! the reason in the report. A resource that lacks what its type requires becomes one that does nothing and holds its place, until a
 //! person gives it.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 use topology::cloud::CloudFacts;
 use topology::diagnostic::Diagnostic;
@@ -25,7 +28,7 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
         let document = Document::parse(yaml_text(&root));
         let found = validate(&document, &types, &CloudFacts::default());
         let mut is_changed = false;
-        let mut lists = Vec::new();
+        let mut lists: BTreeMap<Vec<String>, BTreeSet<usize>> = BTreeMap::new();
         for one in found.iter().filter(|one| one.is_error()) {
             let Some(place) = place(&root, &one.path) else {
                 is_changed |= held(importer, &mut root, one);
@@ -33,14 +36,20 @@ pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
             };
             if take_out(&mut root, &place) {
                 is_changed = true;
-                lists.push(place[..place.len() - 1].to_vec());
+                if let Some((list, index)) = item_of_list(&root, &place) {
+                    lists.entry(list.to_vec()).or_default().insert(index);
+                }
                 let path = said_of(importer, &place);
                 importer.left_out(&path, format!("{}: {}", place.join("."), one.message));
             }
         }
-        for list in &lists {
+        // The inner ones first: once an outer one is shorter, what stands in it has another number.
+        let mut lists: Vec<_> = lists.into_iter().collect();
+        lists.sort_by_key(|(list, _)| Reverse(list.len()));
+        for (list, gone) in &lists {
             if let Some(Value::Array(items)) = found_mut(&mut root, list) {
-                items.retain(|item| !item.is_null());
+                let mut index = 0..;
+                items.retain(|_| index.next().is_none_or(|index| !gone.contains(&index)));
             }
         }
         if let Value::Object(root) = root {
@@ -118,17 +127,14 @@ fn place(root: &Value, path: &str) -> Option<Vec<String>> {
     let mut place = Vec::new();
     let mut at = root;
     for part in parts.into_iter().take(most) {
-        let below = match at {
-            Value::Object(map) => map.get(part),
-            Value::Array(items) => part
-                .parse::<usize>()
-                .ok()
-                .and_then(|index| items.get(index)),
-            _ => None,
-        };
-        let Some(below) = below else { break };
+        let Some(below) = below(at, part) else { break };
         // A call as a whole: its arguments mean nothing alone.
         if at.as_object().is_some_and(is_call) && place.len() >= least {
+            break;
+        }
+        // Nor does a choice without what it hangs on.
+        if is_argument_of_if(&place) && part == "0" && place.len() > least {
+            place.pop();
             break;
         }
         place.push(part.to_owned());
@@ -140,6 +146,21 @@ fn place(root: &Value, path: &str) -> Option<Vec<String>> {
 fn is_call(map: &Map<String, Value>) -> bool {
     const CALLS: [&str; 4] = ["get_attr", "get_resource", "get_param", "get_file"];
     map.len() == 1 && map.keys().all(|key| CALLS.contains(&key.as_str()))
+}
+
+fn is_argument_of_if(list: &[String]) -> bool {
+    list.last().is_some_and(|last| last == "if")
+}
+
+/// The list that a place is an item of, if what follows moves up. A branch of `if` holds its place with nothing in it: the other one would say
+/// the opposite there.
+fn item_of_list<'p>(root: &Value, place: &'p [String]) -> Option<(&'p [String], usize)> {
+    let (last, list) = place.split_last()?;
+    if is_argument_of_if(list) {
+        return None;
+    }
+    let items = list.iter().try_fold(root, below)?;
+    items.is_array().then(|| Some((list, last.parse().ok()?)))?
 }
 
 /// An output keeps its place with nothing in it; all else goes.
@@ -171,6 +192,15 @@ fn take_out(root: &mut Value, place: &[String]) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+fn below<'v>(at: &'v Value, part: impl AsRef<str>) -> Option<&'v Value> {
+    let part = part.as_ref();
+    match at {
+        Value::Object(map) => map.get(part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => None,
     }
 }
 

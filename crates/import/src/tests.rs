@@ -363,7 +363,11 @@ fn what_is_asked_for_again_and_again_is_not_made() {
         "!Ref Web, ".repeat(5_000),
         "{}, ".repeat(5_000)
     );
-    for text in [looked_up, nested, products] {
+    let ranges = format!(
+        "Resources: {{}}\nOutputs: {{X: {{Value: [{}]}}}}\n",
+        "!Cidr [1.0.0.0/8, 256, 8], ".repeat(1_000)
+    );
+    for text in [looked_up, nested, products, ranges] {
         let refused = import(&text).unwrap_err();
         assert_eq!(refused.message, "what is made of it is more than 4 MiB");
     }
@@ -411,6 +415,57 @@ fn an_address_leads_to_a_port_where_only_a_network_is_known() {
         json!([{"port": {"get_resource": "Web_port"}, "floating_ip": {"get_resource": "Address"}}])
     );
     assert!(of("Web").get("security_groups").is_none());
+}
+
+#[test]
+fn one_address_leads_to_a_server_and_groups_of_other_interfaces_are_told() {
+    let text = "AWSTemplateFormatVersion: x\nResources:\n  Web:\n    Type: AWS::EC2::Instance\n    Properties:\n      ImageId: i\n      InstanceType: f\n      \
+                NetworkInterfaces: [{DeviceIndex: 0, AssociatePublicIpAddress: true, GroupSet: [g]}, {DeviceIndex: 1}]\n";
+    let of = |text: &str, name: &str| made(text, &["resources", name]);
+    assert_eq!(of(text, "Web_address")["type"], "OS::Neutron::FloatingIP");
+
+    let named =
+        format!("{text}  Address: {{Type: AWS::EC2::EIP, Properties: {{InstanceId: !Ref Web}}}}\n");
+    assert_eq!(of(&named, "Web_address"), Value::Null);
+    assert_eq!(
+        of(&named, "Web")["properties"]["networks"],
+        json!([
+            {"port": {"get_resource": "Web_port"}, "floating_ip": {"get_resource": "Address"}},
+            {"network": {"get_param": "network"}},
+        ])
+    );
+    let said = said(&imported(&named));
+    assert!(
+        said.iter().any(|one| one == "3 changed Resources.Web"),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn what_is_refused_in_a_choice_does_not_turn_it_round() {
+    let asked = |value: &str| {
+        let text = format!(
+            "Parameters: {{Size: {{Type: String}}}}\nConditions: {{Big: !Equals [!Ref Size, big]}}\n\
+             Resources: {{Web: {{Type: AWS::EC2::Instance, Properties: {{ImageId: i, InstanceType: t}}}}}}\nOutputs: {{Ip: {{Value: {value}}}}}\n"
+        );
+        made(&text, &["outputs", "Ip", "value"])
+    };
+    let address = json!({"get_attr": ["Web", "first_address"]});
+    assert_eq!(
+        asked("!If [Big, !GetAtt Web.Nope, !GetAtt Web.PrivateIp]"),
+        json!({"if": ["Big", null, address]})
+    );
+    assert_eq!(
+        asked("!If [Big, !GetAtt Web.PrivateIp, !GetAtt Web.Nope]"),
+        json!({"if": ["Big", address, null]})
+    );
+    // Without what it hangs on there is nothing to choose.
+    assert_eq!(asked("!If [Nope, a, b]"), Value::Null);
+    // What stands beside it in lists moves up, also in a list within one that becomes shorter.
+    assert_eq!(
+        asked("[!GetAtt Web.Nope, [!GetAtt Web.PrivateIp, !GetAtt Web.Nope]]"),
+        json!([[address]])
+    );
 }
 
 #[test]
@@ -567,6 +622,14 @@ fn what_is_made_like_a_launch_template_says_so_itself() {
     let said = said(&imported);
     let lost = "7 left out Resources.Like.Properties.LaunchTemplateData.IamInstanceProfile";
     assert!(said.iter().any(|one| one == lost), "{said:#?}");
+    // Each loses it for a reason of its own.
+    let notes = imported.report.notes.iter();
+    let why = notes.filter(|note| note.path.ends_with("IamInstanceProfile"));
+    let why: Vec<&str> = why.map(|note| note.message.as_str()).collect();
+    assert!(
+        why[0].ends_with("give it to the server itself") && why[1].contains("members of a group"),
+        "{why:#?}"
+    );
 }
 
 #[test]

@@ -102,7 +102,10 @@ pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Va
 fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String, Value> {
     let named = resource.raw("LaunchTemplate").is_some();
     match launch::definition(importer, resource) {
-        Some(mut definition) => launch::members(importer, &mut definition),
+        Some(mut definition) => {
+            let lost = "only properties are taken from what a server is made like: give it to the server itself";
+            launch::properties(importer, &mut definition, lost)
+        }
         None => {
             if named {
                 importer.needed(
@@ -133,6 +136,10 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
             }
             if let Some(groups) = properties.remove("security_groups") {
                 port["security_groups"] = groups;
+                if networks.iter().skip(1).any(|one| one.get("port").is_none()) {
+                    let message = "its security groups stand at its first port: draw the other ones and give them theirs";
+                    importer.changed(&resource.path, message);
+                }
             }
             let port = made.add(importer, resource, "port", "OS::Neutron::Port", port);
             let port = json!({"port": {"get_resource": port}});
@@ -193,7 +200,17 @@ fn networks(
             let mut interfaces: Vec<&Value> = interfaces.iter().collect();
             interfaces.sort_by_key(|one| crate::sections::as_number(&one["DeviceIndex"]).as_u64());
             for interface in interfaces {
-                let entry = interface_entry(importer, made, resource, properties, interface, &at);
+                let is_led_to =
+                    networks.is_empty() && importer.addresses.contains_key(resource.name);
+                let mut entry = interface_entry(importer, properties, interface, &at);
+                // A drawn address that leads to the server takes the place of the one that Amazon would give.
+                if is_public(interface) && !is_led_to && entry.get("port").is_none() {
+                    let network = super::network::external(importer);
+                    let kind = "OS::Neutron::FloatingIP";
+                    let address = json!({"floating_network": network});
+                    let address = made.add(importer, resource, "address", kind, address);
+                    entry["floating_ip"] = json!({"get_resource": address});
+                }
                 networks.push(entry);
             }
         }
@@ -205,8 +222,6 @@ fn networks(
 /// One of `NetworkInterfaces`: a port that is drawn, or a place in a subnet.
 fn interface_entry(
     importer: &mut Importer<'_>,
-    made: &mut Made,
-    resource: &Resource<'_>,
     properties: &mut Map<String, Value>,
     interface: &Value,
     at: &str,
@@ -232,19 +247,12 @@ fn interface_entry(
         let groups = importer.value(groups, at);
         properties.entry("security_groups").or_insert(groups);
     }
-    let public = interface.get("AssociatePublicIpAddress");
-    if public.is_some_and(|public| *public == json!(true) || *public == json!("true")) {
-        let network = super::network::external(importer);
-        let address = made.add(
-            importer,
-            resource,
-            "address",
-            "OS::Neutron::FloatingIP",
-            json!({"floating_network": network}),
-        );
-        entry.insert("floating_ip".to_owned(), json!({"get_resource": address}));
-    }
     Value::Object(entry)
+}
+
+fn is_public(interface: &Value) -> bool {
+    let public = interface.get("AssociatePublicIpAddress");
+    public.is_some_and(|public| *public == json!(true) || *public == json!("true"))
 }
 
 /// `BlockDeviceMappings` and `Volumes`.

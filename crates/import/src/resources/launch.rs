@@ -45,10 +45,11 @@ pub(super) fn find_names(importer: &mut Importer<'_>) {
     }
 }
 
-/// A definition as properties of a server. What only a server of its own can have is named.
-pub(super) fn members(
+/// A definition as properties of a server. What these cannot say is named, with the reason `lost`.
+pub(super) fn properties(
     importer: &mut Importer<'_>,
     definition: &mut Resource<'_>,
+    lost: &str,
 ) -> Map<String, Value> {
     let mut member = compute::server(importer, definition);
     let at = definition.at("NetworkInterfaces");
@@ -66,8 +67,7 @@ pub(super) fn members(
         "IamInstanceProfile",
     ] {
         if definition.raw(property).is_some() {
-            let message = "members of a group are plain servers";
-            importer.left_out(&definition.at(property), message);
+            importer.left_out(&definition.at(property), lost);
         }
     }
     member

@@ -31,7 +31,10 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
         .map(|(name, value)| (name, as_number(&value)))
         .collect();
     let mut member = match launch::definition(importer, resource) {
-        Some(mut definition) => launch::members(importer, &mut definition),
+        Some(mut definition) => {
+            let lost = "members of a group are plain servers";
+            launch::properties(importer, &mut definition, lost)
+        }
         None => {
             let path = resource.path.clone();
             importer.needed(

@@ -37,7 +37,7 @@ impl Composer<'_> {
         let first = self.resources.len();
         let removed = self.removed(&full, &spec);
         let members = if self.may_nest(frame, name) {
-            let names = self.names(&full, &spec, &removed);
+            let names = self.names(frame, &full, &spec, &removed);
             self.members(frame, name, &spec, &names, &inherits);
             names
         } else {
@@ -59,6 +59,7 @@ impl Composer<'_> {
     /// Names of the members, in order.
     fn names(
         &mut self,
+        frame: &Frame<'_>,
         full: &str,
         spec: &ResourceSpec,
         removed: &BTreeSet<String>,
@@ -72,7 +73,7 @@ impl Composer<'_> {
                 text.trim().parse().unwrap_or_default()
             }
             // That a parameter has no value yet is said elsewhere, if it matters.
-            Some(given) if self.waits_for_value(given) => 0,
+            Some(given) if self.waits_for_value(frame, given) => 0,
             Some(_) => {
                 let message = format!(
                     "how many members `{full}` has must be known when the plan is made: `count` is a whole number, 0 or more, \
@@ -101,17 +102,23 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// Whether a parameter that is not hidden lacks its value.
-    fn waits_for_value(&self, given: &Expr) -> bool {
+    /// Whether nothing is missing but values of parameters that the template itself asks for, so that no plan is made before they are
+    /// given. All else that is not known (attributes, what is hidden) would be a group without members that nobody asked for.
+    fn waits_for_value(&self, frame: &Frame<'_>, given: &Expr) -> bool {
         let parameters = &self.around.document.template().parameters;
-        let mut waits = false;
-        given.walk(&mut |expr| {
-            if let Expr::GetParam(name, _) = expr {
+        let (mut waits, mut more) = (false, false);
+        frame.global_expr(given).walk(&mut |expr| match expr {
+            Expr::GetParam(name, _) => {
                 let declared = parameters.iter().find(|one| one.name == *name);
-                waits |= declared.is_some_and(|one| !one.hidden);
+                let lacks = declared.is_some_and(|one| !one.hidden)
+                    && self.around.scope.parameter(name).is_none();
+                waits |= lacks;
+                more |= !lacks;
             }
+            Expr::GetAttr(..) | Expr::GetResource(_) => more = true,
+            _ => {}
         });
-        waits
+        waits && !more
     }
 
     /// Names that are not given again: those of old, if they are to be kept, and those that are named now.

@@ -497,6 +497,37 @@ fn what_cannot_be_flattened_says_why() {
     };
     assert!(count("{get_attr: [n, mtu]}").contains("group-count"));
     assert!(count("10001").contains("too-many-resources"));
+    // Nor is a group empty because of a parameter with a value whose name stands near what is not known.
+    let sizes = "heat_template_version: 2021-04-16\nparameters:\n  count: {type: number, default: 3}\n  sizes: {type: json, default: {a: 1}}\nresources:\n  \
+                 x: {type: OS::Heat::Value, properties: {value: a}}\n";
+    let in_one = format!(
+        "{sizes}  g: {{type: OS::Heat::ResourceGroup, properties: {{count: {{get_param: [sizes, {{get_attr: [x, value]}}]}}, resource_def: {{type: OS::Neutron::Net}}}}}}\n"
+    );
+    let nesting = format!(
+        "{sizes}  web: {{type: web.yaml, properties: {{count: {{get_attr: [x, value]}}}}}}\n"
+    );
+    let nested = "heat_template_version: 2021-04-16\nparameters: {count: {type: number}}\nresources:\n  \
+                  g: {type: OS::Heat::ResourceGroup, properties: {count: {get_param: count}, resource_def: {type: OS::Neutron::Net}}}\n";
+    for (template, files) in [(in_one, &[][..]), (nesting, &[("web.yaml", nested)][..])] {
+        let given = Given {
+            template: &template,
+            files,
+            ..Given::default()
+        };
+        let errors = given.errors();
+        assert!(errors.contains("group-count"), "{errors}");
+    }
+    // Where nothing but a parameter's value is missing, only that is said.
+    let waits = Given {
+        template: "heat_template_version: 2021-04-16\nparameters: {n: {type: number}}\nresources:\n  web: {type: web.yaml, properties: {count: {get_param: n}}}\n",
+        files: &[("web.yaml", nested)],
+        ..Given::default()
+    };
+    let errors = waits.errors();
+    assert!(
+        errors.contains("parameter-missing") && !errors.contains("group-count"),
+        "{errors}"
+    );
     let many = one(
         "  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      count: 200\n      resource_def:\n        type: OS::Heat::ResourceGroup\n        \
          properties: {count: 200, resource_def: {type: OS::Neutron::Net}}\n",
