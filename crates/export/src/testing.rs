@@ -67,6 +67,10 @@ pub(crate) fn types() -> Registry {
             include_str!("../../../catalog/haproxy/item.yml"),
             include_str!("../../../catalog/haproxy/meta/argument_specs.yml"),
         ),
+        (
+            include_str!("../../../catalog/script/item.yml"),
+            include_str!("../../../catalog/script/meta/argument_specs.yml"),
+        ),
     ];
     let items = items.map(|(manifest, specs)| CatalogItem::parse(manifest, specs).unwrap());
     Registry::openstack().with_catalog(items)

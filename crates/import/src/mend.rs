@@ -195,7 +195,7 @@ fn take_out(root: &mut Value, place: &[String]) -> bool {
     }
 }
 
-fn below<'v>(at: &'v Value, part: impl AsRef<str>) -> Option<&'v Value> {
+fn below(at: &Value, part: impl AsRef<str>) -> Option<&Value> {
     let part = part.as_ref();
     match at {
         Value::Object(map) => map.get(part),

@@ -7,7 +7,7 @@
 //! | mark | on | the way back |
 //! | --- | --- | --- |
 //! | `added` | what a deployment adds | it goes, unless something that stays refers to it by now |
-//! | a map with `item` | software | the component; inputs are read from the deployment, so that a change there is kept |
+//! | a map with `item` | software | the component; inputs are read from the deployment, so that a change there is kept; outputs that ask what only its role tells ask again |
 //! | text | any other drawn resource | the type and the properties as they were |
 //!
 //! That text is JSON and not a map, because Heat would resolve the functions in a map, and wait for what they name.
@@ -21,7 +21,8 @@ use topology::expr::Expr;
 use topology::types::Registry;
 use topology::workflow::ResourceSpec;
 
-use super::{TITLE, edited, path};
+use super::{REPORT_END, TITLE, edited, path};
+use crate::Kind;
 use crate::expand::{Expanded, call, reference};
 
 /// On what passes made.
@@ -65,6 +66,16 @@ pub(super) fn component(item: &CatalogItem, spec: &ResourceSpec, resource: &Valu
         mark["waits"] = waits.clone();
     }
     mark
+}
+
+/// On a component: an output that asks what only its role can tell, as it was and as it stands now. JSON too, for the same reason.
+pub(super) fn output(component: &str, name: &str, was: &Value, now: &Value) -> Edit {
+    let mut at = place(component);
+    at.extend(path(&["outputs", name]));
+    Edit::Set {
+        path: at,
+        value: json!(json!([was, now]).to_string()),
+    }
 }
 
 /// Marks of the drawn resources that edits change; those that have one already stay as they are.
@@ -145,7 +156,10 @@ pub(crate) fn restored(document: &Document, types: &Registry) -> Option<String> 
                 };
                 let full = format!("{CATALOG}{item}");
                 let known = types.get(&full).and_then(|one| one.component.as_ref());
-                let properties = component_properties(&resources[*name], mark, known);
+                let properties = component_properties(resources, &resources[*name], mark, known);
+                let outputs = mark.get("outputs").and_then(Value::as_object);
+                let outputs = outputs.into_iter().flatten();
+                edits.extend(outputs.filter_map(|(name, mark)| asked_again(document, name, mark)));
                 software.push(Edit::Set {
                     path: at("type"),
                     value: json!(full),
@@ -201,6 +215,16 @@ fn as_drawn(name: &str, text: &str, edits: &mut Vec<Edit>) {
     }
 }
 
+/// An output as it was, if it still is as the export left it.
+fn asked_again(document: &Document, name: &str, mark: &Value) -> Option<Edit> {
+    let [was, left]: [Value; 2] = serde_json::from_str(mark.as_str()?).ok()?;
+    let now = document.value(&["outputs", name, "value"])?;
+    (now == left).then(|| Edit::Set {
+        path: path(&["outputs", name, "value"]),
+        value: was,
+    })
+}
+
 /// What a resource waited for before; nothing where it is null.
 fn waited(name: &str, waits: &Value) -> Edit {
     let path = path(&["resources", name, "depends_on"]);
@@ -212,6 +236,7 @@ fn waited(name: &str, waits: &Value) -> Edit {
 
 /// A component's properties: the host and the inputs from the deployment, the connections from the mark.
 fn component_properties(
+    resources: &Map<String, Value>,
     deployment: &Value,
     mark: &Map<String, Value>,
     item: Option<&CatalogItem>,
@@ -234,11 +259,12 @@ fn component_properties(
         uses.is_some_and(|uses| uses.contains_key(name))
             || item.is_some_and(|item| item.requires.iter().any(|one| one.name == name))
     };
-    let is_default = |name: &str, value: &Value| {
-        let inputs = item.map(|item| item.inputs.iter());
-        let mut inputs = inputs.into_iter().flatten();
-        let input = inputs.find(|one| one.name == name);
-        item.is_none() || input.is_some_and(|one| one.default.as_ref() == Some(value))
+    let is_default = |name: &str, value: &Value| match item {
+        Some(item) => {
+            let input = item.inputs.iter().find(|one| one.name == name);
+            input.is_some_and(|one| one.default.as_ref() == Some(value))
+        }
+        None => is_configured(resources, now, name, value),
     };
     let given = mark.get("given").and_then(Value::as_array);
     let given: HashSet<&str> = given
@@ -254,6 +280,26 @@ fn component_properties(
         }
     }
     Value::Object(properties)
+}
+
+/// Whether an input says what its configuration says anyhow, as far as that is known without the item: defaults are texts there, and a requirement
+/// that nothing is used for is an empty list.
+fn is_configured(
+    resources: &Map<String, Value>,
+    deployment: &Value,
+    input: &str,
+    value: &Value,
+) -> bool {
+    let config = deployment.pointer("/config/get_resource");
+    let config = config.and_then(|config| resources.get(config.as_str()?));
+    let inputs = config.and_then(|config| config.pointer("/properties/inputs")?.as_array());
+    let declared = inputs.and_then(|all| all.iter().find(|one| one["name"] == input));
+    let default = declared.and_then(|one| one.get("default")?.as_str());
+    match value {
+        Value::Array(items) if items.is_empty() => true,
+        Value::String(text) => default == Some(text),
+        scalar => default == Some(scalar.to_string().as_str()),
+    }
 }
 
 /// By an output's text: what it becomes, and what asks for it.
@@ -348,7 +394,7 @@ fn gone(document: &Document, added: &BTreeSet<String>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// Without the report at its top.
+/// Without the report at its top. Where a person took its last line away, only what reads like a line of it goes.
 fn without_comment(text: &str) -> &str {
     let Some(mut rest) = text
         .strip_prefix("# ")
@@ -357,8 +403,21 @@ fn without_comment(text: &str) -> &str {
         return text;
     };
     rest = rest.strip_prefix('\n').unwrap_or(rest);
-    while rest.starts_with("# - ") {
-        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    let noted = |text: &&str| text.starts_with("# - ");
+    let notes: usize = rest
+        .split_inclusive('\n')
+        .take_while(noted)
+        .map(str::len)
+        .sum();
+    let below = rest[notes..].strip_prefix(REPORT_END);
+    if let Some(design) = below.and_then(|below| below.strip_prefix('\n')) {
+        return design;
     }
-    rest
+    let is_note = |line: &&str| {
+        let note = line.strip_prefix("# - ");
+        let kinds = [Kind::LeftOut, Kind::Changed, Kind::Needed];
+        note.is_some_and(|note| kinds.iter().any(|kind| note.starts_with(kind.word())))
+    };
+    let notes = rest.split_inclusive('\n').take_while(is_note);
+    &rest[notes.map(str::len).sum::<usize>()..]
 }

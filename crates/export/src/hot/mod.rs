@@ -28,6 +28,8 @@ use crate::{ExportFile, Report, Source};
 
 /// The first line of what is not as it was drawn.
 const TITLE: &str = "Exported by Stackloom for OpenStack Heat.";
+/// The line below the report: what follows is the design's own, comments included.
+const REPORT_END: &str = "#";
 const PORT: &str = "OS::Neutron::Port";
 /// Edits times bytes, above which the text is written anew: about a second of parsing.
 const EDITING_BYTES_MAX: usize = 50_000_000;
@@ -111,16 +113,15 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     if edits.is_empty() && report.notes.is_empty() {
         return (source.document.text().to_owned(), report);
     }
-    let document = if edits.len().saturating_mul(source.document.text().len()) > EDITING_BYTES_MAX {
-        rewritten(source.document, &edits)
-    } else {
-        edited(source.document, &edits)
-    };
+    let document = edited(source.document, &edits);
     let text = document.text();
     if text.trim_start().starts_with('{') {
         return (text.to_owned(), report);
     }
-    (format!("{}{text}", report.comment(TITLE)), report)
+    (
+        format!("{}{REPORT_END}\n{text}", report.comment(TITLE)),
+        report,
+    )
 }
 
 /// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no lack,
@@ -141,8 +142,12 @@ fn is_marked(resource: &Resource) -> bool {
     metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
 }
 
-/// The edits one after the other; where one cannot be made in the text as it is written, all are made to its values.
+/// The edits one after the other; where one cannot be made in the text as it is written, or they are too many for so long a text, all are made
+/// to its values.
 fn edited(document: &Document, edits: &[Edit]) -> Document {
+    if edits.len().saturating_mul(document.text().len()) > EDITING_BYTES_MAX {
+        return rewritten(document, edits);
+    }
     let mut edited = document.clone();
     for edit in edits {
         if let Edit::Remove { path } = edit {

@@ -185,10 +185,10 @@ fn outputs(
     report: &mut Report,
 ) {
     let template = source.document.template();
-    let outputs = template
-        .outputs
-        .iter()
-        .map(|output| (path(&["outputs", &output.name, "value"]), &output.value));
+    let outputs = template.outputs.iter().map(|output| {
+        let at = path(&["outputs", &output.name, "value"]);
+        (at, Some(output.name.as_str()), &output.value)
+    });
     // A component has become a deployment, and its properties are told there.
     let drawn = template.resources.iter().filter(|resource| {
         let spec = expanded.get(&resource.name);
@@ -199,12 +199,17 @@ fn outputs(
         resource
             .properties
             .iter()
-            .map(move |property| (at(&property.name), &property.value))
+            .map(move |property| (at(&property.name), None, &property.value))
     });
-    for (path, value) in outputs.chain(properties) {
+    for (path, output, value) in outputs.chain(properties) {
         let before = value.to_json();
         let mut after = expanded.told(&before);
-        if as_text(expanded, &mut after) {
+        if let Some(asked) = as_text(expanded, &mut after) {
+            let drawn = source.document.value(&["resources", &asked]);
+            if let Some(output) = output.filter(|_| drawn.as_ref().is_some_and(marks::takes_marks))
+            {
+                edits.push(marks::output(&asked, output, &before, &after));
+            }
             report.left_out(
                 path.join("."),
                 "what a role tells when it has run: the text stands here with its words open",
@@ -216,25 +221,28 @@ fn outputs(
     }
 }
 
-/// Puts texts in place of what only a role could tell. Whether there was any.
-fn as_text(expanded: &Expanded<'_>, value: &mut Value) -> bool {
+/// Puts texts in place of what only a role could tell. The first component that was asked, if there was any.
+fn as_text(expanded: &Expanded<'_>, value: &mut Value) -> Option<String> {
     if let Some(text) = expanded.told_by_the_role(value) {
+        let asked = value["get_attr"][0].as_str().map(str::to_owned);
         *value = json!(text);
-        return true;
+        return asked;
     }
-    let mut found = false;
+    let mut first = None;
     match value {
         Value::Array(items) => {
             for item in items {
-                found |= as_text(expanded, item);
+                let asked = as_text(expanded, item);
+                first = first.or(asked);
             }
         }
         Value::Object(map) => {
             for item in map.values_mut() {
-                found |= as_text(expanded, item);
+                let asked = as_text(expanded, item);
+                first = first.or(asked);
             }
         }
         _ => {}
     }
-    found
+    first
 }

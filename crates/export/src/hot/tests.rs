@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use topology::document::{Document, Edit};
 
-use super::{edited, path};
+use super::{edited, path, rewritten};
 use crate::testing::{Design, types};
 use crate::tests::SHOP;
 use crate::{Format, restored};
@@ -35,6 +35,62 @@ fn a_design_comes_back_as_it_went() {
 }
 
 #[test]
+fn what_only_a_role_tells_is_asked_again() {
+    let design = SHOP
+        .replace(
+            "outputs:\n",
+            "  job:\n    type: Stackloom::Catalog::script\n    properties: {host: {get_resource: inner}}\noutputs:\n  said: {value: {get_attr: [job, stdout]}}\n",
+        )
+        .replace(
+            "  inside: {value: {get_attr: [inner, first_address]}}\n",
+            "  inside: {value: [{get_attr: [job, stdout]}, {get_attr: [proxy, url]}]}\n",
+        );
+    let export = exported(&design);
+    assert_eq!(value(&export)["outputs"]["said"]["value"], "{stats.stdout}");
+    let back = restored(&export, &types()).unwrap();
+    assert_eq!(value(&back), value(&design));
+    // What was written there since stays.
+    let mended = export.replace("said: {value: \"{stats.stdout}\"}", "said: {value: mine}");
+    assert_ne!(mended, export);
+    let back = restored(&mended, &types()).unwrap();
+    assert_eq!(value(&back)["outputs"]["said"]["value"], "mine");
+}
+
+#[test]
+fn comments_at_the_top_are_no_report() {
+    let notes = "# - the shop's front\n# - needed by Ann\n#\n# more\n";
+    let design = format!("{notes}{SHOP}");
+    let export = exported(&design);
+    let back = restored(&export, &types()).unwrap();
+    assert!(
+        back.starts_with(&format!("{notes}heat_template_version")),
+        "{back}"
+    );
+    // Where the report's end is gone, what does not read like it stays.
+    let mended = export.replace("\n#\n", "\n");
+    let back = restored(&mended, &types()).unwrap();
+    assert!(back.starts_with("# - the shop's front\n"), "{back}");
+}
+
+#[test]
+fn many_marks_are_taken_away_at_once() {
+    let mut text =
+        "heat_template_version: 2021-04-16\nresources:\n  # of mine\n  a: {type: OS::Heat::None}\n"
+            .to_owned();
+    let mut edits = Vec::new();
+    for number in 0..2_000 {
+        let name = format!("a{number}");
+        text.push_str(&format!(
+            "  {name}: {{type: OS::Heat::None, metadata: {{stackloom: {{exported: added}}}}}}\n"
+        ));
+        let path = path(&["resources", &name]);
+        edits.push(Edit::Remove { path });
+    }
+    let at_once = rewritten(&Document::parse(text.as_str()), &edits);
+    assert_eq!(restored(&text, &types()).as_deref(), Some(at_once.text()),);
+}
+
+#[test]
 fn one_in_json_comes_back_too() {
     let design = value(SHOP);
     let text = exported(&design.to_string());
@@ -53,6 +109,18 @@ fn without_the_catalogue_only_what_software_tells_stays_text() {
         design["resources"]["proxy"]["properties"]
     );
     assert!(back["outputs"]["url"]["value"].get("str_replace").is_some());
+}
+
+#[test]
+fn what_was_written_into_the_export_is_kept_without_the_catalogue() {
+    let export = exported(SHOP);
+    let mended = export.replace("page_title: Welcome", "page_title: Hello");
+    assert_ne!(mended, export);
+    let back = restored(&mended, &topology::types::Registry::openstack()).unwrap();
+    assert_eq!(
+        value(&back)["resources"]["nginx"]["properties"],
+        json!({"host": {"get_resource": "inner"}, "listen_port": 8080, "page_title": "Hello"})
+    );
 }
 
 #[test]

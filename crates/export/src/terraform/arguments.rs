@@ -118,10 +118,7 @@ impl Writing<'_> {
                 let one = [value.clone()];
                 let entries = match value {
                     Value::Array(items) => items.as_slice(),
-                    Value::Object(map) if crate::expand::call(value).is_none() => {
-                        let _ = map;
-                        &one
-                    }
+                    Value::Object(_) if crate::expand::call(value).is_none() => &one,
                     _ => return Err(format!("computed `{property}`")),
                 };
                 let mut blocks = Vec::new();

@@ -14,6 +14,7 @@ mod arguments;
 mod found;
 mod locals;
 mod order;
+mod pattern;
 mod schema;
 mod several;
 mod shape;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use topology::template::Parameter;
 
 use super::free;
+use super::pattern::expression;
 use super::value::{quoted, template};
 use crate::Report;
 use crate::expand::{default_of, whole};
@@ -82,40 +83,6 @@ fn variable(parameter: &Parameter, word: &str, report: &mut Report) -> Value {
     Value::Object(body)
 }
 
-/// Python's pattern in Terraform's words. Those know nothing of what stands around a match, nor of what was matched before.
-fn expression(pattern: &str) -> Option<String> {
-    const UNKNOWN: [&str; 6] = ["(?=", "(?!", "(?<", "(?(", "(?#", "(?P="];
-    if UNKNOWN.iter().any(|one| pattern.contains(one)) {
-        return None;
-    }
-    let mut out = String::with_capacity(pattern.len());
-    let mut rest = pattern;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        let mut after = rest[at + 1..].chars();
-        let escaped = after.next()?;
-        rest = after.as_str();
-        match escaped {
-            'u' => {
-                let code = rest.get(..4)?;
-                if !code.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                    return None;
-                }
-                out.push_str(&format!("\\x{{{code}}}"));
-                rest = &rest[4..];
-            }
-            'Z' => out.push_str("\\z"),
-            '1'..='9' => return None,
-            other => {
-                out.push('\\');
-                out.push(other);
-            }
-        }
-    }
-    out.push_str(rest);
-    Some(out)
-}
-
 /// Condition and message. Constraints that ask a cloud are the provider's to find out.
 fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
     let (kind, argument) = constraint.as_object()?.iter().next()?;
@@ -155,28 +122,5 @@ fn validation(constraint: &Value, variable: &str) -> Option<(String, String)> {
         )),
         "range" => Some((between(variable)?, "It is out of range.".to_owned())),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::expression;
-
-    #[test]
-    fn patterns_are_said_in_the_other_dialect_or_not_at_all() {
-        for (python, terraform) in [
-            (
-                r"[_0-9\u4e00-\u9fa5]+\Z",
-                Some(r"[_0-9\x{4e00}-\x{9fa5}]+\z"),
-            ),
-            (r"a\\u12", Some(r"a\\u12")),
-            (r"\d+\.\d", Some(r"\d+\.\d")),
-            (r"(?=a)b", None),
-            (r"(a)\1", None),
-            (r"a\", None),
-            (r"\u12é", None),
-        ] {
-            assert_eq!(expression(python).as_deref(), terraform, "{python}");
-        }
     }
 }
