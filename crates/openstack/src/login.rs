@@ -258,15 +258,18 @@ fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
             wire: Wire::Tls,
             why,
             ..
-        } => Error::Untrusted {
-            cloud: cloud.name.clone(),
-            url: url.to_string(),
-            // The other side speaks by alerts.
-            whose: match why.contains("alert") {
-                true => Certificate::Ours,
-                false => Certificate::Theirs,
+        } => match refused_by(&why) {
+            Some(whose) => Error::Untrusted {
+                cloud: cloud.name.clone(),
+                url: url.to_string(),
+                whose,
+                why,
             },
-            why,
+            None => Error::Unreachable {
+                cloud: cloud.name.clone(),
+                url: url.to_string(),
+                why,
+            },
         },
         Error::Connection { why, .. } => Error::Unreachable {
             cloud: cloud.name.clone(),
@@ -279,5 +282,51 @@ fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
             why,
         },
         other => other,
+    }
+}
+
+/// Whose certificate is refused, in what TLS said; nobody's where the other side has something else against us, such as a version that it does
+/// not speak, or trouble of its own. The other side speaks by alerts. Source of their names: RFC 8446, section 6.2.
+fn refused_by(why: &str) -> Option<Certificate> {
+    const OURS: [&str; 9] = [
+        "NoCertificate",
+        "BadCertificate",
+        "UnsupportedCertificate",
+        "CertificateRevoked",
+        "CertificateExpired",
+        "CertificateUnknown",
+        "CertificateRequired",
+        "UnknownCA",
+        "AccessDenied",
+    ];
+    match why.rsplit_once("fatal alert: ") {
+        Some((_, alert)) => OURS.contains(&alert).then_some(Certificate::Ours),
+        None => Some(Certificate::Theirs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_alerts_about_certificates_ask_for_one() {
+        for (why, whose) in [
+            (
+                "invalid peer certificate: UnknownIssuer",
+                Some(Certificate::Theirs),
+            ),
+            (
+                "received fatal alert: CertificateRequired",
+                Some(Certificate::Ours),
+            ),
+            ("received fatal alert: UnknownCA", Some(Certificate::Ours)),
+            ("received fatal alert: ProtocolVersion", None),
+            ("received fatal alert: HandshakeFailure", None),
+            ("received fatal alert: InternalError", None),
+            ("received fatal alert: BadCertificateStatusResponse", None),
+        ] {
+            assert_eq!(refused_by(why), whose, "{why}");
+        }
     }
 }

@@ -202,6 +202,32 @@ async fn a_cloud_that_wants_to_know_who_calls() {
 }
 
 #[tokio::test]
+async fn a_cloud_that_speaks_another_version_is_not_told_to_know_us() {
+    let authority = Authority::new("ours");
+    let shown = authority.signs("127.0.0.1");
+    let key = PrivateKeyDer::try_from(shown.key.serialize_der()).unwrap();
+    let versions = ServerConfig::builder_with_provider(Arc::new(default_provider()));
+    let trust = versions.with_safe_default_protocol_versions().unwrap();
+    let mut config = trust
+        .with_no_client_auth()
+        .with_single_cert(vec![shown.certificate.der().clone()], key)
+        .unwrap();
+    // It wants a protocol that no client of ours offers, which is an alert that has nothing to do with certificates.
+    config.alpn_protocols = vec![b"telnet".to_vec()];
+    let tls = TlsAcceptor::from(Arc::new(config));
+    let canned = Canned::start_tls(tls, |url, asked| keystone(url, asked).unwrap()).await;
+    let person = Person::new();
+    let ca = person.keeps("ca.pem", &authority.certificate.pem());
+    let error = person.logs_in(&canned, &trusts(&ca)).await.unwrap_err();
+    let Error::Unreachable { why, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(why.contains("NoApplicationProtocol"), "{why}");
+    assert!(!error.to_string().contains("`cert`"), "{error}");
+    assert!(canned.asked().is_empty());
+}
+
+#[tokio::test]
 async fn files_that_are_not_there_or_are_something_else_are_told() {
     let authority = Authority::new("ours");
     let canned = cloud(authority.signs("127.0.0.1"), None).await;
