@@ -152,7 +152,7 @@ impl From<engine::Error> for Error {
             engine::Error::BadName(_) => "Not a name",
             engine::Error::Refused(_) => "Template refused",
             engine::Error::Busy(_) => "A run is at work",
-            engine::Error::NotNow(_) => "Not possible now",
+            engine::Error::NotNow(_) | engine::Error::Lost(_) => "Not possible now",
             engine::Error::NoVault => "Nowhere to keep secrets",
             engine::Error::ItemRefused(_) => "Item refused",
             engine::Error::ItemNameTaken(_) => "Name taken",

@@ -10,7 +10,7 @@
 
 use std::cell::Cell;
 
-use api::{Event, Problem, Run};
+use api::{Event, Problem, Run, RunState};
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{CloseEvent, MessageEvent, WebSocket};
@@ -206,8 +206,9 @@ impl Feed {
         if let Some(replay) = replay {
             self.model.try_set(Some(settled(replay, &run)));
         }
-        // A run that was just resumed may not have told so yet; the snapshot knows.
-        if self.is_over() && run.state.is_final() {
+        // A run that was just resumed may not have told so yet; the snapshot knows. One that failed may be rolled back, and
+        // tells what comes of that: the stream ends at once where it is not.
+        if self.is_over() && run.state.is_final() && run.state != RunState::Failed {
             self.freshness.try_set(Freshness::Complete);
         } else {
             self.connect();

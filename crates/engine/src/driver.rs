@@ -153,21 +153,25 @@ pub trait Driver: Send + Sync {
     }
 
     /// Another resource of the deployment is about to take what this one gives up, and this one is changed only
-    /// after that: let go of it now, or look how far that is. [`Driver::update`] follows.
+    /// after that: let go of it now, or look how far that is. `taker` are that one's properties. What is gone has let go.
+    /// [`Driver::update`] follows.
     async fn give_up(
         &self,
         _context: &Context<'_>,
         _physical_id: &str,
+        _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
         Ok(Progress::Ready(Ready::default()))
     }
 
-    /// Take a snapshot of it before it is removed, or look how far that is. Asked for again, it is the same
-    /// snapshot. The reference of what is ready is the snapshot's id.
+    /// Take a snapshot of it before it is removed, or look how far that is. Asked for again with the same `occasion`, it is
+    /// the same snapshot; with another one it is never one from before, since people may have worked on since then. The
+    /// reference of what is ready is the snapshot's id.
     async fn snapshot(
         &self,
         _context: &Context<'_>,
         physical_id: &str,
+        _occasion: &str,
     ) -> Result<Progress, DriverError> {
         Err(DriverError::Other(format!(
             "no snapshot can be taken of `{physical_id}`; use `deletion_policy: Retain` or `Delete`"
@@ -215,6 +219,9 @@ pub enum DriverError {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// Our own database did not do its work; it says nothing of what it has.
+    #[error("the sealed store failed: {0}")]
+    Storage(sqlx::Error),
     /// Anything else; a sentence for the person.
     #[error("{0}")]
     Other(String),

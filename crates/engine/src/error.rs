@@ -50,6 +50,9 @@ pub enum Error {
     /// The run or deployment is not in a state for it.
     #[error("{0}")]
     NotNow(String),
+    /// Hidden values that were kept are gone, or cannot be opened, for good.
+    #[error("{0}")]
+    Lost(String),
     /// Secrets have no place to be kept in.
     #[error(
         "there is nowhere to keep this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
@@ -106,7 +109,7 @@ impl Error {
             Error::BadName(_) => "bad-name",
             Error::Refused(_) => "template-refused",
             Error::Busy(_) => "run-in-progress",
-            Error::NotNow(_) => "not-possible-now",
+            Error::NotNow(_) | Error::Lost(_) => "not-possible-now",
             Error::NoVault => "no-vault",
             Error::ItemRefused(_) => "item-refused",
             Error::ItemNameTaken(_) => "item-name-taken",
@@ -125,6 +128,7 @@ impl Error {
             Error::NameTaken(_)
             | Error::Busy(_)
             | Error::NotNow(_)
+            | Error::Lost(_)
             | Error::NoVault
             | Error::ItemNameTaken(_)
             | Error::ItemVersionTaken { .. }
@@ -147,7 +151,7 @@ impl Error {
             }
             Error::Refused(_) => "Mend the problems that are listed and try again.",
             Error::Busy(_) => "Wait until it ends, or cancel it.",
-            Error::NotNow(_) => return None,
+            Error::NotNow(_) | Error::Lost(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",
             Error::ItemRefused(_) => {
                 "Mend the problems that are listed, pack it and upload it again."

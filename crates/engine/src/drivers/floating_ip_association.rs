@@ -56,6 +56,7 @@ impl Driver for FloatingIpAssociation {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
         lead_nowhere(context, physical_id).await?;
         Ok(Progress::Ready(Ready::default()))

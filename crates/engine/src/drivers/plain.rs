@@ -30,8 +30,13 @@ pub(super) trait Fields: Send + Sync {
         Ok(())
     }
 
-    /// Lets go of what another thing of the deployment is about to take.
-    async fn give_up(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
+    /// Lets go of what another thing of the deployment is about to take, whose properties these are.
+    async fn give_up(
+        &self,
+        _context: &Context<'_>,
+        _id: &str,
+        _taker: &Map<String, Value>,
+    ) -> Result<(), DriverError> {
         Ok(())
     }
 }
@@ -71,8 +76,9 @@ impl<T: Fields> Driver for Plain<T> {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
-        self.0.give_up(context, physical_id).await?;
+        self.0.give_up(context, physical_id, taker).await?;
         Ok(Progress::Ready(Ready::default()))
     }
 

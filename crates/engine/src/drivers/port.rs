@@ -57,8 +57,12 @@ impl Driver for Port {
             neutron::delete::<api::Port>(context, physical_id).await,
             physical_id,
         ) {
-            (Err(DriverError::Cloud(error)), Some(id)) if error.is_conflict() => {
-                trunk::take_out(context, id).await?;
+            (Err(DriverError::Cloud(error)), Some(id)) if is_in_a_trunk(&error) => {
+                if let Err(why) = trunk::take_out(context, id).await {
+                    tracing::warn!(%why, id, "a port cannot be taken out of its trunk");
+                    // Who has it is what a person needs to know.
+                    return Err(error.into());
+                }
                 neutron::delete::<api::Port>(context, physical_id).await
             }
             (done, _) => done,
@@ -69,18 +73,24 @@ impl Driver for Port {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
         let network = context.session.network();
         let no_address = json!({"fixed_ips": []});
-        network
-            .update::<api::Port>(physical_id, &no_address)
-            .await?;
+        let changed = network.update::<api::Port>(physical_id, &no_address).await;
+        neutron::done_if_gone(changed.map(drop))?;
         Ok(Progress::Ready(Ready::default()))
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::Port>(context, physical_id).await
     }
+}
+
+/// `Port x is currently a subport for trunk y.`
+fn is_in_a_trunk(error: &openstack::Error) -> bool {
+    let message = error.message().unwrap_or_default();
+    error.is_conflict() && message.contains("subport")
 }
 
 async fn look_up(context: &Context<'_>) -> Result<Named, DriverError> {

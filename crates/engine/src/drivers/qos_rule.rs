@@ -2,16 +2,18 @@
 //! the rules of a QoS policy.
 //!
 //! Neutron keeps a rule inside its policy, without name or description, so it carries no mark: a policy has one rule of
-//! a kind and a direction, and that, with what it promises, is its identity. One that says something else is somebody
-//! else's, and Neutron refuses a second beside it. The physical id is `<policy>:<rule>`, since a rule is only found below
+//! a kind and a direction, and that, with what it promises, is its identity. What is not drawn has Heat's default, as in
+//! Heat, in a change too. One that says something else is somebody else's, and Neutron refuses a second beside it. In a
+//! policy that is not of the deployment nothing tells whose a rule is: there only one whose id is known is ours. The physical id is `<policy>:<rule>`, since a rule is only found below
 //! its policy; `get_resource` gives the rule's own id, as in Heat.
 //! Most clouds let administrators alone make them. Source: Networking API v2.0, "Quality of Service".
 
 use async_trait::async_trait;
-use openstack::network::QosPolicy;
+use openstack::network::{Entity as _, QosPolicy};
 use openstack::qos::{QosRule as Found, QosRuleKind};
 use serde_json::{Map, Value, json};
 
+use super::mark;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
@@ -19,34 +21,41 @@ use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there}
 /// What the kinds differ in.
 pub(super) struct QosRule {
     kind: QosRuleKind,
-    /// Whole numbers.
-    numbers: &'static [&'static str],
-    /// Text.
-    texts: &'static [&'static str],
+    /// The whole number that it must have.
+    promise: &'static str,
+    /// What else it says, with what is meant where that is not drawn.
+    burst: Option<&'static str>,
+    has_direction: bool,
 }
+
+const DIRECTION: &str = "direction";
 
 pub(super) static BANDWIDTH_LIMIT: QosRule = QosRule {
     kind: QosRuleKind::BandwidthLimit,
-    numbers: &["max_kbps", "max_burst_kbps"],
-    texts: &["direction"],
+    promise: "max_kbps",
+    burst: Some("max_burst_kbps"),
+    has_direction: true,
 };
 
 pub(super) static DSCP_MARKING: QosRule = QosRule {
     kind: QosRuleKind::DscpMarking,
-    numbers: &["dscp_mark"],
-    texts: &[],
+    promise: "dscp_mark",
+    burst: None,
+    has_direction: false,
 };
 
 pub(super) static MINIMUM_BANDWIDTH: QosRule = QosRule {
     kind: QosRuleKind::MinimumBandwidth,
-    numbers: &["min_kbps"],
-    texts: &["direction"],
+    promise: "min_kbps",
+    burst: None,
+    has_direction: true,
 };
 
 pub(super) static MINIMUM_PACKET_RATE: QosRule = QosRule {
     kind: QosRuleKind::MinimumPacketRate,
-    numbers: &["min_kpps"],
-    texts: &["direction"],
+    promise: "min_kpps",
+    burst: None,
+    has_direction: true,
 };
 
 #[async_trait]
@@ -131,37 +140,60 @@ impl QosRule {
     fn fields(&self, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(map);
         let mut body = Map::new();
-        for name in self.numbers {
-            if let Some(number) = properties.integer(name)? {
-                body.insert((*name).into(), number.into());
-            }
+        if let Some(number) = properties.integer(self.promise)? {
+            body.insert(self.promise.into(), number.into());
         }
-        for name in self.texts {
-            if let Some(text) = properties.filled(name)? {
-                body.insert((*name).into(), text.into());
-            }
+        if let Some(burst) = self.burst {
+            let number = properties.integer(burst)?.unwrap_or_default();
+            body.insert(burst.into(), number.into());
+        }
+        if self.has_direction {
+            let text = properties.filled(DIRECTION)?;
+            let text = text.unwrap_or_else(|| "egress".into());
+            body.insert(DIRECTION.into(), text.into());
         }
         Ok(body)
     }
 
-    /// The rule that says just this.
+    /// The rule that says just this, in a policy of the deployment.
     async fn find(
         &self,
         context: &Context<'_>,
         policy: &str,
         fields: &Map<String, Value>,
     ) -> Result<Option<String>, DriverError> {
+        if !fields.contains_key(self.promise) {
+            return Ok(None);
+        }
         let network = context.session.network();
         let all = match network.qos_rule_list(policy, self.kind).await {
             Err(error) if error.is_not_found() => return Ok(None),
             all => all?,
         };
+        // Clouds without the extension say nothing of a direction.
         let same = |rule: &&Found| {
             fields
                 .iter()
-                .all(|(name, value)| rule.get(name) == Some(value))
+                .all(|(name, value)| rule.get(name).is_none_or(|there| there == value))
         };
-        Ok(all.iter().find(same).map(id_of))
+        let Some(found) = all.iter().find(same).map(id_of) else {
+            return Ok(None);
+        };
+        match network.get::<QosPolicy>(policy).await {
+            Err(error) if error.is_not_found() => Ok(None),
+            policy => {
+                let policy = policy?;
+                let description = policy.description().unwrap_or_default();
+                let is_ours = mark::is_of_deployment(description, context.marker);
+                if !is_ours {
+                    tracing::warn!(
+                        rule = found,
+                        "nothing tells whose a QoS rule is; it is left alone"
+                    );
+                }
+                Ok(is_ours.then_some(found))
+            }
+        }
     }
 
     /// By the properties, as far as they are known: without a policy it was never made.
@@ -214,6 +246,12 @@ mod tests {
             &BANDWIDTH_LIMIT,
             json!({"policy": "p", "max_kbps": "1000", "max_burst_kbps": 0, "direction": "ingress", "tenant_id": null}),
             json!({"max_kbps": 1000, "max_burst_kbps": 0, "direction": "ingress"}),
+        );
+        // What is taken away goes back to its default.
+        check(
+            &BANDWIDTH_LIMIT,
+            json!({"policy": "p", "max_kbps": 1}),
+            json!({"max_kbps": 1, "max_burst_kbps": 0, "direction": "egress"}),
         );
         check(
             &DSCP_MARKING,

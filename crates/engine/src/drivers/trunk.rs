@@ -47,10 +47,36 @@ impl Fields for Trunk {
         Ok(())
     }
 
-    async fn give_up(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
-        let trunk: Thing = context.session.network().get(id).await?;
-        remove(context, &trunk, &|_| true).await
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+        taker: &Map<String, Value>,
+    ) -> Result<(), DriverError> {
+        let trunk: Thing = match context.session.network().get(id).await {
+            Err(error) if error.is_not_found() => return Ok(()),
+            trunk => trunk?,
+        };
+        let taken = ports_of(context, taker).await?;
+        let leaves = |port: &str| taken.iter().any(|one| one == port);
+        remove(context, &trunk, &leaves).await
     }
+}
+
+/// The ports that a trunk with these properties has: its own, and those in it.
+async fn ports_of(
+    context: &Context<'_>,
+    properties: &Map<String, Value>,
+) -> Result<Vec<String>, DriverError> {
+    let session = context.session;
+    let properties = Properties::of(properties);
+    let mut ports = Vec::from_iter(properties.id_of::<Port>(session, "port").await?);
+    for (index, port) in properties.list("sub_ports").iter().enumerate() {
+        let prefix = format!("sub_ports.{index}.");
+        let inside = Properties::within(port, &prefix)?;
+        ports.extend(inside.id_of::<Port>(session, "port").await?);
+    }
+    Ok(ports)
 }
 
 /// A port goes while the trunk that it is in stays: Neutron refuses that until the trunk has let go of it. Of trunks

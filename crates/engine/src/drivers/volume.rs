@@ -102,8 +102,9 @@ impl Driver for Volume {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        occasion: &str,
     ) -> Result<Progress, DriverError> {
-        back_up(context, physical_id).await
+        back_up(context, physical_id, occasion).await
     }
 
     async fn delete(
@@ -131,13 +132,14 @@ impl Driver for Volume {
     }
 }
 
-/// A backup, as Heat makes it: a snapshot could not outlive its volume. It is named after what the volume was called. One
-/// that fails is removed, so that another try makes another one.
-async fn back_up(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
+/// A backup, as Heat makes it: a snapshot could not outlive its volume. It is named after what the volume was called and
+/// after the occasion, so that an older one, which does not have what came since, is never taken for it. One that fails is
+/// removed, so that another try makes another one.
+async fn back_up(context: &Context<'_>, id: &str, occasion: &str) -> Result<Progress, DriverError> {
     let storage = context.session.block_storage();
     let short: String = id.chars().take(8).collect();
     let name = mark::physical_name(context.marker, context.properties);
-    let name = format!("{name}-backup-{short}");
+    let name = format!("{name}-backup-{short}-{occasion}");
     let all = storage.backup_list(&[("volume_id", id)]).await?;
     let is_it = |backup: &&Backup| backup.volume_id == id && backup.name.as_deref() == Some(&name);
     let Some(backup) = all.iter().find(is_it) else {

@@ -111,7 +111,7 @@ impl Engine {
                 values,
                 lost: None,
             }),
-            Err(Error::NotNow(why)) => Ok(Kept {
+            Err(Error::Lost(why)) => Ok(Kept {
                 name: None,
                 values: BTreeMap::new(),
                 lost: Some(why),

@@ -266,7 +266,12 @@ fn passes(error: &Error) -> bool {
         // The address was right when the run began, so what does not speak as Keystone does stands in for it.
         Error::Cloud(openstack::Error::NotOpenStack { .. }) => true,
         Error::Cloud(error) => error.is_transient(),
-        Error::Storage { .. } | Error::Unavailable(_) => true,
+        // What is stored and cannot be read stays so.
+        Error::Storage { source, .. } => !matches!(
+            source,
+            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }
+        ),
+        Error::Unavailable(_) => true,
         _ => false,
     }
 }
@@ -274,4 +279,17 @@ fn passes(error: &Error) -> bool {
 fn on_one_line(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     lines.join(" ").trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_database_passes_and_what_it_has_does_not() {
+        let storage = Error::storage("reading what a cloud has");
+        assert!(passes(&storage(sqlx::Error::PoolTimedOut)));
+        let facts = from_json::<CloudFacts>("no json").map_err(Error::storage("reading"));
+        assert!(!passes(&facts.unwrap_err()));
+    }
 }

@@ -68,7 +68,8 @@ impl Engine {
             let (hidden_changed, kept) = match self.kept_or_lost(actor, &row).await {
                 Ok(kept) => {
                     let before = Document::parse(row.shown.template.clone());
-                    let checked = kept.check(before.template(), document.template(), &said, &merged);
+                    let checked =
+                        kept.check(before.template(), document.template(), &said, &merged);
                     lost = checked.err().map(|error| error.to_string());
                     (kept.changed(&given), kept.values)
                 }

@@ -95,6 +95,17 @@ impl RunRow {
     }
 }
 
+/// How far a run is for who looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It goes on.
+    AtWork,
+    /// It has ended, and shall be rolled back: why that does not begin is told in its own events.
+    ToBeRolledBack,
+    /// Nothing comes any more, unless somebody resumes it.
+    Over,
+}
+
 /// A step as stored.
 pub type StepRow = RunStep;
 
@@ -263,17 +274,34 @@ impl Journal {
         read_all(rows, event, "reading events")
     }
 
-    /// Whether a run has ended; one that is not there has.
-    pub async fn run_is_final(&self, run: &str) -> Result<bool> {
-        let state: Option<String> = sqlx::query_scalar("SELECT state FROM runs WHERE id = ?")
-            .bind(run)
-            .fetch_optional(self.pool())
-            .await
-            .map_err(Error::storage("reading a run"))?;
-        let Some(state) = state else { return Ok(true) };
-        from_text::<RunState>(&state)
-            .map(RunState::is_final)
-            .map_err(Error::storage("reading a run"))
+    /// How far a run is for who looks at it; one that is not there is over.
+    pub async fn standing(&self, run: &str) -> Result<Standing> {
+        let row: Option<(String, bool)> =
+            sqlx::query_as("SELECT state, roll_back IS NOT NULL FROM runs WHERE id = ?")
+                .bind(run)
+                .fetch_optional(self.pool())
+                .await
+                .map_err(Error::storage("reading a run"))?;
+        let Some((state, is_rolled_back)) = row else {
+            return Ok(Standing::Over);
+        };
+        let state = from_text::<RunState>(&state).map_err(Error::storage("reading a run"))?;
+        Ok(match (state.is_final(), is_rolled_back) {
+            (false, _) => Standing::AtWork,
+            (true, true) => Standing::ToBeRolledBack,
+            (true, false) => Standing::Over,
+        })
+    }
+
+    /// How often a run has ended badly so far; each time somebody may resume it.
+    pub async fn bad_ends(&self, run: &str) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT COUNT(*) FROM events WHERE run = ? AND type = 'run' AND json_extract(body, '$.state') IN ('failed', 'cancelled')",
+        )
+        .bind(run)
+        .fetch_one(self.pool())
+        .await
+        .map_err(Error::storage("reading events"))
     }
 }
 

@@ -1,13 +1,20 @@
 //! Events of a run: from storage, then as they happen.
+//!
+//! A run that failed and shall be rolled back is not over for its viewers: what keeps the roll-back from its beginning is
+//! told in the same run, after its end.
+
+use std::time::Duration;
 
 use api::{Event, EventBody};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use super::{Journal, hub::Batch};
+use super::{Journal, hub::Batch, read::Standing};
 
 /// Events read from storage at once.
 const PAGE: u32 = 1000;
+/// How often a run that shall be rolled back is looked at: that its roll-back has begun is no event of its own.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Where a viewer is.
 struct Viewer {
@@ -20,11 +27,13 @@ struct Viewer {
     behind: bool,
     /// Nothing comes live any more.
     closed: bool,
+    /// The run has ended, and shall be rolled back.
+    lingers: bool,
 }
 
 impl Journal {
-    /// Events after number `after`: no gap, none twice. Ends after the run's final event; the next
-    /// stream of a run that is resumed goes on from there.
+    /// Events after number `after`: no gap, none twice. Ends after the run's final event, or once it is settled whether it is
+    /// rolled back; the next stream of a run that is resumed goes on from there.
     pub fn stream(&self, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
         // Watch first, then read: what happens in between is seen twice here and dropped once.
         let live = self.hub.watch(run);
@@ -35,6 +44,7 @@ impl Journal {
             live,
             behind: true,
             closed: false,
+            lingers: false,
         };
         stream::unfold(viewer, |mut viewer| async move {
             let events = viewer.next().await?;
@@ -50,8 +60,10 @@ impl Viewer {
             if self.behind {
                 // Asked in this order: an end that comes after the question has its event read yet,
                 // the other way round its event would be missed.
-                let over =
-                    self.closed || self.journal.run_is_final(&self.run).await.unwrap_or(true);
+                let standing = self.journal.standing(&self.run).await;
+                let standing = standing.unwrap_or(Standing::Over);
+                let over = self.closed || standing == Standing::Over;
+                self.lingers = standing == Standing::ToBeRolledBack;
                 let events = match self.journal.events(&self.run, self.seen, PAGE).await {
                     Ok(events) => events,
                     Err(error) => {
@@ -68,7 +80,17 @@ impl Viewer {
                 }
                 self.behind = false;
             }
-            match self.live.recv().await {
+            let news = match self.lingers {
+                false => self.live.recv().await,
+                true => match tokio::time::timeout(LOOK_AGAIN, self.live.recv()).await {
+                    Ok(news) => news,
+                    Err(_nothing_yet) => {
+                        self.behind = true;
+                        continue;
+                    }
+                },
+            };
+            match news {
                 Ok(batch) => {
                     let new = batch.partition_point(|event| event.seq <= self.seen);
                     let Some(first) = batch.get(new) else {

@@ -290,6 +290,49 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
     assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
 }
 
+/// It says why it cannot be, or ends without a word once it is.
+#[tokio::test]
+async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() {
+    for is_told in [true, false] {
+        let (journal, _folder) = journal().await;
+        sqlx::query("UPDATE runs SET roll_back = '{}'")
+            .execute(journal.pool())
+            .await
+            .unwrap();
+        let failed = run_is(RunState::Failed, Some(Ending::Failed));
+        journal.write("r", vec![failed]).await.unwrap();
+        let mut stream = journal.stream("r", 0);
+        assert_eq!(stream.next().await.unwrap().len(), 1);
+        if is_told {
+            let entry = Entry::RollBack {
+                reason: "the login has ended".into(),
+                wanted: Wanted::NoMore,
+            };
+            journal.write("r", vec![entry]).await.unwrap();
+        } else {
+            sqlx::query("UPDATE runs SET roll_back = NULL")
+                .execute(journal.pool())
+                .await
+                .unwrap();
+        }
+        let rest = stream.collect::<Vec<_>>().await.concat();
+        assert_eq!(rest.len(), usize::from(is_told), "{rest:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_go_is_known_by_how_often_its_run_ended_badly() {
+    let (journal, _folder) = journal().await;
+    assert_eq!(journal.bad_ends("r").await.unwrap(), 0);
+    let states = [
+        run_is(RunState::Running, None),
+        run_is(RunState::Failed, Some(Ending::Failed)),
+        run_is(RunState::Running, None),
+    ];
+    journal.write("r", states.into()).await.unwrap();
+    assert_eq!(journal.bad_ends("r").await.unwrap(), 1);
+}
+
 #[tokio::test]
 async fn numbers_go_on_after_a_restart() {
     let (journal, _folder) = journal().await;

@@ -37,11 +37,11 @@ enum Earlier {
 
 /// Why something lets go of what it has.
 #[derive(Clone, Copy)]
-enum Why {
+enum Why<'a> {
     /// It is the older copy.
     MakesRoom,
-    /// It is about to be changed itself.
-    GivesUp,
+    /// It is about to be changed itself; with the properties of what takes from it.
+    GivesUp(&'a Map<String, Value>),
 }
 
 impl Work {
@@ -65,7 +65,7 @@ impl Attempt {
         if spec.external_id.is_some() {
             return self.adopt(name, spec).await;
         }
-        self.take_from_others().await?;
+        self.take_from_others(&spec).await?;
         let mut earlier = match may_be_there() {
             true => Earlier::Perhaps,
             false => Earlier::None,
@@ -99,16 +99,20 @@ impl Attempt {
         if spec.external_id.is_some() {
             return self.adopt(name, spec).await;
         }
-        self.take_from_others().await?;
+        self.take_from_others(&spec).await?;
         self.change(name, spec).await
     }
 
     /// Others that are changed later let go of what this one takes. What happens to this run: they are not in order until
     /// they are changed.
-    async fn take_from_others(&self) -> StepResult {
+    async fn take_from_others(&self, spec: &ResourceSpec) -> StepResult {
+        if self.step.takes_from.is_empty() {
+            return Ok(());
+        }
+        let taker = self.resolve(spec)?;
         for other in &self.step.takes_from {
             self.note_state(other, ResourceState::Updating).await?;
-            self.lets_go(other, Why::GivesUp).await?;
+            self.lets_go(other, Why::GivesUp(&taker)).await?;
         }
         Ok(())
     }
@@ -378,7 +382,7 @@ impl Attempt {
     }
 
     /// Another copy, or another resource, lets go of what both cannot hold.
-    async fn lets_go(&self, other: &str, why: Why) -> StepResult {
+    async fn lets_go(&self, other: &str, why: Why<'_>) -> StepResult {
         let Some(thing) = self.site.known.get(other) else {
             return Ok(());
         };
@@ -391,7 +395,7 @@ impl Attempt {
         for pause in self.pauses() {
             let asked = match why {
                 Why::MakesRoom => driver.make_room(&context, &id).await?,
-                Why::GivesUp => driver.give_up(&context, &id).await?,
+                Why::GivesUp(taker) => driver.give_up(&context, &id, taker).await?,
             };
             match asked {
                 Progress::Ready(_) => return Ok(()),

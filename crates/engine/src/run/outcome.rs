@@ -68,6 +68,9 @@ impl From<DriverError> for Ended {
             ) => Ended::lasting(message),
             DriverError::Cloud(_) => Ended::infrastructure(message),
             DriverError::Property { .. } => Ended::lasting(message),
+            DriverError::Storage(_) => {
+                Ended::Failed(Failure::new(FailureClass::Transient, message))
+            }
             DriverError::Other(_) => Ended::infrastructure(message),
         }
     }

@@ -4,8 +4,10 @@
 //! to keep (`deletion_policy`), and those that something else of the deployment has become by then. They are
 //! forgotten here, and told at the end of the run.
 
+use std::collections::BTreeSet;
+
 use api::ResourceState;
-use topology::workflow::{DeletionPolicy, StepKind};
+use topology::workflow::{DeletionPolicy, ResourceSpec, StepKind};
 
 use super::{
     address,
@@ -14,8 +16,9 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    driver::{Context, Driver, Progress},
+    driver::{Context, Driver, DriverError, Progress},
     journal::ResourceChange,
+    machine::{Failure, FailureClass},
 };
 
 impl Attempt {
@@ -54,7 +57,10 @@ impl Attempt {
                     .map(|id| format!("`{name}` ({}, {id})", spec.resource_type));
                 let driver = self.driver(&spec)?;
                 let work = self.work_on_what_is_there(name, spec);
-                driver.release(&work.context(self), id.as_deref()).await?;
+                let released = driver.release(&work.context(self), id.as_deref()).await;
+                if let Err(error) = released {
+                    self.is_not_released(name, &work.spec, error).await?;
+                }
                 kept.into_iter().for_each(|kept| self.site.known.keep(kept));
             }
             return self.gone(name).await;
@@ -128,26 +134,81 @@ impl Attempt {
     /// under another name, for instance.
     fn has_become(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
         let thing = thing?;
-        let goes = |other: &str| {
-            self.site.workflow.steps.iter().any(|step| {
-                step.kind == StepKind::Delete && step.resource.as_deref() == Some(other)
-            })
-        };
         let all = self.site.known.with_copies();
         all.into_iter()
             .find(|(other, one)| {
                 other != name
                     && one.physical_id == thing.physical_id
                     && one.spec.resource_type == thing.spec.resource_type
-                    && !goes(other)
+                    && !self.goes(other)
             })
             .map(|(other, _)| other)
     }
 
+    /// Whether this run removes or forgets it.
+    fn goes(&self, name: &str) -> bool {
+        self.site
+            .workflow
+            .steps
+            .iter()
+            .any(|step| step.kind == StepKind::Delete && step.resource.as_deref() == Some(name))
+    }
+
+    /// What is kept could not be marked as such in the cloud, because it is broken, say. That matters only where something
+    /// of the deployment may take it along later.
+    async fn is_not_released(
+        &self,
+        name: &str,
+        spec: &ResourceSpec,
+        error: DriverError,
+    ) -> StepResult {
+        let ended = Ended::from(error);
+        let is_settled =
+            matches!(&ended, Ended::Failed(failure) if failure.class != FailureClass::Transient);
+        if !is_settled || self.may_be_taken_along(spec) {
+            return Err(ended);
+        }
+        self.log
+            .warn(format!(
+                "`{name}` could not be marked as kept; what it lives in stays too, so that does no harm: {ended}"
+            ))
+            .await;
+        Ok(())
+    }
+
+    /// Whether anything that it lives in is still ours after this run, or goes in it. Things live in those of the same
+    /// service that they require.
+    fn may_be_taken_along(&self, spec: &ResourceSpec) -> bool {
+        let service = |resource_type: &str| {
+            let parts = resource_type.rsplit_once("::");
+            parts.map(|(service, _)| service.to_owned())
+        };
+        let own = service(&spec.resource_type);
+        let mut open = spec.requires.clone();
+        let mut seen = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let Some(thing) = self.site.known.get(&name) else {
+                continue;
+            };
+            if service(&thing.spec.resource_type) != own || thing.spec.external_id.is_some() {
+                continue;
+            }
+            if thing.spec.deletion_policy != DeletionPolicy::Retain || !self.goes(&name) {
+                return true;
+            }
+            open.extend(thing.spec.requires);
+        }
+        false
+    }
+
     async fn snapshot(&self, driver: &dyn Driver, context: &Context<'_>, id: &str) -> StepResult {
+        let occasion = self.occasion().await?;
         let mut told = String::new();
         for pause in self.pauses() {
-            match driver.snapshot(context, id).await? {
+            match driver.snapshot(context, id, &occasion).await? {
                 Progress::Ready(ready) => {
                     let snapshot = ready.reference.as_str().unwrap_or_default().to_owned();
                     self.log
@@ -170,6 +231,22 @@ impl Attempt {
             self.pause(pause).await?;
         }
         Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// What a snapshot is named after: the run, and how often it was resumed. A new attempt finds what the one before ordered;
+    /// who resumes the run weeks later gets a new one.
+    async fn occasion(&self) -> StepResult<String> {
+        let run = &self.site.run;
+        let ends = self.site.core.journal.bad_ends(run).await;
+        let ends = ends.map_err(|error| {
+            Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
+        })?;
+        // The first digits of a run's id are the time, and much the same for all of a day.
+        let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
+        Ok(match ends {
+            0 => short.to_owned(),
+            ends => format!("{short}-{ends}"),
+        })
     }
 
     async fn gone(&self, name: &str) -> StepResult {

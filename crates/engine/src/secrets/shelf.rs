@@ -20,6 +20,9 @@ use crate::{
 const GONE: &str =
     "the secret that has the hidden parameters of this deployment is gone from the key manager";
 
+const OTHER: &str =
+    "the secret that has the hidden parameters of this deployment was replaced by something else";
+
 /// The hidden parameters of one deployment.
 pub(crate) struct Shelf<'a> {
     pub pool: &'a SqlitePool,
@@ -56,16 +59,16 @@ impl Shelf<'_> {
     /// The values under a name; none where nothing was ever kept.
     ///
     /// # Errors
-    /// [`Error::NotNow`] where the secret is gone or cannot be opened: no values are not the same as none that
+    /// [`Error::Lost`] where the secret is gone or cannot be opened: no values are not the same as none that
     /// are known, for defaults would come in their place.
     pub async fn get(&self, name: Option<&str>) -> Result<BTreeMap<String, Value>> {
         let Some(name) = name else {
             return Ok(BTreeMap::new());
         };
-        match self.vault.get(name).await.map_err(from_vault)? {
-            Some(text) => from_json(&text).map_err(Error::storage("reading hidden parameters")),
+        match self.vault.get(name).await.map_err(unread)? {
+            Some(text) => from_json(&text).map_err(|_no_json| Error::Lost(OTHER.into())),
             None if self.may_be_empty(name) => Ok(BTreeMap::new()),
-            None => Err(Error::NotNow(GONE.into())),
+            None => Err(Error::Lost(GONE.into())),
         }
     }
 
@@ -163,9 +166,31 @@ pub(crate) async fn after_a_start(pool: &SqlitePool) -> Result<()> {
         .map_err(Error::storage("looking for hidden parameters of no use"))
 }
 
-pub(crate) fn from_vault(error: DriverError) -> Error {
+fn from_vault(error: DriverError) -> Error {
     match error {
         DriverError::Cloud(error) => Error::Cloud(error),
+        DriverError::Storage(source) => Error::storage("keeping a secret")(source),
         other => Error::NotNow(other.to_string()),
+    }
+}
+
+/// What a vault says of a secret that it has and does not give is final; a cloud or a database that fails says nothing of it.
+fn unread(error: DriverError) -> Error {
+    match from_vault(error) {
+        Error::NotNow(why) => Error::Lost(why),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_fails_has_lost_nothing() {
+        let busy = unread(DriverError::Storage(sqlx::Error::PoolTimedOut));
+        assert!(matches!(busy, Error::Storage { .. }), "{busy:?}");
+        let sealed = unread(DriverError::Other("sealed by another person".into()));
+        assert!(matches!(sealed, Error::Lost(_)), "{sealed:?}");
     }
 }

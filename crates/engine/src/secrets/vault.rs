@@ -57,10 +57,6 @@ impl RunVault {
     }
 }
 
-fn stored(error: sqlx::Error) -> DriverError {
-    DriverError::Other(format!("the sealed store failed: {error}"))
-}
-
 #[async_trait]
 impl Vault for RunVault {
     async fn put(&self, name: &str, secret: &str) -> Result<String, DriverError> {
@@ -81,7 +77,7 @@ impl Vault for RunVault {
         .bind(key.seal(&self.purpose(name), secret))
         .execute(&self.pool)
         .await
-        .map_err(stored)?;
+        .map_err(DriverError::Storage)?;
         Ok(format!("sealed:{name}"))
     }
 
@@ -98,7 +94,7 @@ impl Vault for RunVault {
                 .bind(name)
                 .fetch_optional(&self.pool)
                 .await
-                .map_err(stored)?;
+                .map_err(DriverError::Storage)?;
         match (&self.key, sealed) {
             (_, None) => Ok(None),
             (Some(key), Some(sealed)) => key.open(&self.purpose(name), &sealed).map(|secret| Some(secret.to_string())).map_err(|_key| {
@@ -125,6 +121,6 @@ impl Vault for RunVault {
         .execute(&self.pool)
         .await
         .map(drop)
-        .map_err(stored)
+        .map_err(DriverError::Storage)
     }
 }

@@ -2,6 +2,7 @@
 
 use engine::driver::DriverError;
 use openstack::network::QosPolicy;
+use openstack::qos::QosRuleKind;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -112,4 +113,38 @@ async fn the_rules_go_with_their_policy() {
     );
     world.delete("rule", kind, &first, Some(&id)).await;
     world.delete("rule", kind, &first, None).await;
+}
+
+/// What is not drawn is Heat's default: an ingress rule is not the egress rule that somebody meant.
+#[tokio::test]
+async fn a_rule_of_the_other_direction_is_another_rule() {
+    let (world, policy) = world().await;
+    let (kind, field, _) = RULES[0];
+    let inwards = rule(&policy, field, "ingress", 1000);
+    let outwards = rule(&policy, field, "", 1000);
+    let first = world.create("in", kind, &inwards).await.unwrap();
+    let second = world.create("out", kind, &outwards).await.unwrap();
+    assert_ne!(first, second);
+    world.delete("out", kind, &outwards, None).await;
+    let there = world.ended("in", kind, &inwards, &first).await.unwrap();
+    assert_eq!(there.attributes["direction"], "ingress");
+}
+
+/// In a policy that was there before, what says the same may be an administrator's.
+#[tokio::test]
+async fn in_a_policy_of_the_clouds_only_what_is_known_is_ours() {
+    let world = World::of("admin").await;
+    let network = world.session.network();
+    let fields = json!({"name": "gold"});
+    let policy: QosPolicy = network.create(&fields).await.unwrap();
+    let (kind, field, direction) = RULES[0];
+    let said = json!({field: 10, "direction": direction, "max_burst_kbps": 0});
+    network
+        .qos_rule_create(&policy.id, QosRuleKind::BandwidthLimit, &said)
+        .await
+        .unwrap();
+    let ours = rule(&policy.id, field, direction, 10);
+    world.create("ours", kind, &ours).await.unwrap_err();
+    world.delete("ours", kind, &ours, None).await;
+    assert_eq!(rules(&world, &policy.id).await, 1);
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use api::{RunState, StepState};
 use lab::{CallFault, Fault};
+use openstack::network::Port;
 
 use crate::{
     bench::{Bench, steps},
@@ -268,4 +269,104 @@ async fn a_floating_ip_that_something_else_leads_stays_led() {
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let led = bench.led(&started.deployment).await;
     assert!(led.values().all(|port| port == "one"), "{led:?}");
+}
+
+/// What is gone has no address to give up; the run makes it anew once the other one has it.
+#[tokio::test]
+async fn a_port_takes_the_address_of_one_that_is_gone() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(TWO_PORTS).await;
+    let before = bench.ids(&started.deployment).await;
+    let network = bench.actor.session.network();
+    network.delete::<Port>(&before["two"]).await.unwrap();
+    let swapped = TWO_PORTS
+        .replace("10.0.1.11", "10.0.1.99")
+        .replace("10.0.1.12", "10.0.1.11")
+        .replace("10.0.1.99", "10.0.1.12");
+    let run = bench.update(&started.deployment, to(&swapped)).await;
+    assert_eq!(
+        steps(&run)["one:update"],
+        (StepState::Succeeded, 1),
+        "{run:#?}"
+    );
+}
+
+/// Not that there are no trunks.
+#[tokio::test]
+async fn a_port_that_something_else_uses_says_so_on_a_cloud_without_trunks() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(TWO_PORTS).await;
+    let fault = |method: &str, path: &str, status: u16, message: &str| {
+        Fault::Call(CallFault {
+            service: Some("network".into()),
+            method: Some(method.into()),
+            path: Some(path.into()),
+            status: Some(status),
+            body: Some(format!(
+                "{{\"NeutronError\": {{\"type\": \"\", \"message\": \"{message}\", \"detail\": \"\"}}}}"
+            )),
+            ..CallFault::default()
+        })
+    };
+    for word in ["a balancer uses it", "it is a subport for trunk x"] {
+        bench.lab.faults().clear();
+        let faults = bench.lab.faults();
+        faults.add(fault("DELETE", "*ports/*", 409, word));
+        faults.add(fault(
+            "GET",
+            "*trunks*",
+            404,
+            "The resource could not be found.",
+        ));
+        let run = bench.undeploy(&started.deployment).await;
+        assert_eq!(run.state, RunState::Failed, "{run:#?}");
+        let failed = run.steps.iter().find(|step| step.id == "one:delete");
+        let error = failed.unwrap().error.clone().unwrap_or_default();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+/// A trunk that gives a port away keeps the others, however the run goes on.
+#[tokio::test]
+async fn a_trunk_gives_up_what_is_taken_and_no_more() {
+    let bench = Bench::new().await;
+    let more = |first: &str, second: &str| {
+        let also = |tag: u32, port: &str| {
+            (
+                format!("segmentation_id: {tag}}}]"),
+                format!(
+                    "segmentation_id: {tag}}}, {{port: {{get_resource: {port}}}, segmentation_type: vlan, segmentation_id: 103}}]"
+                ),
+            )
+        };
+        let mut template = trunks(first, second, MAC);
+        for (before, with) in [also(101, "three"), also(102, "four")] {
+            template = template.replace(&before, &with);
+        }
+        let port = "{type: OS::Neutron::Port, properties: {network: {get_resource: inner}}}";
+        format!("{template}  three: {port}\n  four: {port}\n")
+    };
+    let (started, run) = bench.deploy(&more("one", "two")).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    bench.lab.faults().add(Fault::Call(CallFault {
+        method: Some("PUT".into()),
+        path: Some("*add_subports".into()),
+        status: Some(400),
+        ..CallFault::default()
+    }));
+    let run = bench
+        .update(&started.deployment, to(&more("two", "one")))
+        .await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let first = bench.carried(&started.deployment, "first").await;
+    let second = bench.carried(&started.deployment, "second").await;
+    assert!(first.contains(&"three".to_owned()), "{first:?}");
+    assert!(second.contains(&"four".to_owned()), "{second:?}");
+
+    bench.lab.faults().clear();
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    let mut first = bench.carried(&started.deployment, "first").await;
+    first.sort();
+    assert_eq!(first, ["three", "two"]);
 }

@@ -1,6 +1,6 @@
 //! What stays in the cloud: because the template says so, or because there may be something in it.
 
-use api::{RunState, StepState};
+use api::{EventBody, RunState, StepState};
 use lab::{CallFault, Damage, Fault};
 use openstack::load_balancer::Part;
 use serde_json::json;
@@ -176,6 +176,23 @@ resources:
 }
 
 impl Bench {
+    /// Waits until the run has ended so many times, badly.
+    async fn until_ends(&self, run: &str, times: usize) {
+        let ends = std::sync::atomic::AtomicUsize::new(0);
+        self.until(run, |event| {
+            let is_end = matches!(
+                &event.body,
+                EventBody::Run {
+                    state: RunState::Failed,
+                    ..
+                }
+            );
+            let before = ends.fetch_add(is_end.into(), std::sync::atomic::Ordering::Relaxed);
+            before + usize::from(is_end) == times
+        })
+        .await;
+    }
+
     /// How many things have such a word in what is left of them.
     fn left_of(&self, what: &str) -> usize {
         let left = self.left();
@@ -229,6 +246,27 @@ async fn a_listener_that_is_kept_does_not_go_with_its_load_balancer() {
     );
 }
 
+/// A tag says that it is kept. Where all that it lives in is kept too, nobody ever asks for that tag.
+#[tokio::test]
+async fn what_is_kept_and_broken_does_not_keep_an_undeploy_from_its_end() {
+    for (balancer, ends) in [
+        ("Retain", RunState::Succeeded),
+        ("Delete", RunState::Failed),
+    ] {
+        let bench = Bench::new().await;
+        let (started, _) = bench.deploy(&balanced("Retain", balancer)).await;
+        bench.lab.faults().add(Fault::Call(CallFault {
+            service: Some("load-balancer".into()),
+            method: Some("PUT".into()),
+            status: Some(409),
+            ..CallFault::default()
+        }));
+        let run = bench.undeploy(&started.deployment).await;
+        assert_eq!(run.state, ends, "{balancer}: {run:#?}");
+        assert_eq!(bench.left_of("listener"), 1, "{:?}", bench.left());
+    }
+}
+
 /// It was taken out of the template long before.
 #[tokio::test]
 async fn a_pool_member_that_was_kept_once_is_kept_for_good() {
@@ -279,29 +317,59 @@ async fn of_a_volume_a_backup_is_kept() {
     let bench = Bench::new().await;
     let (started, _) = bench.deploy(DISK).await;
     let id = bench.ids(&started.deployment).await["disk"].clone();
-    let name = format!("shop-disk-backup-{}", &id[..8]);
-    let backup = |status: &str| json!({"id": "b-1", "name": name, "volume_id": id, "status": status, "fail_reason": "no room"});
-    let listed = |status: &str| json!({"backups": [backup(status)]});
-    // The first one fails and is removed, the person goes on, and the second one takes a while.
-    let faults = bench.lab.faults();
-    faults.add(backups(Some(1), "GET", json!({"backups": []})));
-    faults.add(backups(Some(2), "GET", listed("error")));
-    faults.add(backups(None, "POST", json!({"backup": backup("creating")})));
-    faults.add(backups(None, "DELETE", json!({})));
+    // The run's id is in the name, so it fails first.
     let run = bench.undeploy(&started.deployment).await;
     assert_eq!(run.state, RunState::Failed, "{run:#?}");
-    let error = run.steps[0].error.clone().unwrap_or_default();
+    // Of the go after so many bad ends.
+    let backup = |ends: u32, status: &str| {
+        let run = &run.id[run.id.len() - 8..];
+        let name = format!("shop-disk-backup-{}-{run}-{ends}", &id[..8]);
+        json!({"id": "b-1", "name": name, "volume_id": id, "status": status, "fail_reason": "no room"})
+    };
+    let listed = |ends: u32, status: &str| json!({"backups": [backup(ends, status)]});
+    // One fails and is removed, the person goes on, and the next one takes a while.
+    let faults = bench.lab.faults();
+    let ordered = json!({"backup": backup(1, "creating")});
+    faults.add(backups(Some(1), "GET", json!({"backups": []})));
+    faults.add(backups(Some(2), "GET", listed(1, "error")));
+    faults.add(backups(None, "POST", ordered.clone()));
+    faults.add(backups(None, "DELETE", json!({})));
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_ends(&run.id, 2).await;
+    let failed = bench.engine.run(&bench.tenant, &run.id).await.unwrap();
+    let error = failed.steps[0].error.clone().unwrap_or_default();
     assert!(error.contains("no room"), "{error}");
     assert_eq!(bench.left().len(), 1);
 
     faults.clear();
-    faults.add(backups(Some(1), "GET", json!({"backups": []})));
-    faults.add(backups(Some(2), "GET", listed("creating")));
-    faults.add(backups(Some(3), "GET", listed("available")));
-    faults.add(backups(None, "POST", json!({"backup": backup("creating")})));
+    faults.add(backups(Some(1), "GET", listed(1, "available")));
+    faults.add(backups(Some(2), "GET", listed(2, "creating")));
+    faults.add(backups(Some(3), "GET", listed(2, "available")));
+    faults.add(backups(None, "POST", ordered));
     bench.engine.resume(&bench.actor, &run.id).await.unwrap();
     bench.until_state(&run.id, RunState::Succeeded).await;
     assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// People worked on with the volume since: what was kept then is not what it is now.
+#[tokio::test]
+async fn an_older_backup_is_not_the_one_that_is_kept() {
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(DISK).await;
+    let id = bench.ids(&started.deployment).await["disk"].clone();
+    let older = ["", "-0a1b2c3d"].map(|of| {
+        let name = format!("shop-disk-backup-{}{of}", &id[..8]);
+        json!({"id": "b-1", "name": name, "volume_id": id, "status": "available"})
+    });
+    bench
+        .lab
+        .faults()
+        .add(backups(None, "GET", json!({"backups": older})));
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let error = run.steps[0].error.clone().unwrap_or_default();
+    assert!(error.contains("no backup service"), "another one: {error}");
+    assert_eq!(bench.left().len(), 1);
 }
 
 /// Heat says the same, and only then.

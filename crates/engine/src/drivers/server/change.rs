@@ -134,11 +134,15 @@ async fn resize(
     Ok(compute.server_resize(&server.id, &flavor.id).await?)
 }
 
-/// An image of its disk, named after what it was.
-pub(super) async fn snapshot(context: &Context<'_>, id: &str) -> Result<Progress, DriverError> {
+/// An image of its disk, named after what it was, and after the occasion: an older one has not what came since.
+pub(super) async fn snapshot(
+    context: &Context<'_>,
+    id: &str,
+    occasion: &str,
+) -> Result<Progress, DriverError> {
     let name = mark::physical_name(context.marker, context.properties);
     let short: String = id.chars().take(8).collect();
-    let name = format!("{name}-snapshot-{short}");
+    let name = format!("{name}-snapshot-{short}-{occasion}");
     match context.session.image().image_find(&name).await {
         Ok(image) if image.status == "active" => Ok(Progress::Ready(Ready {
             reference: json!(image.id),

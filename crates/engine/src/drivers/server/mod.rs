@@ -9,7 +9,7 @@
 
 use async_trait::async_trait;
 use openstack::compute::Server as Found;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
 use super::{cloud_init, keys, mark, neutron};
@@ -126,6 +126,7 @@ impl Driver for Server {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        _taker: &Map<String, Value>,
     ) -> Result<Progress, DriverError> {
         change::unplug(context, physical_id).await
     }
@@ -134,8 +135,9 @@ impl Driver for Server {
         &self,
         context: &Context<'_>,
         physical_id: &str,
+        occasion: &str,
     ) -> Result<Progress, DriverError> {
-        change::snapshot(context, physical_id).await
+        change::snapshot(context, physical_id, occasion).await
     }
 
     async fn delete(
