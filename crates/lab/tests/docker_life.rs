@@ -129,6 +129,19 @@ impl Made {
         }
     }
 
+    /// One more server that lets everybody in, when it is ACTIVE; answers its id and its floating IP.
+    async fn reachable(&self, name: &str) -> (String, String) {
+        let client = &self.client;
+        let server =
+            json!({"name": name, "networks": "auto", "security_groups": [{"name": "open"}]});
+        let server = client.server(server).await;
+        client.wait_for_server(&server, "ACTIVE", BOOT).await;
+        let ports = format!("/network/v2.0/ports?device_id={server}");
+        let port = client.get(&ports).await;
+        let (_, address) = floating_ip(client, port.at("/ports/0/id").as_str()).await;
+        (server, address)
+    }
+
     /// All of it does what it is there for.
     async fn works(&self, when: &str) {
         let client = &self.client;
@@ -177,19 +190,18 @@ async fn a_restart_keeps_everything_and_a_reset_nothing() {
     let mut made = Made::on(&lab).await;
     made.works("at first").await;
 
-    // One that does not listen looks well to the cloud, and is not.
+    // One that does not listen looks well to the cloud, and is not. Right after ACTIVE none listens yet, so a healthy one is
+    // begun after it and waited for: by then the first would listen, too.
     lab.faults().add(Fault::Server(ServerFault {
         name: "deaf".into(),
         fault: ServerTrouble::NoSsh,
         times: None,
     }));
-    let group = json!({"name": "deaf", "networks": "auto", "security_groups": [{"name": "open"}]});
-    let deaf = made.client.server(group).await;
-    made.client.wait_for_server(&deaf, "ACTIVE", BOOT).await;
-    let ports = format!("/network/v2.0/ports?device_id={deaf}");
-    let port = made.client.get(&ports).await;
-    let (_, address) = floating_ip(&made.client, port.at("/ports/0/id").as_str()).await;
-    assert!(!opens(&address, 22).await, "it listens after all");
+    let (_, deaf) = made.reachable("deaf").await;
+    let (healthy, hearing) = made.reachable("hearing").await;
+    wait_for_console(&made.client, &healthy, "Server listening on").await;
+    assert!(opens(&hearing, 22).await, "nothing listens");
+    assert!(!opens(&deaf, 22).await, "it listens after all");
 
     lab.stop().await;
     assert_ne!(LAB.traces().await, Vec::<String>::new());
