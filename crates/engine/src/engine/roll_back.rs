@@ -263,8 +263,11 @@ impl Wish {
 /// Whether waiting may help.
 fn passes(error: &Error) -> bool {
     match error {
-        // The address was right when the run began, so what does not speak as Keystone does stands in for it.
-        Error::Cloud(openstack::Error::NotOpenStack { .. }) => true,
+        // Address and certificates were right when the run began: something stands in for the cloud, or one ran out and will
+        // be renewed.
+        Error::Cloud(
+            openstack::Error::NotOpenStack { .. } | openstack::Error::Untrusted { .. },
+        ) => true,
         Error::Cloud(error) => error.is_transient(),
         // What is stored and cannot be read stays so.
         Error::Storage { source, .. } => !matches!(
@@ -284,6 +287,23 @@ fn on_one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_certificate_that_ran_out_is_waited_for_and_a_wrong_password_is_not() {
+        let ran_out = openstack::Error::Untrusted {
+            cloud: "lab".into(),
+            url: "https://lab.example".into(),
+            whose: openstack::Certificate::Theirs,
+            why: "invalid peer certificate: Expired".into(),
+        };
+        assert!(passes(&Error::Cloud(ran_out)));
+        let refused = openstack::Error::WrongCredentials {
+            cloud: "lab".into(),
+            message: "no".into(),
+            request_id: None,
+        };
+        assert!(!passes(&Error::Cloud(refused)));
+    }
 
     #[test]
     fn a_busy_database_passes_and_what_it_has_does_not() {
