@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use api::{
-    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportRequest,
-    Exported, Layout,
+    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportRequest, Exported, Layout,
 };
 use axum::{
     extract::{Path, State},
