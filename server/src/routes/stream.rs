@@ -23,7 +23,7 @@ use axum::{
 };
 use futures::{
     FutureExt, SinkExt, Stream, StreamExt,
-    stream::{self, BoxStream},
+    stream::{self, BoxStream, SplitStream},
 };
 use tokio::time::{Instant, MissedTickBehavior, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,9 @@ const FRAME: usize = 2000;
 
 /// How long a frame may wait for a client that takes nothing.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a client may take to answer our goodbye.
+const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The same events as `/events`, then live; a websocket.
 ///
@@ -109,10 +112,23 @@ async fn serve(
         };
         let is_last = matches!(message, Message::Close(_));
         let sent = tokio::time::timeout(SEND_PATIENCE, to.send(message)).await;
-        if is_last || !matches!(sent, Ok(Ok(()))) {
+        if !matches!(sent, Ok(Ok(()))) {
             return;
         }
+        if is_last {
+            return answered(from).await;
+        }
     }
+}
+
+/// Reads until the client has closed its side, too.
+///
+/// The closing handshake of RFC 6455, section 7.1.1. A connection that is dropped while something
+/// of the client is unread (its pong, say) is reset, and a reset discards what the client has not
+/// read yet: the last events and the reason of closing.
+async fn answered(mut from: SplitStream<WebSocket>) {
+    let goodbye = async { while let Some(Ok(_)) = from.next().await {} };
+    let _ = tokio::time::timeout(GOODBYE_PATIENCE, goodbye).await;
 }
 
 /// One item a frame: what is there, and where the last frame was less than [`PACE`] ago, what comes until then.

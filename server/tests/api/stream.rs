@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::{
-    self, Message, client::IntoClientRequest, protocol::frame::coding::CloseCode,
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream,
+    tungstenite::{self, Message, client::IntoClientRequest, protocol::frame::coding::CloseCode},
 };
 
 use crate::stack::{Client, Stack, json, problem};
@@ -22,8 +24,10 @@ async fn deploy(browser: &Client, name: &str) -> (String, String) {
     (id("deployment"), id("run"))
 }
 
-/// All events that the socket gives until it closes, and how it closed.
-pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// A socket that tells of a run.
+async fn open(browser: &Client, run: &str, after: u64) -> Socket {
     let url = format!(
         "{}/api/v1/runs/{run}/stream?after={after}",
         browser.base.replace("http", "ws")
@@ -32,7 +36,15 @@ pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, Clos
     request
         .headers_mut()
         .insert("cookie", browser.cookie.as_ref().unwrap().parse().unwrap());
-    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    tokio_tungstenite::connect_async(request).await.unwrap().0
+}
+
+/// All events that the socket gives until it closes, and how it closed.
+pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, CloseCode) {
+    read(&mut open(browser, run, after).await).await
+}
+
+async fn read(socket: &mut Socket) -> (Vec<Value>, CloseCode) {
     let mut events = Vec::new();
     loop {
         let message = tokio::time::timeout(Duration::from_secs(60), socket.next())
@@ -77,6 +89,25 @@ async fn a_viewer_who_comes_back_misses_nothing_and_sees_nothing_twice() {
         json(browser.get(&format!("/api/v1/runs/{run}")).await, 200).await["state"],
         "failed"
     );
+}
+
+/// Dropped at once, the connection would be reset by whatever the viewer says last, and the reset
+/// would take the last events with it.
+#[tokio::test]
+async fn the_server_hangs_up_after_the_viewer() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let (_, run) = deploy(&browser, "shop").await;
+
+    let mut socket = open(&browser, &run, 0).await;
+    assert_eq!(read(&mut socket).await.1, CloseCode::Normal);
+    let MaybeTlsStream::Plain(connection) = socket.get_ref() else {
+        panic!("the test server speaks plain HTTP");
+    };
+    let mut byte = [0];
+    let hung_up = tokio::time::timeout(Duration::from_millis(300), connection.peek(&mut byte));
+    assert!(hung_up.await.is_err(), "the viewer has not answered yet");
+    assert!(socket.next().await.is_none(), "it answers, and all is over");
 }
 
 #[tokio::test]
