@@ -59,7 +59,7 @@ impl Editor {
 
     /// The text has a syntax error, so the canvas shows the last good model.
     pub fn is_broken(&self) -> bool {
-        is_broken(&self.document)
+        !self.document.is_readable()
     }
 
     /// Where nodes stand.
@@ -215,21 +215,10 @@ impl Editor {
     }
 
     fn set(&mut self, document: Arc<Document>, places: Arc<Places>) {
-        if !is_broken(&document) {
+        if document.is_readable() {
             self.shown = document.clone();
         }
         self.document = document;
         self.places = places;
     }
-}
-
-/// Positions in the text cannot be trusted.
-fn is_broken(document: &Document) -> bool {
-    // The document itself refuses edits then; removing what is not there changes nothing otherwise.
-    matches!(
-        document.edit(&Edit::Remove {
-            path: vec!["resources".into(), "@".into()]
-        }),
-        Err(EditError::Syntax { .. })
-    )
 }

@@ -1,0 +1,62 @@
+//! What goes, and what goes along.
+
+use super::*;
+
+#[test]
+fn a_deleted_network_takes_along_what_means_nothing_without_it() {
+    let mut hands = Hands::on(TWO_TIER);
+    let deletion = hands
+        .with(|desk| delete(desk, &["front".to_owned()]))
+        .expect("front is there");
+    let along: Vec<(&str, &str)> = deletion
+        .along
+        .iter()
+        .map(|one| (one.name.as_str(), one.with.as_str()))
+        .collect();
+    assert_eq!(
+        along,
+        [
+            ("front_subnet", "front"),
+            ("router_to_front", "front_subnet"),
+            ("web_port", "front")
+        ]
+    );
+    assert_eq!(
+        deletion.detached,
+        [
+            ("edge".to_owned(), "front".to_owned()),
+            ("web".to_owned(), "front".to_owned())
+        ]
+    );
+    hands
+        .editor
+        .apply(&deletion.proposal, None)
+        .expect("the edits fit");
+    assert_eq!(
+        hands.property("edge", "networks"),
+        serde_json::json!([{"network": {"get_resource": "back"}}])
+    );
+    for name in ["front", "front_subnet", "router_to_front", "web_port"] {
+        assert!(
+            !hands.text().contains(&format!("{name}:")),
+            "{name} is gone\n{}",
+            hands.text()
+        );
+        assert!(
+            !hands.text().contains(&format!("get_resource: {name}}}")),
+            "nothing mentions {name}\n{}",
+            hands.text()
+        );
+    }
+    assert!(hands.text().contains("# the one that the world sees"));
+}
+
+#[test]
+fn a_deleted_server_takes_its_software_and_its_ports() {
+    let hands = Hands::on(TWO_TIER);
+    let deletion = hands
+        .with(|desk| delete(desk, &["web".to_owned()]))
+        .expect("web is there");
+    let along: Vec<&str> = deletion.along.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(along, ["web_port", "nginx"]);
+}

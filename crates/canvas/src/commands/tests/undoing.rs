@@ -1,0 +1,130 @@
+//! Whatever is done can be undone, and nothing breaks what is torn.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{drawing::tests::torn_template, geometry::CanvasVector};
+
+#[test]
+fn undo_gives_back_the_same_bytes_and_places() {
+    let mut hands = Hands::on(TWO_TIER);
+    let places = hands.editor.places().clone();
+    hands.drop_on(item("nginx"), "edge");
+    hands.connect("web", "back");
+    assert_ne!(hands.text(), TWO_TIER);
+    assert!(
+        hands.editor.undo().is_some()
+            && hands.editor.undo().is_some()
+            && hands.editor.undo().is_none()
+    );
+    assert_eq!(hands.text(), TWO_TIER);
+    assert_eq!(*hands.editor.places(), places);
+    assert!(hands.editor.redo().is_some());
+    assert!(hands.text().contains("nginx_2"));
+}
+
+#[test]
+fn broken_text_keeps_the_last_good_drawing() {
+    let mut hands = Hands::on(TWO_TIER);
+    hands
+        .editor
+        .type_text("heat_template_version: 2021-04-16\nresources:\n  web: {type: [\n");
+    assert!(hands.editor.is_broken());
+    hands.with(|desk| assert!(desk.drawing.node("balancer").is_some()));
+    hands.editor.type_text(EMPTY);
+    assert!(!hands.editor.is_broken());
+    hands.with(|desk| assert!(desk.drawing.nodes().is_empty()));
+}
+
+/// Something that a person may do.
+#[derive(Clone, Debug)]
+enum Act {
+    Drop(usize, f64, f64),
+    Connect(usize, usize),
+    Delete(usize),
+    Carry(usize, f64, f64),
+    Duplicate(usize),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        (0..8_usize, -200.0..1600.0f64, -300.0..900.0f64)
+            .prop_map(|(item, x, y)| Act::Drop(item, x, y)),
+        (0..16_usize, 0..16_usize).prop_map(|(from, to)| Act::Connect(from, to)),
+        (0..16_usize).prop_map(Act::Delete),
+        (0..16_usize, -400.0..400.0f64, -400.0..400.0f64)
+            .prop_map(|(node, dx, dy)| Act::Carry(node, dx, dy)),
+        (0..16_usize).prop_map(Act::Duplicate),
+    ]
+}
+
+fn proposal(desk: &Desk<'_>, act: &Act) -> Option<Proposal> {
+    let items = [
+        Item::Network,
+        Item::Router,
+        Item::PublicServer,
+        Item::PrivateServer,
+        item("nginx"),
+        item("haproxy"),
+        Item::Other("OS::Neutron::SecurityGroup".to_owned()),
+        Item::Other("OS::Neutron::FloatingIP".to_owned()),
+    ];
+    let name = |index: usize| {
+        let nodes = desk.drawing.nodes();
+        (!nodes.is_empty()).then(|| nodes[index % nodes.len()].name.clone())
+    };
+    match act {
+        Act::Drop(item, x, y) => drop_item(desk, &items[*item], CanvasPoint::new(*x, *y)).ok(),
+        Act::Connect(from, to) => connect(desk, &name(*from)?, &name(*to)?).ok(),
+        Act::Delete(index) => delete(desk, &[name(*index)?]).map(|deletion| deletion.proposal),
+        Act::Carry(index, dx, dy) => {
+            let name = name(*index)?;
+            let way = CanvasVector { dx: *dx, dy: *dy };
+            let at = desk.drawing.node(&name)?.rect.centre().moved(way);
+            shift(desk, &[name], way, at).ok()
+        }
+        Act::Duplicate(index) => duplicate(desk, &[name(*index)?]),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_done_can_be_undone(acts in proptest::collection::vec(act(), 1..10)) {
+        let mut hands = Hands::on(TWO_TIER);
+        let mut states = vec![(hands.text().to_owned(), hands.editor.places().clone())];
+        for act in &acts {
+            let Some(proposal) = hands.with(|desk| proposal(desk, act)) else { continue };
+            if proposal.edits.is_empty() && proposal.places.is_empty() {
+                continue;
+            }
+            prop_assert!(hands.editor.apply(&proposal, None).is_ok(), "{:?} on\n{}", proposal, hands.text());
+            prop_assert!(!hands.editor.is_broken(), "{:?} broke\n{}", proposal, hands.text());
+            hands.settle();
+            states.push((hands.text().to_owned(), hands.editor.places().clone()));
+        }
+        while states.len() > 1 {
+            states.pop();
+            prop_assert!(hands.editor.undo().is_some());
+            let (text, places) = states.last().expect("at least the first");
+            prop_assert_eq!(hands.text(), text.as_str());
+            prop_assert_eq!(hands.editor.places(), places);
+        }
+        prop_assert!(hands.editor.undo().is_none());
+    }
+
+    #[test]
+    fn no_gesture_breaks_a_torn_template(text in torn_template(), acts in proptest::collection::vec(act(), 1..4)) {
+        let mut hands = Hands::on(&text);
+        for act in &acts {
+            if let Some(proposal) = hands.with(|desk| proposal(desk, act)) {
+                // A refusal is fine; a panic or a half-applied change is not.
+                let before = hands.text().to_owned();
+                if hands.editor.apply(&proposal, None).is_err() {
+                    prop_assert_eq!(hands.text(), before.as_str());
+                }
+            }
+        }
+    }
+}
