@@ -2,7 +2,7 @@
 
 use leptos::prelude::{StoredValue, UpdateValue, on_cleanup};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
-use web_sys::{Document, Event, HtmlElement, MouseEvent, Storage, Window};
+use web_sys::{Document, Event, HtmlElement, IdleRequestOptions, MouseEvent, Storage, Window};
 
 /// The window; `None` on the server.
 pub fn window() -> Option<Window> {
@@ -213,6 +213,28 @@ pub fn on_next_frame(callback: impl FnOnce() + 'static) {
         let callback = Closure::once_into_js(callback);
         let _ = window.request_animation_frame(callback.unchecked_ref());
     }
+}
+
+/// Calls back once, when the browser has nothing to do, or after so many milliseconds at the latest.
+pub fn when_idle(at_latest_ms: u32, callback: impl FnOnce() + 'static) {
+    let Some(window) = window() else { return };
+    let callback = Closure::once_into_js(callback);
+    let callback: &js_sys::Function = callback.unchecked_ref();
+    let options = IdleRequestOptions::new();
+    options.set_timeout(at_latest_ms);
+    if has(&window, "requestIdleCallback") {
+        // A request that is refused is one of a window that is gone.
+        let _ = window.request_idle_callback_with_options(callback, &options);
+    } else {
+        let _ = window
+            .set_timeout_with_callback_and_timeout_and_arguments_0(callback, at_latest_ms as i32);
+    }
+}
+
+/// Whether this browser has a function of that name; Safari came late to some.
+fn has(window: &Window, name: &str) -> bool {
+    let found = js_sys::Reflect::get(window, &JsValue::from_str(name));
+    found.is_ok_and(|function| function.is_function())
 }
 
 /// Calls back once, after so many milliseconds.

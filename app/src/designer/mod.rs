@@ -13,6 +13,7 @@ mod file_editor;
 mod files;
 mod gesture;
 mod header;
+mod icons;
 mod inspector;
 mod lines;
 mod nodes;
@@ -117,16 +118,25 @@ fn load_cloud(workspace: Workspace) {
 
 /// What is not saved when the page goes is sent on its way. Where that may not be enough, the person is asked first.
 fn keep_on_leaving(workspace: Workspace) {
-    let save = move || workspace.saving.leave(workspace);
-    use_leaving().ask_first(move || workspace.saving.would_lose());
+    let saving = workspace.saving;
+    use_leaving().ask_first(move || {
+        saving.keep_now(workspace);
+        saving.would_lose()
+    });
     Effect::new(move |_| {
-        let handle = window_event_listener(ev::beforeunload, move |event| {
-            if workspace.saving.would_lose() {
+        let closes = window_event_listener(ev::beforeunload, move |event| {
+            saving.leave(workspace);
+            if saving.would_lose() {
                 event.prevent_default();
             }
-            save();
         });
-        on_cleanup(move || handle.remove());
+        // A tab that is hidden may never come back: on a telephone it ends so.
+        let hides = ["visibilitychange", "pagehide"]
+            .map(|event| window_event_listener_untyped(event, move |_| saving.keep_now(workspace)));
+        on_cleanup(move || {
+            closes.remove();
+            hides.into_iter().for_each(|handle| handle.remove());
+        });
     });
-    on_cleanup(save);
+    on_cleanup(move || saving.leave(workspace));
 }

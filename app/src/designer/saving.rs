@@ -4,6 +4,9 @@
 //! server with the version that it was made from. A draft is forgotten only when the server has it. While
 //! the server is away, saving is tried again; when someone else has saved in between, the person chooses.
 //!
+//! A draft is written when the browser has nothing else to do, shortly after the first change that it lacks: no key waits
+//! for it. What is not written yet is written at once when the page is hidden, left or closed ([`Saving::keep_now`]).
+//!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
 //!                      ^                  |--no answer--> offline --pause--> saving
@@ -22,6 +25,8 @@ use crate::{browser, client};
 const PAUSE_MS: i32 = 600;
 /// Between two tries while the server is away.
 const RETRY_MS: i32 = 3_000;
+/// Between a change and its draft, however busy the browser is.
+const DRAFT_MS: u32 = 300;
 
 /// Where the newest text is.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +73,8 @@ pub struct Saving {
     changes: StoredValue<u64>,
     /// A save is on its way; a second one would conflict with it.
     busy: StoredValue<bool>,
+    /// The draft lacks something.
+    draft_due: StoredValue<bool>,
 }
 
 impl Saving {
@@ -81,6 +88,7 @@ impl Saving {
             id: StoredValue::new(design.id.clone()),
             changes: StoredValue::new(0),
             busy: StoredValue::new(false),
+            draft_due: StoredValue::new(false),
         }
     }
 
@@ -118,14 +126,19 @@ impl Saving {
         }) else {
             return;
         };
-        self.keep_draft(workspace);
+        self.keep_soon(workspace);
         let undecided = self
             .state
             .with_untracked(|state| matches!(state, SaveState::Conflict(_)));
         if undecided {
             return;
         }
-        self.state.set(SaveState::Waiting);
+        if self
+            .state
+            .with_untracked(|state| *state != SaveState::Waiting)
+        {
+            self.state.set(SaveState::Waiting);
+        }
         browser::after_ms(PAUSE_MS, move || {
             if self.changes.try_get_value() == Some(number)
                 && self.state.try_get_untracked() == Some(SaveState::Waiting)
@@ -148,6 +161,7 @@ impl Saving {
 
     /// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
     pub fn leave(self, workspace: Workspace) {
+        self.keep_now(workspace);
         let undecided = self
             .state
             .try_with_untracked(|state| matches!(state, SaveState::Saved | SaveState::Conflict(_)));
@@ -202,7 +216,7 @@ impl Saving {
             Ok(design) => {
                 self.version.try_set(design.version);
                 if newest == number {
-                    browser::forget(&draft_key(&id));
+                    self.forget_draft(&id);
                     self.state.try_set(SaveState::Saved);
                 } else {
                     self.changed(workspace);
@@ -229,7 +243,7 @@ impl Saving {
                             && theirs.layout == request.layout =>
                     {
                         self.version.try_set(theirs.version);
-                        browser::forget(&draft_key(&id));
+                        self.forget_draft(&id);
                         self.state.try_set(SaveState::Saved)
                     }
                     Ok(theirs) => self.state.try_set(SaveState::Conflict(Box::new(theirs))),
@@ -258,6 +272,28 @@ impl Saving {
             layout,
             base_version: Some(self.version.try_get_untracked()?),
         })
+    }
+
+    /// Writes the draft soon, with all that has changed by then.
+    fn keep_soon(self, workspace: Workspace) {
+        if self.draft_due.try_get_value() == Some(false) {
+            self.draft_due.try_set_value(true);
+            browser::when_idle(DRAFT_MS, move || self.keep_now(workspace));
+        }
+    }
+
+    /// Writes what the draft lacks.
+    pub fn keep_now(self, workspace: Workspace) {
+        if self.draft_due.try_get_value() == Some(true) {
+            self.draft_due.try_set_value(false);
+            self.keep_draft(workspace);
+        }
+    }
+
+    /// The server has all of it.
+    fn forget_draft(self, id: &str) {
+        self.draft_due.try_set_value(false);
+        browser::forget(&draft_key(id));
     }
 
     fn keep_draft(self, workspace: Workspace) {

@@ -44,7 +44,7 @@ pub fn Inspector(
 #[component]
 fn Nothing(workspace: Workspace) -> impl IntoView {
     let name = workspace.saving.name;
-    let counts = move || {
+    let counts = Memo::new(move |_| {
         workspace.editor.with(|editor| {
             let template = editor.template();
             let count = |prefix: &str| {
@@ -61,7 +61,7 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
                 ("Resources in all", template.resources.len()),
             ]
         })
-    };
+    });
     view! {
         <div class="inspector-body">
             <div class="field">
@@ -72,7 +72,7 @@ fn Nothing(workspace: Workspace) -> impl IntoView {
                 />
             </div>
             <dl class="inspector-facts">
-                {move || counts().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
+                {move || counts.get().into_iter().map(|(what, count)| view! { <div><dt>{what}</dt><dd>{count}</dd></div> }).collect_view()}
             </dl>
             <Files workspace />
             <p class="quiet">"Select something on the canvas to see its form."</p>

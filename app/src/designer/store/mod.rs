@@ -31,7 +31,7 @@ use topology::{
     types::Registry,
 };
 
-use self::problems::{tallies, with_decisions};
+use self::problems::{in_order, of_plan, tallies};
 use super::{
     saving::Saving,
     scene::Scene,
@@ -130,12 +130,18 @@ impl Workspace {
         );
         let problems = Memo::new(move |_| {
             let document = document.get();
-            let types = built_in.get_value();
-            let none = BTreeMap::new();
-            let found = bundle.with(|bundle| {
-                cloud.with(|cloud| compose::validate(&document, bundle, &types, cloud, &none))
+            // A plan looks at the document just so; only what has none is looked at here.
+            let planned = plan.with(|plan| {
+                let plan = plan.as_ref().filter(|_| document.is_readable());
+                plan.map(|plan| of_plan(plan))
             });
-            Arc::new(plan.with(|plan| with_decisions(found, plan.as_deref())))
+            Arc::new(planned.unwrap_or_else(|| {
+                let (types, none) = (built_in.get_value(), BTreeMap::new());
+                let found = bundle.with(|bundle| {
+                    cloud.with(|cloud| compose::validate(&document, bundle, &types, cloud, &none))
+                });
+                in_order(found)
+            }))
         });
         let workspace = Self {
             editor,
@@ -317,8 +323,15 @@ impl Workspace {
 
     /// The code view's text, as typed.
     pub fn type_text(self, text: &str) {
-        self.editor.try_update(|editor| editor.type_text(text));
-        self.changed();
+        let broken = self.editor.try_update(|editor| {
+            editor.type_text(text);
+            editor.is_broken()
+        });
+        // The canvas shows what could be read last, so there is nothing to draw.
+        if broken != Some(true) {
+            self.refresh();
+        }
+        self.saving.changed(self);
     }
 
     /// What is typed next is a change of its own.

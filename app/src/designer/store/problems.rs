@@ -7,17 +7,19 @@ use topology::{compose, plan::Plan};
 
 use crate::designer::stage::Tally;
 
-/// What the passes decided, beside what validation found.
-pub(super) fn with_decisions(mut found: Vec<Diagnostic>, plan: Option<&Plan>) -> Vec<Diagnostic> {
-    for one in plan.iter().flat_map(|plan| &plan.diagnostics) {
-        let known = found.iter().any(|other| {
-            other.code == one.code && other.path == one.path && other.message == one.message
-        });
-        // Values of parameters are asked for when it is deployed.
-        if !known && !one.path.starts_with("parameters") {
-            found.push(one.clone());
-        }
-    }
+/// What a plan of the document says: all that validation finds, and what the passes decided.
+pub(super) fn of_plan(plan: &Plan) -> Vec<Diagnostic> {
+    // Values of parameters are asked for when it is deployed; a default that breaks its own rules is the template's.
+    let asked_later = |one: &Diagnostic| {
+        let of_value = matches!(one.code.as_str(), "parameter-missing" | "parameter-invalid");
+        of_value && !one.path.ends_with(".default")
+    };
+    let said = plan.diagnostics.iter();
+    in_order(said.filter(|one| !asked_later(one)).cloned().collect())
+}
+
+/// As the page lists them: those of the template first, line by line.
+pub(super) fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| {
         let line = one.line.unwrap_or(u32::MAX);
         (one.file.is_some(), line, one.severity)
