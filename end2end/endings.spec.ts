@@ -39,6 +39,31 @@ test('a session that ends in mid-run pauses it, and a resume goes on', async ({ 
   expect(await leftovers(request)).toEqual({});
 });
 
+test('a failed run that is resumed goes on, on every page that shows it', async ({ page, context, request }) => {
+  await login(page);
+  const refusal = '{"NeutronError": {"type": "Odd", "message": "not today"}}';
+  await fault(request, { call: { service: 'network', method: 'POST', path: '/v2.0/networks*', status: 400, body: refusal } });
+  const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'again', template });
+  const other = await context.newPage();
+  for (const one of [page, other]) {
+    await one.goto(`/runs/${run}`);
+    await ends(one, 'failed');
+    await expect(one.getByRole('main')).toContainText('not today');
+  }
+
+  await clearFaults(request);
+  await page.getByRole('button', { name: 'Resume' }).first().click();
+  for (const one of [page, other]) {
+    await ends(one, 'succeeded');
+    await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="failed"]')).toHaveCount(0);
+    await expect(one.getByRole('list', { name: 'Steps' }).locator('[data-state="succeeded"]').first()).toBeVisible();
+  }
+  const gone = await api<Started>(page, 'DELETE', `/deployments/${deployment}`);
+  await other.goto(`/runs/${gone.run}`);
+  await ends(other, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
 test('what the cloud does not let go is left by force, and named', async ({ page, request }) => {
   await login(page);
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'stuck', template });

@@ -226,6 +226,17 @@ impl Feed {
             .unwrap_or(true)
     }
 
+    /// The run ended, and not as it was meant to.
+    fn can_be_resumed(self) -> bool {
+        let state = self
+            .model
+            .try_with_untracked(|model| model.as_ref().map(|model| model.run.state));
+        matches!(
+            state.flatten(),
+            Some(RunState::Failed | RunState::Cancelled)
+        )
+    }
+
     fn take(self, events: Vec<Event>) -> Vec<Event> {
         let mut fresh = Vec::new();
         let mut hole = false;
@@ -427,10 +438,13 @@ impl Feed {
     }
 
     /// A socket can die without a word, in a sleeping machine for one. If the server has more than we do, open another.
+    /// A run that stopped short may be resumed, from another page for one: then its story goes on.
     fn watch(self) {
-        if self.freshness.try_get_untracked() != Some(Freshness::Live) {
-            return;
-        }
+        let may_go_on = match self.freshness.try_get_untracked() {
+            Some(Freshness::Live) => false,
+            Some(Freshness::Complete) if self.can_be_resumed() => true,
+            _ => return,
+        };
         let Some((id, generation)) = self
             .inner
             .try_with_value(|inner| (inner.id.clone(), inner.generation))
@@ -444,6 +458,13 @@ impl Feed {
                 return;
             }
             match news {
+                Ok(news) if may_go_on => {
+                    if !news.is_empty() {
+                        self.load();
+                    }
+                }
+                // A run that rests is asked about again in any case.
+                Err(_) if may_go_on => {}
                 // They may be on their way: look once more before giving the socket up.
                 Ok(news) if !news.is_empty() => browser::after_ms(2_000, move || {
                     if self.is_current(generation) && self.last() == before {
