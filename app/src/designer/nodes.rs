@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use topology::types::Category;
 
 use super::{
+    icons::icon_name,
     scene::{NodeKey, NodeSignals, Scene},
     stage::{Stage, look_of},
 };
@@ -26,27 +27,6 @@ pub fn hue(category: Category) -> &'static str {
         Category::Storage => "storage",
         Category::Software => "software",
         Category::Orchestration => "orchestration",
-    }
-}
-
-/// The sprite's icon for a type.
-pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
-    match resource_type {
-        types::SERVER => "server",
-        types::NET | types::SUBNET => "network",
-        types::ROUTER | types::ROUTER_INTERFACE => "router",
-        types::FLOATING_IP | types::FLOATING_IP_ASSOCIATION => "map-pin",
-        types::PORT => "plug",
-        types::SECURITY_GROUP | types::SECURITY_GROUP_RULE => "shield",
-        types::KEY_PAIR | "Stackloom::SSHKey" => "key-round",
-        "" => "globe",
-        _ => match category {
-            Category::Storage => "hard-drive",
-            Category::Security => "shield",
-            Category::Network => "network",
-            Category::Software => "blocks",
-            _ => "box",
-        },
     }
 }
 

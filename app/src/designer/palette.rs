@@ -10,7 +10,8 @@ use wasm_bindgen::JsCast;
 
 use super::{
     gesture,
-    nodes::{TypeIcon, hue, icon_name},
+    icons::icon_name,
+    nodes::{TypeIcon, hue},
     stage::Stage,
     store::Workspace,
     surface,

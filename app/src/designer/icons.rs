@@ -1,0 +1,120 @@
+//! Which icon of the sprite stands for a type.
+//!
+//! A table, first fit: a type's own line before that of its service, and a category's icon where neither has one. Names without
+//! a service (`web.yaml`) are nested templates.
+
+use topology::types::Category;
+
+/// How a type's name begins, and its icon (`style/icons.txt`).
+const ICONS: [(&str, &str); 52] = [
+    ("OS::Nova::Server", "server"),
+    ("OS::Nova::ServerGroup", "layers"),
+    ("OS::Nova::HostAggregate", "layers"),
+    ("OS::Nova::Flavor", "cpu"),
+    ("OS::Nova::KeyPair", "key-round"),
+    ("OS::Nova::FloatingIP", "map-pin"),
+    ("OS::Nova::Quota", "gauge"),
+    ("OS::Neutron::FloatingIP", "map-pin"),
+    ("OS::Neutron::Port", "plug"),
+    ("OS::Neutron::Router", "router"),
+    ("OS::Neutron::ExtraRoute", "route"),
+    ("OS::Neutron::SecurityGroup", "shield"),
+    ("OS::Neutron::Firewall", "shield"),
+    ("OS::Neutron::QoS", "gauge"),
+    ("OS::Neutron::Quota", "gauge"),
+    ("OS::Neutron::RBACPolicy", "share-2"),
+    ("OS::Neutron::Trunk", "cable"),
+    ("OS::Neutron::Segment", "cable"),
+    ("OS::Neutron::VPNService", "lock"),
+    ("OS::Neutron::IKEPolicy", "lock"),
+    ("OS::Neutron::IPsec", "lock"),
+    ("OS::Octavia::Quota", "gauge"),
+    ("OS::Octavia::", "scale"),
+    ("OS::Designate::", "at-sign"),
+    ("OS::Cinder::Quota", "gauge"),
+    ("OS::Cinder::QoS", "gauge"),
+    ("OS::Cinder::EncryptedVolumeType", "lock"),
+    ("OS::Glance::", "disc-3"),
+    ("OS::Swift::", "archive"),
+    ("OS::Barbican::", "lock"),
+    ("OS::Keystone::Project", "folder"),
+    ("OS::Keystone::", "users"),
+    ("OS::Heat::ResourceGroup", "layers"),
+    ("OS::Heat::ResourceChain", "layers"),
+    ("OS::Heat::InstanceGroup", "layers"),
+    ("OS::Heat::AutoScalingGroup", "layers"),
+    ("OS::Heat::RandomString", "dice-5"),
+    ("OS::Heat::Software", "file-text"),
+    ("OS::Heat::Structured", "file-text"),
+    ("OS::Heat::CloudConfig", "file-text"),
+    ("OS::Heat::MultipartMime", "file-text"),
+    ("OS::Heat::WaitCondition", "timer"),
+    ("OS::Heat::UpdateWaitCondition", "timer"),
+    ("OS::Heat::SwiftSignal", "timer"),
+    ("OS::Heat::Delay", "timer"),
+    ("OS::Heat::Value", "equal"),
+    ("OS::Heat::Stack", "layout-template"),
+    ("OS::Heat::", "box"),
+    ("OS::Aodh::", "bell"),
+    ("OS::Trove::", "database"),
+    ("Stackloom::SSHKey", "key-round"),
+    ("Stackloom::Catalog::", "blocks"),
+];
+
+/// The sprite's icon for a type; that of the world outside for none.
+pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
+    if resource_type.is_empty() {
+        return "globe";
+    }
+    // The longest that fits: `OS::Nova::ServerGroup` is no server.
+    let own = ICONS
+        .iter()
+        .filter(|(start, _)| resource_type.starts_with(start));
+    if let Some((_, icon)) = own.max_by_key(|(start, _)| start.len()) {
+        return icon;
+    }
+    if !resource_type.contains("::") {
+        return "layout-template";
+    }
+    match category {
+        Category::Storage => "hard-drive",
+        Category::Security => "shield",
+        Category::Network => "network",
+        Category::Software => "blocks",
+        _ => "box",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use topology::types::Registry;
+
+    use super::*;
+
+    #[test]
+    fn every_type_has_an_icon_that_the_sprite_has() {
+        let sprite: HashSet<&str> = include_str!("../../../style/icons.txt").lines().collect();
+        let registry = Registry::openstack();
+        let types = registry.iter().map(|one| (one.name.as_str(), one.category));
+        for (name, category) in types.chain([("web.yaml", Category::Orchestration)]) {
+            let icon = icon_name(name, category);
+            assert!(sprite.contains(icon), "{name} has {icon}");
+        }
+        let unused = |(start, _): &&(&str, &str)| {
+            !start.starts_with("Stackloom::")
+                && !registry.iter().any(|one| one.name.starts_with(start))
+        };
+        assert_eq!(ICONS.iter().find(unused), None, "stands for no type");
+    }
+
+    #[test]
+    fn the_longest_that_fits_counts() {
+        let icon = |name| icon_name(name, Category::Compute);
+        assert_eq!(icon("OS::Nova::Server"), "server");
+        assert_eq!(icon("OS::Nova::ServerGroup"), "layers");
+        assert_eq!(icon("OS::Strange::Thing"), "box");
+        assert_eq!(icon(""), "globe");
+    }
+}
