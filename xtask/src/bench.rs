@@ -230,8 +230,10 @@ fn browser() -> Result<()> {
         "page-figures.txt",
     )?;
     for line in figures.lines() {
-        if let Some((name, time_ms)) = line.split_once('\t') {
-            figure(name, time_ms, "ms");
+        match line.split('\t').collect::<Vec<_>>()[..] {
+            [name, time_ms] => figure(name, time_ms, "ms"),
+            [name, time_ms, aim_ms] => figure(name, time_ms, &format!("ms (aim: {aim_ms})")),
+            _ => {}
         }
     }
     Ok(())
@@ -243,10 +245,13 @@ fn played(bench: &str, profile: build::Profile, catalog: &Path, file: &str) -> R
     let _daemon = docker::ensure()?;
     build::site(build::Speed::Release, true)?;
     let world = World::start(&build::programs(profile)?, catalog)?;
+    let file = paths::root().join("end2end/test-results").join(file);
+    if file.exists() {
+        std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
     let measured = shell::read(&mut world.playwright(&["--config", "bench.config.ts", bench]));
     world.stop()?;
     measured?;
-    let file = paths::root().join("end2end/test-results").join(file);
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }
 

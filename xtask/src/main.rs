@@ -19,6 +19,7 @@ mod http;
 mod lab;
 mod needs;
 mod paths;
+mod pictures;
 mod run;
 mod server;
 mod shell;
@@ -44,6 +45,8 @@ enum Command {
     Test(test::Options),
     /// Measure, and print one line a figure.
     Bench(bench::Options),
+    /// Take pictures of the pages, in light and dark.
+    Pictures(pictures::Options),
     /// Try every template below a folder, and compare with what Heat says of them.
     Corpus(trials::Corpus),
     /// Try templates that are broken on purpose.
@@ -64,6 +67,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Pictures(options) => pictures::run(&options),
         Command::Corpus(options) => trials::corpus(&options),
         Command::Fuzz(options) => trials::fuzz(&options),
         Command::Contract(options) => contract::run(&options),
