@@ -118,6 +118,11 @@ impl Editor {
                 Edit::RemoveResource { name, .. } => {
                     places.remove(name);
                 }
+                Edit::RemoveResources { names, .. } => {
+                    for name in names {
+                        places.remove(name);
+                    }
+                }
                 _ => {}
             }
         }

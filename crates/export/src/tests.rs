@@ -97,23 +97,20 @@ fn a_template_without_anything_of_ours_comes_out_byte_for_byte() {
 }
 
 #[test]
-fn a_large_design_is_written_anew_and_says_the_same() {
-    let document = Document::parse(SHOP);
-    let edit = topology::document::Edit::Set {
-        path: ["resources", "inner", "properties", "flavor"]
-            .map(str::to_owned)
-            .into(),
-        value: serde_json::json!("large"),
-    };
-    let (edited, rewritten) = (
-        document.edit(&edit).unwrap(),
-        hot::rewritten(&document, &[edit]),
-    );
-    assert_eq!(
-        edited.template().resources.len(),
-        rewritten.template().resources.len()
-    );
-    assert_eq!(edited.value(&[]), rewritten.value(&[]));
+fn a_large_design_keeps_its_comments_however_much_is_added() {
+    let mut text = "heat_template_version: 2021-04-16\n# all of them\nresources:\n  net: {type: OS::Neutron::Net}\n  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.0.0/16}}\n".to_owned();
+    for number in 0..300 {
+        text.push_str(&format!(
+            "  s{number}:\n    type: OS::Nova::Server # {number}\n    metadata: {{stackloom: {{public: true}}}}\n    properties: {{image: a, flavor: b, networks: [{{network: {{get_resource: net}}}}]}}\n"
+        ));
+    }
+    let export = exported(&text, Format::Hot).text;
+    assert_eq!(export.matches("type: OS::Neutron::Port").count(), 300);
+    assert!(export.contains("# all of them\n"), "{export}");
+    for number in [0, 150, 299] {
+        let line = format!("    type: OS::Nova::Server # {number}\n");
+        assert!(export.contains(&line), "{export}");
+    }
 }
 
 #[test]

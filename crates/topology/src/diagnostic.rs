@@ -44,6 +44,7 @@ pub const CODES: &[&str] = &[
     "merge-key-invalid",
     "nested-recursion",
     "nested-too-deep",
+    "nested-too-large",
     "network-without-subnet",
     "parameter-group-invalid",
     "parameter-immutable",

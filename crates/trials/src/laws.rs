@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use topology::bundle::Bundle;
 use topology::cloud::CloudFacts;
-use topology::document::{Document, Edit};
+use topology::document::{Document, Edit, EditError};
 use topology::expr::Expr;
 use topology::plan::{Action, Deployed, Plan, PlanInput, plan};
 use topology::template::Template;
@@ -18,32 +18,78 @@ use topology::workflow::Workflow;
 use crate::stand_in;
 
 /// Resources of one template that are edited: each costs some readings of the whole text.
-const EDITED_MAX: usize = 12;
+pub const EDITED_MAX: usize = 12;
 
 /// - The text of a document is what was parsed.
-/// - A resource that is added is there; once it is removed, the text is what it was.
-/// - The same for another name and back, for a property that comes and goes, and for what must come first.
+/// - A resource that is added is there; once it is removed, the text is what it was. So with several at once.
+/// - The same for another name and back; for a property, an order, metadata, policies and a condition that come and go; and for
+///   parameters, conditions and outputs of the template.
+/// - A value that is set and set back leaves all lines as they were that are not its own, and once it is as an edit writes it,
+///   these as well.
+/// - A document that gets another value and the old one again has its old text, where something only came.
+///
+/// Of `edited_max` resources.
 ///
 /// # Errors
 /// Names the law that is broken. An edit that is refused breaks none.
-pub fn of_text(document: &Document) -> Result<(), String> {
+pub fn of_text(document: &Document, edited_max: usize) -> Result<(), String> {
     let again = Document::parse(document.text());
     if again.text() != document.text() || again.template() != document.template() {
         return Err("the text was changed by parsing".to_owned());
     }
     added(document)?;
     // A first resource brings its section, which stays.
-    if document
-        .value(&["resources"])
-        .is_some_and(|section| !is_empty(&section))
-    {
+    if holds_something(document, &["resources"]) {
         let remove = Edit::RemoveResource {
             name: ADDED.to_owned(),
             keep: Vec::new(),
         };
         there_and_back(document, &a_resource(), &remove, "a new resource")?;
+        let names = [ADDED.to_owned(), format!("{ADDED}-too")];
+        let several = names.iter().map(|name| {
+            let resource = json!({"type": "OS::Heat::Value", "properties": {"value": [1, "a\nb"]}});
+            (name.clone(), resource)
+        });
+        let several = Edit::AddResources {
+            resources: several.collect(),
+        };
+        let remove = Edit::RemoveResources {
+            names: names.to_vec(),
+            keep: Vec::new(),
+        };
+        there_and_back(document, &several, &remove, "new resources")?;
+        with_more(document)?;
     }
-    for resource in document.template().resources.iter().take(EDITED_MAX) {
+    let sections = [
+        (
+            "parameters",
+            json!({"type": "string", "default": "a: b", "constraints": [{"length": {"min": 1}}]}),
+        ),
+        (
+            "conditions",
+            json!({"equals": [1, {"get_param": "OS::stack_name"}]}),
+        ),
+        (
+            "outputs",
+            json!({"value": {"get_param": "OS::stack_name"}, "description": "it's\nlong"}),
+        ),
+    ];
+    for (section, value) in sections {
+        comes_and_goes(document, &[section, ADDED], value)?;
+    }
+    let at_top = document.template().outputs.iter().take(edited_max);
+    for output in at_top {
+        set_and_set_back(document, &["outputs", &output.name, "value"])?;
+    }
+    for parameter in document.template().parameters.iter().take(edited_max) {
+        set_and_set_back(document, &["parameters", &parameter.name, "default"])?;
+        comes_and_goes(
+            document,
+            &["parameters", &parameter.name, "label"],
+            json!("a label"),
+        )?;
+    }
+    for resource in document.template().resources.iter().take(edited_max) {
         let name = resource.name.as_str();
         let other = "renamed-by-the-trial";
         let rename = |from: &str, to: &str| Edit::RenameResource {
@@ -56,33 +102,146 @@ pub fn of_text(document: &Document) -> Result<(), String> {
             &rename(other, name),
             &format!("another name for `{name}`"),
         )?;
-        let at = |rest: &[&str]| -> Vec<String> {
-            let path = ["resources", name].into_iter().chain(rest.iter().copied());
-            path.map(str::to_owned).collect()
-        };
         let coming = [
-            (at(&["properties", "set-by-the-trial"]), json!("a b: #c")),
-            (at(&["depends_on"]), json!([name])),
+            (vec!["properties", "set-by-the-trial"], json!("a b: #c")),
+            (
+                vec!["properties", "set-by-the-trial"],
+                json!({"a": ["b", {"get_resource": "c"}]}),
+            ),
+            (vec!["depends_on"], json!([name])),
+            (vec!["metadata", "stackloom", "public"], json!(true)),
+            (vec!["deletion_policy"], json!("Retain")),
+            (
+                vec!["update_policy"],
+                json!({"rolling_update": {"max_batch_size": 1}}),
+            ),
+            (vec!["condition"], json!("sometimes")),
         ];
-        for (path, value) in coming {
-            let segments: Vec<&str> = path.iter().map(String::as_str).collect();
-            let parent = &segments[..segments.len() - 1];
-            // What is there and empty goes with what it gets.
-            let empty = document
-                .value(parent)
-                .is_some_and(|parent| is_empty(&parent));
-            if document.value(&segments).is_some() || empty {
-                continue;
-            }
-            let what = format!("`{}`", path.join("."));
-            let set = Edit::Set {
-                path: path.clone(),
-                value,
-            };
-            there_and_back(document, &set, &Edit::Remove { path }, &what)?;
+        for (rest, value) in coming {
+            let path = [&["resources", name][..], &rest].concat();
+            comes_and_goes(document, &path, value)?;
+        }
+        for word in ["type", "depends_on", "metadata"] {
+            set_and_set_back(document, &["resources", name, word])?;
+        }
+        for property in resource.properties.iter().take(edited_max) {
+            set_and_set_back(document, &["resources", name, "properties", &property.name])?;
         }
     }
     Ok(())
+}
+
+fn holds_something(document: &Document, path: &[&str]) -> bool {
+    document.value(path).is_some_and(|value| !is_empty(&value))
+}
+
+/// Something that is not there comes, with the maps that it needs, and goes.
+fn comes_and_goes(document: &Document, path: &[&str], value: Value) -> Result<(), String> {
+    // What is there and empty goes with what it gets.
+    if document.value(&[]).is_none() {
+        return Ok(());
+    }
+    let above = (0..path.len()).map(|length| &path[..length]);
+    let mut there = above.filter_map(|above| document.value(above));
+    if document.value(path).is_some() || there.any(|value| is_empty(&value)) {
+        return Ok(());
+    }
+    let what = format!("`{}`", path.join("."));
+    let path: Vec<String> = path.iter().map(|word| (*word).to_owned()).collect();
+    let set = Edit::Set {
+        path: path.clone(),
+        value,
+    };
+    there_and_back(document, &set, &Edit::Remove { path }, &what)
+}
+
+/// What is there becomes something else, and what it was again.
+fn set_and_set_back(document: &Document, path: &[&str]) -> Result<(), String> {
+    let Some(was) = document.value(path) else {
+        return Ok(());
+    };
+    let what = path.join(".");
+    let set = |document: &Document, value: &Value| {
+        document.edit(&Edit::Set {
+            path: path.iter().map(|word| (*word).to_owned()).collect(),
+            value: value.clone(),
+        })
+    };
+    let others = [
+        json!("one line"),
+        json!("two\nlines"),
+        json!({"a": [1, {"b": null}], "c": "d"}),
+        json!([1, "b"]),
+    ];
+    // One of them: each is some readings of the text.
+    let other = &others[(document.text().len() + what.len()) % others.len()];
+    let Ok(there) = set(document, other) else {
+        return Ok(());
+    };
+    let Ok(back) = set(&there, &was) else {
+        return Err(format!("what was set cannot be set back: `{what}`"));
+    };
+    let (Some((first, last)), Some((_, last_now))) = (document.lines(path), back.lines(path))
+    else {
+        return Err(format!("what was set back is gone: `{what}`"));
+    };
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (before, after) = (lines(document.text()), lines(back.text()));
+    let head = first.saturating_sub(1) as usize;
+    if before.get(..head) != after.get(..head) {
+        return Err(format!("a value set back changed lines above it: `{what}`"));
+    }
+    if before.get(last as usize..) != after.get(last_now as usize..) {
+        return Err(format!("a value set back changed lines below it: `{what}`"));
+    }
+    let Ok(again) = set(&back, other) else {
+        return Err(format!("what was set back cannot be set again: `{what}`"));
+    };
+    let Ok(again) = set(&again, &was) else {
+        return Err(format!("what was set twice cannot be set back: `{what}`"));
+    };
+    if again.text() != back.text() {
+        return Err(format!(
+            "a value set back a second time has other bytes: `{what}`"
+        ));
+    }
+    Ok(())
+}
+
+/// Another value of the whole that only has more, and the old value again.
+fn with_more(document: &Document) -> Result<(), String> {
+    // What an alias gives is written out where the two become different, and stays so.
+    let Some(was) = document
+        .value(&[])
+        .filter(|_| !document.text().contains('*'))
+    else {
+        return Ok(());
+    };
+    let mut more = was.clone();
+    let Some(resources) = more.get_mut("resources").and_then(Value::as_object_mut) else {
+        return Ok(());
+    };
+    for resource in resources.values_mut() {
+        if let Some(resource) = resource.as_object_mut()
+            // A call is written anew when something comes to it.
+            && resource.contains_key("type")
+            && !resource.contains_key("metadata")
+        {
+            resource.insert(
+                "metadata".to_owned(),
+                json!({"stackloom": {"public": true}}),
+            );
+        }
+    }
+    resources.insert(ADDED.to_owned(), json!({"type": "OS::Heat::None"}));
+    let Ok(there) = document.with_value(&more) else {
+        return Ok(());
+    };
+    match there.with_value(&was) {
+        Err(error) => Err(format!("another value cannot be taken back: {error}")),
+        Ok(back) if back.text() == document.text() => Ok(()),
+        Ok(back) => Err(other_bytes(document, &back, "another value")),
+    }
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -132,19 +291,21 @@ fn there_and_back(
         return Ok(());
     };
     match after.edit(back) {
+        // A name that no edit would give.
+        Err(EditError::BadName(_)) => Ok(()),
         Err(error) => Err(format!(
             "what was edited cannot be taken back: {what}: {error}"
         )),
         Ok(again) if again.text() == document.text() => Ok(()),
-        Ok(again) => {
-            let mut lines = document.text().lines().zip(again.text().lines());
-            let first = lines.position(|(before, after)| before != after);
-            let line = first.map_or("the end".to_owned(), |line| format!("line {}", line + 1));
-            Err(format!(
-                "an edit taken back leaves other bytes: {what}: {line}"
-            ))
-        }
+        Ok(again) => Err(other_bytes(document, &again, what)),
     }
+}
+
+fn other_bytes(before: &Document, after: &Document, what: &str) -> String {
+    let mut lines = before.text().lines().zip(after.text().lines());
+    let first = lines.position(|(before, after)| before != after);
+    let line = first.map_or("the end".to_owned(), |line| format!("line {}", line + 1));
+    format!("an edit taken back leaves other bytes: {what}: {line}")
 }
 
 /// - Without a workflow there is an error, and with one there is none.
@@ -265,7 +426,8 @@ mod tests {
             let document = Document::parse(text);
             let bundle = Bundle::default();
             let made = all_made(&types, &document, &bundle);
-            let kept = of_text(&document).and_then(|()| of_plan(&document, &bundle, &made));
+            let kept =
+                of_text(&document, EDITED_MAX).and_then(|()| of_plan(&document, &bundle, &made));
             if let Err(law) = kept {
                 panic!("{law}\n{}", document.text());
             }

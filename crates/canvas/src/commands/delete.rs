@@ -91,13 +91,13 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
             }
         }
     }
-    // What hangs on others goes before them.
-    let order = along.iter().rev().map(|one| &one.name).chain(&asked);
-    let keep = required(desk);
-    edits.extend(order.map(|name| Edit::RemoveResource {
-        name: name.clone(),
-        keep: keep.clone(),
-    }));
+    // All at once: the text is read again for each edit.
+    let mut names: Vec<String> = gone.into_iter().collect();
+    names.sort();
+    edits.push(Edit::RemoveResources {
+        names,
+        keep: required(desk),
+    });
     Some(Deletion {
         proposal: Proposal {
             label,

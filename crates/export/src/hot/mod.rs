@@ -2,8 +2,8 @@
 //!
 //! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
 //! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
-//! The edits are the canvas' own, so comments and order stay; only where a design is so large that editing its text step by step
-//! would take long is it written anew from its values.
+//! The edits are made to its values first and to its text all at once, so that comments and order stay and a large design costs no
+//! more for each edit; only a text that is written so that this cannot be done is written anew from its values.
 //!
 //! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come along
 //! as they are; only names that Heat's client would not find the file by are mended ([`files`]).
@@ -31,8 +31,6 @@ const TITLE: &str = "Exported by Stackloom for OpenStack Heat.";
 /// The line below the report: what follows is the design's own, comments included.
 const REPORT_END: &str = "#";
 const PORT: &str = "OS::Neutron::Port";
-/// Edits times bytes, above which the text is written anew: about a second of parsing.
-const EDITING_BYTES_MAX: usize = 50_000_000;
 
 pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
     let mut report = Report::default();
@@ -142,31 +140,18 @@ fn is_marked(resource: &Resource) -> bool {
     metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
 }
 
-/// The edits one after the other; where one cannot be made in the text as it is written, or they are too many for so long a text, all are made
-/// to its values.
+/// The edits, all at once; where they cannot be made in the text as it is written, it is written anew.
 fn edited(document: &Document, edits: &[Edit]) -> Document {
-    if edits.len().saturating_mul(document.text().len()) > EDITING_BYTES_MAX {
-        return rewritten(document, edits);
+    if edits.is_empty() {
+        return document.clone();
     }
-    let mut edited = document.clone();
-    for edit in edits {
-        if let Edit::Remove { path } = edit {
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            // What is gone already needs no going.
-            if edited.value(&path).is_none() {
-                continue;
-            }
-        }
-        match edited.edit(edit) {
-            Ok(next) => edited = next,
-            Err(_) => return rewritten(document, edits),
-        }
-    }
-    edited
+    let value = edited_value(document, edits);
+    let edited = document.with_value(&value);
+    edited.unwrap_or_else(|_| Document::parse(yaml_text(&value)))
 }
 
-/// The edits made to the values, and these written anew.
-pub(crate) fn rewritten(document: &Document, edits: &[Edit]) -> Document {
+/// What the document says after the edits.
+fn edited_value(document: &Document, edits: &[Edit]) -> Value {
     let mut root = document.value(&[]).unwrap_or(Value::Null);
     for edit in edits {
         match edit {
@@ -195,7 +180,7 @@ pub(crate) fn rewritten(document: &Document, edits: &[Edit]) -> Document {
             _ => {}
         }
     }
-    Document::parse(yaml_text(&root))
+    root
 }
 
 fn set(at: &mut Value, path: &[&str], value: Value) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use topology::document::{Document, Edit};
 
-use super::{edited, path, rewritten};
+use super::{edited, path};
 use crate::testing::{Design, types};
 use crate::tests::SHOP;
 use crate::{Format, restored};
@@ -86,8 +86,9 @@ fn many_marks_are_taken_away_at_once() {
         let path = path(&["resources", &name]);
         edits.push(Edit::Remove { path });
     }
-    let at_once = rewritten(&Document::parse(text.as_str()), &edits);
+    let at_once = edited(&Document::parse(text.as_str()), &edits);
     assert_eq!(restored(&text, &types()).as_deref(), Some(at_once.text()),);
+    assert_eq!(at_once.text(), &text[..text.find("  a0:").unwrap()]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::{
     document::Document,
     environment::{HIDDEN_DEFAULTS, Merged, plain_name},
     expr::{Expr, Scope},
+    parameters,
     passes::Model,
     plan::Deployed,
     template::{Parameter, Template},
@@ -106,7 +107,11 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     let values = resources
         .iter_mut()
         .flat_map(|(_, spec)| spec.properties.values_mut())
-        .chain(apart.outputs.values_mut());
+        .chain(apart.outputs.values_mut())
+        .map(|value| {
+            *value = parameters::bare(value);
+            value
+        });
     apart.parameters = declared(values, template);
     apart.model = Model::from_resources(resources);
     apart

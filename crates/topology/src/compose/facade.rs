@@ -43,7 +43,11 @@ impl Composer<'_> {
 }
 
 /// What a call of `resource_facade` gives.
-pub(super) fn asked(function: Function, arguments: &Expr, facade: &Facade) -> Option<Expr> {
+pub(super) fn asked<'f>(
+    function: Function,
+    arguments: &Expr,
+    facade: &'f Facade,
+) -> Option<&'f Expr> {
     if !matches!(
         function,
         Function::ResourceFacade | Function::FnResourceFacade
@@ -51,7 +55,7 @@ pub(super) fn asked(function: Function, arguments: &Expr, facade: &Facade) -> Op
         return None;
     }
     let word = self::facade(function, arguments.as_str()?)?;
-    facade.get(word).cloned()
+    facade.get(word)
 }
 
 /// As far as it is known without any resource.

@@ -10,6 +10,32 @@ use super::{
 
 use crate::{expr::Function, template::Template};
 
+/// What a nested template's parameter is.
+#[derive(Clone)]
+pub(super) struct Argument {
+    /// In full names.
+    pub value: Expr,
+    /// Expressions in it.
+    parts: usize,
+}
+
+/// By the parameters' names.
+pub(super) type Arguments = HashMap<String, Argument>;
+
+impl Argument {
+    pub(super) fn of(value: Expr) -> Argument {
+        let parts = parts_of(&value);
+        Argument { value, parts }
+    }
+}
+
+/// Expressions in a value, itself counted.
+pub(super) fn parts_of(value: &Expr) -> usize {
+    let mut parts = 0;
+    value.walk(&mut |_| parts += 1);
+    parts
+}
+
 /// Where resources are being made flat.
 pub(super) struct Frame<'f> {
     /// The file that they are written in; nothing for the template itself.
@@ -21,7 +47,7 @@ pub(super) struct Frame<'f> {
     /// Names of the file's resources; empty for the template itself, where names stay.
     pub names: HashSet<String>,
     /// What each parameter is, in full names; nothing for the template itself, where parameters stay.
-    pub arguments: Option<HashMap<String, Expr>>,
+    pub arguments: Option<Arguments>,
     /// What is known of parameters.
     pub scope: &'f dyn Scope,
     /// Levels below the template.
@@ -118,11 +144,18 @@ impl<'f> Frame<'f> {
             Expr::Call {
                 function,
                 arguments,
-            } => facade::asked(*function, arguments, &self.facade),
+            } => {
+                let asked = facade::asked(*function, arguments, &self.facade)?;
+                let has_room = self.spelling.has_room_for(parts_of(asked));
+                Some(if has_room { asked.clone() } else { nothing() })
+            }
             Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
             Expr::GetParam(name, path) => {
                 let path = path.iter().map(|key| self.global_expr(key)).collect();
-                Some(arguments.get(name)?.clone().pick(path))
+                let argument = arguments.get(name)?;
+                let has_room = self.spelling.has_room_for(argument.parts);
+                let value = has_room.then(|| argument.value.clone());
+                Some(value.unwrap_or_else(nothing).pick(path))
             }
             _ => None,
         })
@@ -148,6 +181,10 @@ impl<'f> Frame<'f> {
                 .chain(parents.map(serde_json::Value::from))
                 .collect();
         let call = serde_json::json!({"list_join": ["-", names]});
-        Expr::from_json(&call).unwrap_or(Expr::Literal(serde_json::Value::Null))
+        Expr::from_json(&call).unwrap_or_else(|_| nothing())
     }
+}
+
+fn nothing() -> Expr {
+    Expr::Literal(serde_json::Value::Null)
 }

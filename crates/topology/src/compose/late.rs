@@ -13,15 +13,23 @@ use crate::{expr::Function, scope::Known, template::Template};
 /// Parts of conditions that are put in place of names, in all that is made flat: names may double what they stand for at each step.
 const PARTS_MAX: usize = 100_000;
 
+/// Parts of values that are put in place of the parameters of nested templates, in all that is made flat: a template that uses a
+/// parameter ten times makes ten of its value, and the next level ten of each.
+pub(super) const VALUES_MAX: usize = 200_000;
+
 /// Functions within each other in such a condition. Each is two levels of the JSON that a workflow is stored as, which
 /// is read to 128 levels.
 const DEPTH_MAX: usize = 40;
 
-/// What is left for conditions in place of their names.
+/// What is left for conditions in place of their names, and for values in place of parameters.
 pub(super) struct Spelling {
     parts_left: Cell<usize>,
     /// One was too long, and it was not said yet.
     too_long: Cell<bool>,
+    /// Parts of values that may still be put in place of parameters, in all frames together.
+    values_left: Cell<usize>,
+    /// One was too large, and it was not said yet.
+    too_large: Cell<bool>,
 }
 
 impl Spelling {
@@ -29,7 +37,17 @@ impl Spelling {
         Spelling {
             parts_left: Cell::new(PARTS_MAX),
             too_long: Cell::new(false),
+            values_left: Cell::new(VALUES_MAX),
+            too_large: Cell::new(false),
         }
+    }
+
+    /// Whether a value of so many parts may be put in place of a parameter; where not, [`Composer::said_too_large`] says it.
+    pub(super) fn has_room_for(&self, parts: usize) -> bool {
+        let left = self.values_left.get().checked_sub(parts);
+        self.values_left.set(left.unwrap_or_default());
+        self.too_large.set(self.too_large.get() || left.is_none());
+        left.is_some()
     }
 
     /// A condition with those that it names put in place of their names. One in a circle keeps the name: the reader has said it.
@@ -91,6 +109,14 @@ impl Frame<'_> {
     }
 }
 
+/// For messages.
+pub(super) fn too_large(nested: &str) -> String {
+    format!(
+        "what `{nested}` is given or gives is used so often, level for level, that it comes to more than {VALUES_MAX} parts: use it less \
+         often, or hand over the result in place of its parts"
+    )
+}
+
 impl Composer<'_> {
     /// Conditions of a nested template that were too long to be put in place of their names.
     pub(super) fn said_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
@@ -103,6 +129,17 @@ impl Composer<'_> {
              nested template a value that is known before, such as a parameter"
         );
         self.error("condition-late", format!("resources.{nested}"), message);
+    }
+
+    /// Values that were too large to be put in place of a nested template's parameters.
+    pub(super) fn said_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
+        if frame.spelling.too_large.take() {
+            self.error(
+                "nested-too-large",
+                format!("resources.{nested}"),
+                too_large(nested),
+            );
+        }
     }
 
     /// Resources of which it is not known whether they are there.

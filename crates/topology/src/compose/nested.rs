@@ -6,12 +6,15 @@
 use std::rc::Rc;
 
 use super::{
-    BTreeMap, Composer, Diagnostic, Expr, Frame, HashMap, HashSet, Model, Parent, Place,
-    ResourceSpec, Scope, Value, facade, overlay,
+    BTreeMap, Composer, Diagnostic, Expr, Frame, HashSet, Model, Parent, Place, ResourceSpec,
+    Scope, Value, facade,
+    frame::{Argument, Arguments},
+    overlay,
 };
 use crate::{
     document::Document,
     expr::Function,
+    parameters,
     scope::Known,
     template::{Parameter, Template},
     text::shown,
@@ -46,7 +49,7 @@ impl Composer<'_> {
         };
         let inherits = self.waits_for(frame, &spec);
         let template = document.template();
-        let arguments = self.arguments(frame, template, &spec);
+        let arguments = self.arguments(frame, template, path, &spec);
         let (known, open) = self.known(frame, &full, template, &spec, &arguments);
         let mut itself = frame.itself.clone();
         itself.push(spec.resource_type.clone());
@@ -124,6 +127,7 @@ impl Composer<'_> {
             })
             .collect();
         self.said_too_long(&inner, &full);
+        self.said_too_large(&inner, &full);
         let parent = ResourceSpec {
             resource_type: path.to_owned(),
             properties: BTreeMap::new(),
@@ -137,8 +141,9 @@ impl Composer<'_> {
         &self,
         frame: &Frame<'_>,
         template: &Template,
+        file: &str,
         spec: &ResourceSpec,
-    ) -> HashMap<String, Expr> {
+    ) -> Arguments {
         let merged = self.around.merged;
         let of = |parameter: &Parameter| {
             let name = &parameter.name;
@@ -158,10 +163,10 @@ impl Composer<'_> {
             .filter_map(|parameter| {
                 let value = of(parameter)?;
                 let value = match value.as_data() {
-                    Some(data) => Expr::data(crate::parameters::coerce(&parameter.kind, &data)),
-                    None => value,
+                    Some(data) => Expr::data(parameters::coerce(&parameter.kind, &data)),
+                    None => parameters::late(parameter, file, value),
                 };
-                Some((parameter.name.clone(), value))
+                Some((parameter.name.clone(), Argument::of(value)))
             })
             .collect()
     }
@@ -174,7 +179,7 @@ impl Composer<'_> {
         full: &str,
         template: &Template,
         spec: &ResourceSpec,
-        arguments: &HashMap<String, Expr>,
+        arguments: &Arguments,
     ) -> (BTreeMap<String, Value>, HashSet<String>) {
         let mut known = BTreeMap::new();
         let mut open = HashSet::new();
@@ -183,7 +188,7 @@ impl Composer<'_> {
             let Some(argument) = arguments.get(name) else {
                 continue;
             };
-            if let Some(value) = argument.as_data() {
+            if let Some(value) = argument.value.as_data() {
                 known.insert(name.clone(), value);
                 continue;
             }

@@ -4,7 +4,10 @@
 //! is `[group/1, name]`, and `[group, name]` a list over the members. What cannot be put in place
 //! (an attribute whose name is itself a value) stays, and is read from the parent when the time comes.
 
-use super::{BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent};
+use super::{
+    BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
+    late::{VALUES_MAX, too_large},
+};
 
 /// Everywhere: in resources, in outputs, and in what parents give.
 pub(super) fn put_in_place(
@@ -16,6 +19,8 @@ pub(super) fn put_in_place(
         parents: &composer.parents,
         within: Vec::new(),
         problems: Vec::new(),
+        left: VALUES_MAX,
+        too_large: None,
     };
     for (name, spec) in &mut resources {
         let mut asked: Vec<String> = Vec::new();
@@ -47,6 +52,10 @@ pub(super) fn put_in_place(
         output.value = asking.put(&output.value);
         asking.told(&format!("outputs.{name}.value"), &mut composer.diagnostics);
     }
+    if let Some(parent) = asking.too_large {
+        let path = format!("resources.{parent}");
+        composer.error("nested-too-large", path, too_large(&parent));
+    }
     composer.resources = resources;
 }
 
@@ -55,6 +64,10 @@ struct Asking<'p> {
     /// Parents whose values are being put in place: a circle ends where it began.
     within: Vec<String>,
     problems: Vec<String>,
+    /// Parts of parents' values that may still be put in place: a level may ask the one below many times, and so may that.
+    left: usize,
+    /// The parent at which nothing was left.
+    too_large: Option<String>,
 }
 
 impl Asking<'_> {
@@ -65,10 +78,21 @@ impl Asking<'_> {
     }
 
     fn put(&mut self, value: &Expr) -> Expr {
-        value.rewrite(&mut |expr| match expr {
-            Expr::GetAttr(name, path) => self.attribute(name, path),
-            Expr::GetResource(name) => self.reference(name),
-            _ => None,
+        value.rewrite(&mut |expr| {
+            if let Some(parent) = self.within.last() {
+                match self.left.checked_sub(1) {
+                    Some(left) => self.left = left,
+                    None => {
+                        self.too_large.get_or_insert_with(|| parent.clone());
+                        return None;
+                    }
+                }
+            }
+            match expr {
+                Expr::GetAttr(name, path) => self.attribute(name, path),
+                Expr::GetResource(name) => self.reference(name),
+                _ => None,
+            }
         })
     }
 

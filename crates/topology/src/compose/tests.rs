@@ -545,5 +545,6 @@ fn what_cannot_be_flattened_says_why() {
 }
 
 mod asked;
+mod given;
 mod groups;
 mod hidden;

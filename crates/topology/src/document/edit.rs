@@ -40,15 +40,8 @@ pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditEr
             )
         }
         Edit::AddResources { resources } => add(document, resources),
-        Edit::RemoveResource { name, keep } => {
-            must_exist(document, name)?;
-            let root = document
-                .root()
-                .ok_or_else(|| EditError::NotFound(name.clone()))?;
-            let mut paths = references::removable(root, name, keep);
-            paths.push(vec!["resources".to_owned(), name.clone()]);
-            take(document, &paths)
-        }
+        Edit::RemoveResource { name, keep } => without(document, std::slice::from_ref(name), keep),
+        Edit::RemoveResources { names, keep } => without(document, names, keep),
         Edit::RenameResource { from, to } => {
             must_exist(document, from)?;
             if from == to {
@@ -92,13 +85,7 @@ fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
 
 /// All of them or none.
 fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, EditError> {
-    let there: HashSet<&str> = document
-        .root()
-        .and_then(|root| root.entry(RESOURCES)?.value.entries())
-        .unwrap_or_default()
-        .iter()
-        .map(|entry| entry.key.as_str())
-        .collect();
+    let there = names_of(document);
     for name in resources.keys() {
         must_be_name(name)?;
         if there.contains(name.as_str()) {
@@ -134,21 +121,34 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
 }
 
 fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
-    let after = match set::set(document.text(), document.root(), path, value)? {
-        set::Outcome::Splices(splices) => {
-            document.with_text(splice::apply(document.text(), splices))
-        }
-        set::Outcome::Steps(steps) => {
-            let mut now = document.clone();
-            for step in steps {
-                now = match step {
-                    set::Step::Set(path, value) => put(&now, &path, &value)?,
-                    set::Step::Remove(path) => take(&now, &[path])?,
-                };
-            }
-            now
-        }
+    let changes = set::set(document.text(), document.root(), path, value)?;
+    made(document, changes, path, value)
+}
+
+/// The document whose value is this one.
+pub(super) fn become_value(document: &Document, value: &Value) -> Result<Document, EditError> {
+    let Some(root) = document.root() else {
+        return Err(EditError::NotPossible("the template is empty".to_owned()));
     };
+    let writer = set::Writer::of(document.text(), root);
+    let changes = writer.toward(root, set::Holder::Root, &[], value)?;
+    made(document, changes, &[], value)
+}
+
+/// The changes made, if `value` is then read at `path`.
+fn made(
+    document: &Document,
+    changes: set::Changes,
+    path: &[String],
+    value: &Value,
+) -> Result<Document, EditError> {
+    let mut after = match changes.splices.is_empty() {
+        true => document.clone(),
+        false => document.with_text(splice::apply(document.text(), changes.splices)),
+    };
+    if !changes.gone.is_empty() && after.is_readable() {
+        after = take(&after, &changes.gone)?;
+    }
     let segments: Vec<&str> = path.iter().map(String::as_str).collect();
     let reads_back = after.is_readable()
         && after
@@ -158,10 +158,13 @@ fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, 
     if reads_back {
         Ok(after)
     } else {
-        Err(EditError::NotPossible(format!(
-            "the lines around `{}` are written unusually",
-            path.join(".")
-        )))
+        Err(EditError::NotPossible(match path {
+            [] => "its lines are written unusually".to_owned(),
+            path => format!(
+                "the lines around `{}` are written unusually",
+                path.join(".")
+            ),
+        }))
     }
 }
 
@@ -195,6 +198,39 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
             paths[0].join(".")
         )))
     }
+}
+
+/// Without these resources, and what refers to them.
+fn without(
+    document: &Document,
+    names: &[String],
+    keep: &[(String, String)],
+) -> Result<Document, EditError> {
+    let there = names_of(document);
+    if let Some(missing) = names.iter().find(|name| !there.contains(name.as_str())) {
+        return Err(EditError::NotFound(missing.clone()));
+    }
+    let Some(root) = document.root().filter(|_| !names.is_empty()) else {
+        return Ok(document.clone());
+    };
+    let gone: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let mut paths = references::removable(root, &gone, keep);
+    let own = names
+        .iter()
+        .map(|name| vec![RESOURCES.to_owned(), name.clone()]);
+    paths.extend(own);
+    take(document, &paths)
+}
+
+/// Names of all resources.
+fn names_of(document: &Document) -> HashSet<&str> {
+    document
+        .root()
+        .and_then(|root| root.entry(RESOURCES)?.value.entries())
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| entry.key.as_str())
+        .collect()
 }
 
 fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditError> {

@@ -21,6 +21,7 @@ mod references;
 mod remove;
 mod set;
 mod splice;
+mod toward;
 
 /// A template as text and model. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -67,6 +68,13 @@ pub enum Edit {
         /// Its name.
         name: String,
         /// Resource and property that stay as they are, for their type requires them and a person must mend them.
+        keep: Vec<(String, String)>,
+    },
+    /// Remove several, each as by [`Edit::RemoveResource`], all at once.
+    RemoveResources {
+        /// Their names.
+        names: Vec<String>,
+        /// Resources and properties that stay as they are.
         keep: Vec<(String, String)>,
     },
     /// Rename it; references follow.
@@ -164,6 +172,18 @@ impl Document {
     /// # Errors
     /// See [`EditError`]; the edit is then not applied at all.
     pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
+        self.may_be_edited()?;
+        edit::apply(self, edit)
+    }
+
+    fn may_be_edited(&self) -> Result<(), EditError> {
+        let text = self.text().as_bytes();
+        let ends_lines = |at: usize| text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
+        if text.contains(&b'\r') && (0..text.len()).any(ends_lines) {
+            return Err(EditError::NotPossible(
+                "lines end with a carriage return alone".to_owned(),
+            ));
+        }
         if let Some(problem) = self
             .inner
             .tree
@@ -187,7 +207,17 @@ impl Document {
                 "a key stands twice in a map, the second time on line {line}"
             )));
         }
-        edit::apply(self, edit)
+        Ok(())
+    }
+
+    /// The document with another value: what is the same stays as it is written. However many changes that takes, they
+    /// cost two readings of the text.
+    ///
+    /// # Errors
+    /// See [`EditError`]; nothing has changed then.
+    pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
+        self.may_be_edited()?;
+        edit::become_value(self, value)
     }
 
     /// 1-based lines `(first, last)` of what stands at a path.

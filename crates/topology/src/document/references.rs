@@ -1,6 +1,6 @@
 //! Where a template mentions a resource: `get_resource`, `get_attr`, `depends_on`.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use crate::{
     expr,
@@ -74,17 +74,20 @@ fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
         .unwrap_or_default()
 }
 
-/// Paths to remove so that nothing mentions the resource any more: the list item that does, else the
+/// Paths to remove so that nothing mentions the resources any more: the list item that does, else the
 /// property, else the output. Properties in `keep` (resource, property) keep the mention, and a diagnostic says so.
-pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> Vec<Vec<String>> {
-    let is_kept = |resource: &str, property: &str| {
-        let kept = |(of, one): &(String, String)| of == resource && one == property;
-        keep.iter().any(kept)
-    };
+pub(super) fn removable(
+    root: &Node,
+    gone: &HashSet<&str>,
+    keep: &[(String, String)],
+) -> Vec<Vec<String>> {
+    let keep = keep.iter();
+    let keep: HashSet<(&str, &str)> = keep.map(|(of, one)| (of.as_str(), one.as_str())).collect();
+    let is_kept = |resource: &str, property: &str| keep.contains(&(resource, property));
     let mut paths = Vec::new();
     for resource in entries_of(root, "resources")
         .iter()
-        .filter(|resource| resource.key != name)
+        .filter(|resource| !gone.contains(resource.key.as_str()))
     {
         let of = |rest: &[&str]| -> Vec<String> {
             ["resources", &resource.key]
@@ -95,10 +98,10 @@ pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> V
         };
         for Entry { key, value, .. } in resource.value.entries().unwrap_or_default() {
             match key.as_str() {
-                "depends_on" if is(value, name) => paths.push(of(&["depends_on"])),
+                "depends_on" if is_any(value, gone) => paths.push(of(&["depends_on"])),
                 "depends_on" => {
                     for (index, item) in value.items().unwrap_or_default().iter().enumerate() {
-                        if is(&item.value, name) {
+                        if is_any(&item.value, gone) {
                             paths.push(of(&["depends_on", &index.to_string()]));
                         }
                     }
@@ -106,7 +109,7 @@ pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> V
                 "properties" => {
                     for property in value.entries().unwrap_or_default() {
                         let path = of(&["properties", &property.key]);
-                        if units(&property.value, &path, name, &mut paths)
+                        if units(&property.value, &path, gone, &mut paths)
                             && !is_kept(&resource.key, &property.key)
                         {
                             paths.push(path);
@@ -115,7 +118,7 @@ pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> V
                 }
                 _ => {
                     let path = of(&[key]);
-                    if units(value, &path, name, &mut paths) {
+                    if units(value, &path, gone, &mut paths) {
                         paths.push(path);
                     }
                 }
@@ -123,9 +126,7 @@ pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> V
         }
     }
     for output in entries_of(root, "outputs") {
-        let mut mentions = Vec::new();
-        walk(&output.value, name, &mut mentions);
-        if !mentions.is_empty() {
+        if mentioned(&output.value, gone) {
             paths.push(vec!["outputs".to_owned(), output.key.clone()]);
         }
     }
@@ -133,8 +134,8 @@ pub(super) fn removable(root: &Node, name: &str, keep: &[(String, String)]) -> V
 }
 
 /// Collect list items that mention it. True: it is mentioned, but in no list item of its own.
-fn units(node: &Node, path: &[String], name: &str, paths: &mut Vec<Vec<String>>) -> bool {
-    if named(node).is_some_and(|word| is(word, name)) {
+fn units(node: &Node, path: &[String], gone: &HashSet<&str>, paths: &mut Vec<Vec<String>>) -> bool {
+    if named(node).is_some_and(|word| is_any(word, gone)) {
         return true;
     }
     let below = |key: String| path.iter().cloned().chain([key]).collect::<Vec<_>>();
@@ -144,25 +145,39 @@ fn units(node: &Node, path: &[String], name: &str, paths: &mut Vec<Vec<String>>)
             if let [only] = entries.as_slice()
                 && expr::is_function(&only.key)
             {
-                let mut mentions = Vec::new();
-                walk(&only.value, name, &mut mentions);
-                return !mentions.is_empty();
+                return mentioned(&only.value, gone);
             }
             let mut direct = false;
             for entry in entries {
-                direct |= units(&entry.value, &below(entry.key.clone()), name, paths);
+                direct |= units(&entry.value, &below(entry.key.clone()), gone, paths);
             }
             direct
         }
         Kind::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 let path = below(index.to_string());
-                if units(&item.value, &path, name, paths) {
+                if units(&item.value, &path, gone, paths) {
                     paths.push(path);
                 }
             }
             false
         }
+        _ => false,
+    }
+}
+
+fn is_any(node: &Node, names: &HashSet<&str>) -> bool {
+    matches!(&node.kind, Kind::Scalar(text) if names.contains(text.as_str()))
+}
+
+/// Whether one of the resources is mentioned in it.
+fn mentioned(node: &Node, names: &HashSet<&str>) -> bool {
+    if named(node).is_some_and(|word| is_any(word, names)) {
+        return true;
+    }
+    match &node.kind {
+        Kind::Map(entries) => entries.iter().any(|entry| mentioned(&entry.value, names)),
+        Kind::List(items) => items.iter().any(|item| mentioned(&item.value, names)),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 //! Many can go at once: they are marked in the tree first, containers that become empty are marked
 //! too, and then each container gives the splices for its own marked children.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     EditError,
@@ -25,6 +25,7 @@ pub(super) fn remove(
     paths: &[Vec<String>],
 ) -> Result<Vec<Splice>, EditError> {
     let mut marks = Mark::default();
+    let mut keys = Keys::default();
     for path in paths {
         let mut mark = &mut marks;
         let mut node = root;
@@ -35,8 +36,9 @@ pub(super) fn remove(
                     path.join(".")
                 )));
             }
-            let index =
-                child_index(node, segment).ok_or_else(|| EditError::NotFound(path.join(".")))?;
+            let index = keys
+                .child_index(node, segment)
+                .ok_or_else(|| EditError::NotFound(path.join(".")))?;
             node = child(node, index);
             mark = mark.below.entry(index).or_default();
         }
@@ -45,14 +47,58 @@ pub(super) fn remove(
     prune(root, &mut marks, true);
     let mut splices = Vec::new();
     collect(text, root, &marks, &mut splices);
+    as_it_ended(text, &mut splices);
     Ok(splices)
 }
 
-fn child_index(node: &Node, segment: &str) -> Option<usize> {
-    match &node.kind {
-        Kind::Map(entries) => entries.iter().position(|entry| entry.key == segment),
-        Kind::List(items) => segment.parse().ok().filter(|index| *index < items.len()),
-        _ => None,
+/// A text whose last line has no end keeps to that when its last lines go.
+fn as_it_ended(text: &str, splices: &mut [Splice]) {
+    if text.ends_with('\n') {
+        return;
+    }
+    splices.sort_by_key(|splice| splice.range.start);
+    let mut from = text.len();
+    let at_end = splices.iter_mut().rev().take_while(|splice| {
+        let joins = splice.range.end >= from;
+        from = from.min(splice.range.start);
+        joins
+    });
+    if let Some(first) = at_end.last() {
+        let rest = &text[..first.range.start];
+        if let Some(line) = rest.strip_suffix('\n') {
+            first.range.start = line.strip_suffix('\r').unwrap_or(line).len();
+        }
+    }
+}
+
+/// Where the keys of large maps stand, each map read once.
+#[derive(Default)]
+struct Keys<'t> {
+    of: HashMap<*const Node, HashMap<&'t str, usize>>,
+}
+
+/// Entries up to which a look at each is no slower.
+const SMALL: usize = 16;
+
+impl<'t> Keys<'t> {
+    fn child_index(&mut self, node: &'t Node, segment: &str) -> Option<usize> {
+        match &node.kind {
+            Kind::Map(entries) if entries.len() <= SMALL => {
+                entries.iter().position(|entry| entry.key == segment)
+            }
+            Kind::Map(entries) => {
+                let read = || {
+                    let keys = entries.iter().enumerate();
+                    // The first of doubled keys, as everywhere.
+                    let keys = keys.rev().map(|(index, entry)| (entry.key.as_str(), index));
+                    keys.collect()
+                };
+                let keys = self.of.entry(node).or_insert_with(read);
+                keys.get(segment).copied()
+            }
+            Kind::List(items) => segment.parse().ok().filter(|index| *index < items.len()),
+            _ => None,
+        }
     }
 }
 
@@ -106,24 +152,29 @@ fn collect(text: &str, node: &Node, mark: &Mark, splices: &mut Vec<Splice>) {
     let total = count(node);
     let block = node.style == Style::Block;
     let mut index = 0;
+    // None before it stays.
+    let mut leads = true;
     while index < total {
         if gone(index) {
             if block {
-                index = block_child(text, node, index, &gone, splices);
+                index = block_child(text, node, index, leads, &gone, splices);
                 continue;
             }
-            splices.push(flow_child(node, index, total, &gone));
-        } else if let Some(below) = mark.below.get(&index) {
-            collect(text, child(node, index), below, splices);
+            splices.push(flow_child(node, index, total, leads));
+        } else {
+            leads = false;
+            if let Some(below) = mark.below.get(&index) {
+                collect(text, child(node, index), below, splices);
+            }
         }
         index += 1;
     }
 }
 
 /// A child of `{...}` or `[...]`, with the comma that it no longer needs.
-fn flow_child(node: &Node, index: usize, total: usize, gone: &dyn Fn(usize) -> bool) -> Splice {
+fn flow_child(node: &Node, index: usize, total: usize, leads: bool) -> Splice {
     let (start, end) = bounds(node, index);
-    if (0..index).any(|before| !gone(before)) {
+    if !leads {
         return Splice::delete(bounds(node, index - 1).1..end);
     }
     if index + 1 < total {
@@ -138,6 +189,7 @@ fn block_child(
     text: &str,
     node: &Node,
     index: usize,
+    leads: bool,
     gone: &dyn Fn(usize) -> bool,
     splices: &mut Vec<Splice>,
 ) -> usize {
@@ -158,22 +210,16 @@ fn block_child(
     let mut from = page.line_start(start);
     let last_line_end = page.entry_end(end, column);
     let mut until = page.next_line(last_line_end);
-    if index == 0 && count(node) > 1 && !gone(1) && until < text.len() && page.is_blank_line(until)
-    {
+    let is_next_kept = index + 1 < count(node) && !gone(index + 1);
+    if leads && is_next_kept && until < text.len() && page.is_blank_line(until) {
         until = page.next_line(until);
     }
     if from > 0
         && page.is_blank_line(from - 1)
         && page.line_start(from - 1) > 0
-        && ends_group(page, until, column)
+        && (ends_group(page, until, column) || (leads && index > 0))
     {
         from = page.line_start(from - 1);
-    }
-    if until == text.len() && !text.ends_with('\n') && from > 0 {
-        from -= 1;
-        if text[..from].ends_with('\r') {
-            from -= 1;
-        }
     }
     splices.push(Splice::delete(from..until));
     index + 1

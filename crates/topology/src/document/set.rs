@@ -6,33 +6,35 @@ use super::{
     EditError,
     splice::{Page, Splice},
 };
-use crate::{
-    expr,
-    yaml::{
-        Entry, Item, Kind, Node, Style, surrogates,
-        write::{self, Block},
-    },
+use crate::yaml::{
+    Entry, Item, Kind, Node, Style, surrogates,
+    write::{self, Block},
 };
 
 /// What a value hangs on.
 #[derive(Clone, Copy)]
-enum Holder<'t> {
+pub(super) enum Holder<'t> {
     Root,
     Entry { entry: &'t Entry, parent: &'t Node },
     Item { item: &'t Item, parent: &'t Node },
 }
 
-/// A smaller change that a larger one consists of.
-pub(super) enum Step {
-    Set(Vec<String>, Value),
-    Remove(Vec<String>),
+/// What a set comes to.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// To be made all at once.
+    pub splices: Vec<Splice>,
+    /// Paths that are to be removed from the text that the splices leave.
+    pub gone: Vec<Vec<String>>,
 }
 
-/// What a set comes to.
-pub(super) enum Outcome {
-    Splices(Vec<Splice>),
-    /// To be applied one after the other, each to the text that the one before left.
-    Steps(Vec<Step>),
+impl From<Vec<Splice>> for Changes {
+    fn from(splices: Vec<Splice>) -> Changes {
+        Changes {
+            splices,
+            gone: Vec::new(),
+        }
+    }
 }
 
 /// How to put `value` at `path`.
@@ -41,7 +43,7 @@ pub(super) fn set(
     root: Option<&Node>,
     path: &[String],
     value: &Value,
-) -> Result<Outcome, EditError> {
+) -> Result<Changes, EditError> {
     let Some(root) = root else {
         let entry = write::entry(
             path.first().map_or("resources", String::as_str),
@@ -55,13 +57,9 @@ pub(super) fn set(
             "\n"
         };
         let added = format!("{before}heat_template_version: 2021-04-16\n\n{entry}\n");
-        return Ok(Outcome::Splices(vec![Splice::insert(text.len(), added)]));
+        return Ok(vec![Splice::insert(text.len(), added)].into());
     };
-    let writer = Writer {
-        page: Page(text),
-        step: step(text, root),
-        is_json: surrogates::is_json(text),
-    };
+    let writer = Writer::of(text, root);
     let mut node = root;
     let mut holder = Holder::Root;
     for (depth, segment) in path.iter().enumerate() {
@@ -84,7 +82,7 @@ pub(super) fn set(
                 None => {
                     return writer
                         .add_entry(node, holder, segment, &wrap(rest, value))
-                        .map(Outcome::Splices);
+                        .map(Changes::from);
                 }
             },
             Kind::List(items) => match segment.parse::<usize>() {
@@ -98,22 +96,19 @@ pub(super) fn set(
                 Ok(index) if index == items.len() => {
                     return writer
                         .add_item(node, holder, &wrap(rest, value))
-                        .map(Outcome::Splices);
+                        .map(Changes::from);
                 }
                 _ => return Err(EditError::NotFound(path[..=depth].join("."))),
             },
             _ if node.is_null() => {
                 return writer
                     .replace(node, holder, &wrap(&path[depth..], value))
-                    .map(Outcome::Splices);
+                    .map(Changes::from);
             }
             _ => return Err(EditError::NotFound(path[..=depth].join("."))),
         }
     }
-    if let Some(steps) = differences(node, path, value) {
-        return Ok(Outcome::Steps(steps));
-    }
-    writer.replace(node, holder, value).map(Outcome::Splices)
+    writer.toward(node, holder, path, value)
 }
 
 /// How to put several entries, none of which is there yet, into a section of the template.
@@ -127,11 +122,7 @@ pub(super) fn extend(
         && let Some(entry) = root.entry(section)
         && !entry.value.is_null()
     {
-        let writer = Writer {
-            page: Page(text),
-            step: step(text, root),
-            is_json: surrogates::is_json(text),
-        };
+        let writer = Writer::of(text, root);
         let holder = Holder::Entry {
             entry,
             parent: root,
@@ -139,10 +130,7 @@ pub(super) fn extend(
         return writer.add_entries(&entry.value, holder, entries);
     }
     let whole = Value::Object(entries.clone());
-    match set(text, root, &[section.to_owned()], &whole)? {
-        Outcome::Splices(splices) => Ok(splices),
-        Outcome::Steps(_) => Err(EditError::NotFound(section.to_owned())),
-    }
+    set(text, root, &[section.to_owned()], &whole).map(|changes| changes.splices)
 }
 
 /// Maps and lists around a value.
@@ -168,64 +156,23 @@ fn step(text: &str, root: &Node) -> usize {
         .unwrap_or(2)
 }
 
-/// From a map to a map, or a list to a list: only what differs. `None`: better written anew.
-fn differences(node: &Node, path: &[String], value: &Value) -> Option<Vec<Step>> {
-    let below = |key: &str| {
-        path.iter()
-            .cloned()
-            .chain([key.to_owned()])
-            .collect::<Vec<_>>()
-    };
-    let mut steps = Vec::new();
-    match (&node.kind, value) {
-        _ if node.to_json() == *value && !matches!(value, Value::Null) => {}
-        (Kind::Map(entries), Value::Object(new)) if !entries.is_empty() && !new.is_empty() => {
-            if is_call(new.keys()) || is_call(entries.iter().map(|entry| &entry.key)) {
-                return None;
-            }
-            for (key, value) in new {
-                match entries.iter().find(|entry| entry.key == *key) {
-                    Some(entry) if entry.value.to_json() == *value => {}
-                    _ => steps.push(Step::Set(below(key), value.clone())),
-                }
-            }
-            steps.extend(
-                entries
-                    .iter()
-                    .filter(|entry| !new.contains_key(&entry.key))
-                    .map(|entry| Step::Remove(below(&entry.key))),
-            );
-        }
-        (Kind::List(items), Value::Array(new)) if !items.is_empty() && !new.is_empty() => {
-            for (index, value) in new.iter().enumerate() {
-                match items.get(index) {
-                    Some(item) if item.value.to_json() == *value => {}
-                    _ => steps.push(Step::Set(below(&index.to_string()), value.clone())),
-                }
-            }
-            steps.extend(
-                (new.len()..items.len())
-                    .rev()
-                    .map(|index| Step::Remove(below(&index.to_string()))),
-            );
-        }
-        _ => return None,
-    }
-    Some(steps)
-}
-
-fn is_call<'k>(mut keys: impl Iterator<Item = &'k String>) -> bool {
-    matches!((keys.next(), keys.next()), (Some(only), None) if expr::is_function(only))
-}
-
-struct Writer<'t> {
+/// How new text is written here.
+pub(super) struct Writer<'t> {
     page: Page<'t>,
     step: usize,
     /// The text is JSON, and stays so.
     is_json: bool,
 }
 
-impl Writer<'_> {
+impl<'t> Writer<'t> {
+    pub(super) fn of(text: &'t str, root: &Node) -> Writer<'t> {
+        Writer {
+            page: Page(text),
+            step: step(text, root),
+            is_json: surrogates::is_json(text),
+        }
+    }
+
     /// Anything on one line, as it stands in braces here.
     fn flow(&self, value: &Value) -> String {
         match self.is_json {
@@ -258,7 +205,7 @@ impl Writer<'_> {
         Splice::insert(end, new.collect::<String>())
     }
 
-    fn replace(
+    pub(super) fn replace(
         &self,
         node: &Node,
         holder: Holder<'_>,
@@ -388,7 +335,7 @@ impl Writer<'_> {
     }
 
     /// As [`add_entry`](Self::add_entry), several in one place.
-    fn add_entries(
+    pub(super) fn add_entries(
         &self,
         map: &Node,
         holder: Holder<'_>,
@@ -443,24 +390,33 @@ impl Writer<'_> {
         holder: Holder<'_>,
         value: &Value,
     ) -> Result<Vec<Splice>, EditError> {
+        self.add_items(list, holder, std::slice::from_ref(value))
+    }
+
+    /// As [`add_item`](Self::add_item), several in one place.
+    pub(super) fn add_items(
+        &self,
+        list: &Node,
+        holder: Holder<'_>,
+        new: &[Value],
+    ) -> Result<Vec<Splice>, EditError> {
         let Kind::List(items) = &list.kind else {
             return Err(EditError::NotFound("0".to_owned()));
         };
         let Some(last) = items.last() else {
-            return self.replace(list, holder, &Value::Array(vec![value.clone()]));
+            return self.replace(list, holder, &Value::Array(new.to_vec()));
         };
         if list.style == Style::Block {
             let column = self.page.column(items[0].start);
             let end = last.value.span.end.max(last.start + 1);
-            let text = write::item(value, column, self.step);
-            return Ok(vec![self.new_lines(
-                end,
-                column,
-                &items.iter().map(|item| item.start).collect::<Vec<_>>(),
-                &[text],
-            )]);
+            let starts: Vec<usize> = items.iter().map(|item| item.start).collect();
+            let new = new.iter();
+            let new: Vec<String> = new
+                .map(|value| write::item(value, column, self.step))
+                .collect();
+            return Ok(vec![self.new_lines(end, column, &starts, &new)]);
         }
-        let new = [self.flow(value)];
+        let new: Vec<String> = new.iter().map(|value| self.flow(value)).collect();
         let span = &last.value.span;
         Ok(vec![self.after_last(span.start, span.end, &new)])
     }

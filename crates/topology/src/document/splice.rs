@@ -32,10 +32,16 @@ impl Splice {
     }
 }
 
-/// The text after all splices. They must not overlap. New line ends follow the text's own.
+/// The text after all splices. They must not overlap. New line ends are as the line's own that a splice ends in, so that
+/// what is taken away again leaves that one as it was.
 pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
-    let windows = text.contains("\r\n");
+    let mixed = text.contains("\r\n");
+    let windows = |at: usize| match text[at..].find('\n') {
+        _ if !mixed => false,
+        Some(end) => text[..at + end].ends_with('\r'),
+        None => true,
+    };
     let mut out = String::with_capacity(
         text.len()
             + splices
@@ -47,7 +53,7 @@ pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     for splice in splices {
         let start = splice.range.start.max(done);
         out.push_str(&text[done..start]);
-        if windows {
+        if windows(splice.range.end) {
             out.push_str(&splice.text.replace('\n', "\r\n"));
         } else {
             out.push_str(&splice.text);

@@ -85,6 +85,9 @@ pub enum Function {
     /// `get_param` or `get_resource`, whatever bears the name. Never in an expression: it is read as
     /// the one that it means.
     Ref,
+    /// What a nested template's parameter is given, once that is known: as the parameter's type has it, against its constraints.
+    /// No word of HOT, and plain data where a template says it: see [`compose`](crate::compose).
+    Given,
 }
 
 use Function::*;
@@ -133,7 +136,7 @@ const fn condition(function: Function, name: &'static str, since: Version) -> En
     }
 }
 
-const TABLE: [Entry; 34] = [
+const TABLE: [Entry; 35] = [
     Entry {
         in_conditions: Some(V2016_10_14),
         ..entry(GetParam, "get_param", V2013_05_23)
@@ -177,6 +180,7 @@ const TABLE: [Entry; 34] = [
     cfn(FnMemberListToMap, "Fn::MemberListToMap"),
     cfn(FnResourceFacade, "Fn::ResourceFacade"),
     cfn(Ref, "Ref"),
+    entry(Given, "Stackloom::Given", V2013_05_23),
 ];
 
 /// Functions of CloudFormation that no version of HOT ever had, and what says the same.
@@ -249,12 +253,12 @@ fn table(name: &str) -> Option<&'static Entry> {
 
 /// Whether a map with only this key may be a function call, in some version.
 pub(crate) fn is_function(key: &str) -> bool {
-    table(key).is_some_and(|entry| !entry.function.is_condition())
+    table(key).is_some_and(|entry| !entry.function.is_condition() && entry.function != Given)
 }
 
 /// What `{key: arguments}` is at a place of a template of a version.
 pub(crate) fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
-    let Some(entry) = table(key) else {
+    let Some(entry) = table(key).filter(|entry| entry.function != Given) else {
         return match NEVER.iter().find(|(name, _)| *name == key) {
             Some((_, instead)) => Reading::Data(format!(
                 "`{key}` is a function of CloudFormation; here it is plain data, as in Heat: in HOT write `{instead}`"

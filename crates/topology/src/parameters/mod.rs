@@ -5,8 +5,10 @@
 //! sees what it would see there. Constraints that name things of a cloud are looked up in what is known
 //! of it. Source: `heat/engine/parameters.py`.
 
+mod given;
 mod immutable;
 
+pub(crate) use given::{bare, given, late};
 pub(crate) use immutable::immutable;
 
 use std::collections::BTreeMap;

@@ -88,7 +88,7 @@ pub struct Parameter {
 }
 
 /// A constraint of a parameter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
     /// What a value must fulfil.
     pub constraint: Constraint,

@@ -253,7 +253,8 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         .collect();
     let in_plan = first_error(&planned.diagnostics);
     let made = laws::all_made(&types, document, bundle);
-    let kept = laws::of_text(document).and_then(|()| laws::of_plan(document, bundle, &made));
+    let kept = laws::of_text(document, laws::EDITED_MAX)
+        .and_then(|()| laws::of_plan(document, bundle, &made));
     Tried {
         parsed: read.is_none(),
         valid: read.is_none() && checked.is_none(),

@@ -149,7 +149,11 @@ outputs:
         ..Given::default()
     };
     let resources = given.made();
-    let own = json!({"not": {"equals": [{"get_attr": ["outside", "admin_state_up"]}, true]}});
+    let shared = json!({"Stackloom::Given": {
+        "parameter": {"name": "shared", "of": "web.yaml", "kind": "boolean"},
+        "value": {"get_attr": ["outside", "admin_state_up"]},
+    }});
+    let own = json!({"not": {"equals": [shared, true]}});
     let both = json!({"and": [own, {"equals": ["x", "x"]}]});
     assert_eq!(
         property(&resources, "web/net", "name"),

@@ -58,6 +58,7 @@ pub(super) fn evaluate(
         FnReplace => cfn::replace(arguments),
         FnBase64 => Ok(arguments),
         FnMemberListToMap => cfn::member_list_to_map(arguments),
+        Given => crate::parameters::given(arguments),
         // References, conditions and what asks the scope are resolved before.
         GetParam | GetResource | GetAttr | GetFile | ResourceFacade | If | Equals | Not | And
         | Or | FnGetAzs | FnResourceFacade | Ref => Err(format!(

@@ -1,0 +1,158 @@
+//! From what stands there to another value of the same shape: only what differs, all of it in one pass.
+//!
+//! Comments, order and spelling of what stays are kept, however much changes, and the text is read again twice, not once for
+//! each change. What is new comes first and what goes afterwards, so that nothing is empty in between and goes with its last child.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    EditError,
+    set::{Changes, Holder, Writer},
+};
+use crate::{
+    expr,
+    yaml::{Entry, Item, Kind, Node},
+};
+
+impl Writer<'_> {
+    /// How to make of the node what `value` says. `path` leads to it.
+    pub(super) fn toward(
+        &self,
+        node: &Node,
+        holder: Holder<'_>,
+        path: &[String],
+        value: &Value,
+    ) -> Result<Changes, EditError> {
+        let mut changes = Changes::default();
+        // An empty place is null already, and yet it shall be written.
+        if value.is_null() || node.to_json() != *value {
+            self.change(node, holder, &mut path.to_vec(), value, &mut changes)?;
+        }
+        Ok(changes)
+    }
+
+    /// `value` is another one than the node's.
+    fn change(
+        &self,
+        node: &Node,
+        holder: Holder<'_>,
+        path: &mut Vec<String>,
+        value: &Value,
+        changes: &mut Changes,
+    ) -> Result<(), EditError> {
+        match (&node.kind, value) {
+            (Kind::Map(entries), Value::Object(new))
+                if !entries.is_empty()
+                    && !new.is_empty()
+                    && !is_call(new.keys())
+                    && !is_call(entries.iter().map(|entry| &entry.key)) =>
+            {
+                self.change_map(node, entries, holder, path, new, changes)
+            }
+            (Kind::List(items), Value::Array(new)) if !items.is_empty() && !new.is_empty() => {
+                self.change_list(node, items, holder, path, new, changes)
+            }
+            _ => {
+                changes.splices.extend(self.replace(node, holder, value)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn change_map(
+        &self,
+        node: &Node,
+        entries: &[Entry],
+        holder: Holder<'_>,
+        path: &mut Vec<String>,
+        new: &Map<String, Value>,
+        changes: &mut Changes,
+    ) -> Result<(), EditError> {
+        let own: HashMap<&str, &Entry> = entries
+            .iter()
+            .map(|entry| (entry.key.as_str(), entry))
+            .collect();
+        // What merge keys bring stays theirs as long as all of it is wanted.
+        let all = node.entries().unwrap_or_default();
+        let taken_over = || all.iter().filter(|entry| !own.contains_key(&*entry.key));
+        let taken: HashMap<&str, &Entry> = match taken_over().all(|one| new.contains_key(&one.key))
+        {
+            true => taken_over().map(|one| (one.key.as_str(), one)).collect(),
+            false => HashMap::new(),
+        };
+        let mut added = Map::new();
+        for (key, value) in new {
+            match own.get(key.as_str()) {
+                Some(entry) if entry.value.to_json() == *value => {}
+                Some(entry) => {
+                    let parent = node;
+                    let holder = Holder::Entry { entry, parent };
+                    path.push(key.clone());
+                    self.change(&entry.value, holder, path, value, changes)?;
+                    path.pop();
+                }
+                None => {
+                    let taken = taken.get(key.as_str());
+                    if taken.is_none_or(|one| one.value.to_json() != *value) {
+                        added.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        // Behind what the last child has got.
+        if !added.is_empty() {
+            let added = self.add_entries(node, holder, &added)?;
+            changes.splices.extend(added);
+        }
+        let stays = |key: &str| new.contains_key(key) || (key == "<<" && !taken.is_empty());
+        let gone = entries.iter().filter(|entry| !stays(&entry.key));
+        changes
+            .gone
+            .extend(gone.map(|entry| below(path, &entry.key)));
+        Ok(())
+    }
+
+    fn change_list(
+        &self,
+        node: &Node,
+        items: &[Item],
+        holder: Holder<'_>,
+        path: &mut Vec<String>,
+        new: &[Value],
+        changes: &mut Changes,
+    ) -> Result<(), EditError> {
+        for (index, (item, value)) in items.iter().zip(new).enumerate() {
+            if item.value.to_json() != *value {
+                let parent = node;
+                path.push(index.to_string());
+                self.change(
+                    &item.value,
+                    Holder::Item { item, parent },
+                    path,
+                    value,
+                    changes,
+                )?;
+                path.pop();
+            }
+        }
+        if let Some(more) = new.get(items.len()..).filter(|more| !more.is_empty()) {
+            changes.splices.extend(self.add_items(node, holder, more)?);
+        }
+        let gone = new.len()..items.len();
+        changes
+            .gone
+            .extend(gone.map(|index| below(path, &index.to_string())));
+        Ok(())
+    }
+}
+
+fn below(path: &[String], key: &str) -> Vec<String> {
+    let whole = path.iter().map(String::as_str).chain([key]);
+    whole.map(str::to_owned).collect()
+}
+
+fn is_call<'k>(mut keys: impl Iterator<Item = &'k String>) -> bool {
+    matches!((keys.next(), keys.next()), (Some(only), None) if expr::is_function(only))
+}
