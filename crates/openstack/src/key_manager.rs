@@ -1,7 +1,8 @@
 //! Barbican: the cloud's own safe. Names there are not unique, so a name means its newest secret.
+//!
+//! Secrets, containers of secrets and orders for secrets live alike: [`Kind`] says their words.
 
 use reqwest::Method;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{Error, Secret, Service, Session, pages};
@@ -9,37 +10,93 @@ use crate::{Error, Secret, Service, Session, pages};
 /// Calls to Barbican.
 pub struct KeyManager<'a>(pub(crate) &'a Session);
 
-#[derive(Deserialize)]
-struct Listed {
-    secret_ref: String,
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    created: String,
+/// What the key manager keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Something that nobody shall read by chance.
+    Secret,
+    /// Secrets that belong together, each under a name.
+    Container,
+    /// What makes the key manager generate a secret.
+    Order,
+}
+
+impl Kind {
+    /// The collection, in paths and bodies.
+    fn many(self) -> &'static str {
+        match self {
+            Kind::Secret => "secrets",
+            Kind::Container => "containers",
+            Kind::Order => "orders",
+        }
+    }
+
+    /// Where a thing's address stands in bodies.
+    pub fn reference(self) -> &'static str {
+        match self {
+            Kind::Secret => "secret_ref",
+            Kind::Container => "container_ref",
+            Kind::Order => "order_ref",
+        }
+    }
+
+    /// Where its name stands: an order has the one of what it makes.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Order => "/meta/name",
+            Kind::Secret | Kind::Container => "/name",
+        }
+    }
 }
 
 impl KeyManager<'_> {
-    /// Keep what `fields` say, in Barbican's words. Returns the secret's id.
-    pub async fn secret_store(&self, fields: &Value) -> Result<String, Error> {
+    /// Keep what `fields` say, in Barbican's words. Returns the thing's id.
+    pub async fn store(&self, kind: Kind, fields: &Value) -> Result<String, Error> {
         let call = self
             .0
-            .call(Service::KeyManager, Method::POST, &["secrets"])
+            .call(Service::KeyManager, Method::POST, &[kind.many()])
             .json(fields);
-        let reference: String = call.fetch("secret_ref").await?;
+        let reference: String = call.fetch(kind.reference()).await?;
         Ok(id_of(&reference).to_string())
     }
 
-    /// All about the secret with this id but the secret itself.
-    pub async fn secret_about(&self, id: &str) -> Result<Value, Error> {
+    /// All about the thing with this id but what is secret of it.
+    pub async fn about(&self, kind: Kind, id: &str) -> Result<Value, Error> {
         let call = self
             .0
-            .call(Service::KeyManager, Method::GET, &["secrets", id]);
+            .call(Service::KeyManager, Method::GET, &[kind.many(), id]);
         call.send().await?.json()
     }
 
-    /// Ids of the secrets of that name, newest first.
-    pub async fn secret_named(&self, name: &str) -> Result<Vec<String>, Error> {
-        self.secret_ids(name).await
+    /// Ids of all of that name, newest first.
+    pub async fn named(&self, kind: Kind, name: &str) -> Result<Vec<String>, Error> {
+        // Orders know no filter.
+        let query = [("name", name), ("limit", "100")];
+        let query = match kind {
+            Kind::Order => &query[1..],
+            Kind::Secret | Kind::Container => &query,
+        };
+        let path = [kind.many()];
+        let mut listed: Vec<Value> =
+            pages::list(self.0, Service::KeyManager, &path, kind.many(), query, None).await?;
+        listed.retain(|one| one.pointer(kind.name()).and_then(Value::as_str) == Some(name));
+        let text = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
+        listed.sort_by_key(|one| std::cmp::Reverse(text(one, "created")));
+        let references = listed.iter().map(|one| text(one, kind.reference()));
+        Ok(references
+            .map(|reference| id_of(&reference).to_owned())
+            .collect())
+    }
+
+    /// Forget the thing with this id. Not there is fine.
+    pub async fn remove(&self, kind: Kind, id: &str) -> Result<(), Error> {
+        let call = self
+            .0
+            .call(Service::KeyManager, Method::DELETE, &[kind.many(), id]);
+        match call.send().await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Keep `secret` under `name`. An older one of that name stays beside it; see
@@ -51,23 +108,23 @@ impl KeyManager<'_> {
             "payload_content_type": "text/plain",
             "secret_type": "opaque",
         });
-        self.secret_store(&body).await
+        self.store(Kind::Secret, &body).await
     }
 
     /// Keep `secret` under `name`, in place of whatever was there. Returns its id.
     pub async fn secret_put(&self, name: &str, secret: &Secret) -> Result<String, Error> {
-        let former = self.secret_ids(name).await?;
+        let former = self.named(Kind::Secret, name).await?;
         // First the new one: a crash in between leaves two of which the newest counts, never none.
         let id = self.secret_create(name, secret).await?;
         for id in former {
-            self.secret_delete(&id).await?;
+            self.remove(Kind::Secret, &id).await?;
         }
         Ok(id)
     }
 
     /// What is kept under `name`: the newest.
     pub async fn secret_get(&self, name: &str) -> Result<Option<Secret>, Error> {
-        match self.secret_ids(name).await?.first() {
+        match self.named(Kind::Secret, name).await?.first() {
             Some(id) => self.secret_payload(id).await.map(Some),
             None => Ok(None),
         }
@@ -89,46 +146,15 @@ impl KeyManager<'_> {
 
     /// Forget all secrets of that name. None there is fine.
     pub async fn secret_forget(&self, name: &str) -> Result<(), Error> {
-        for id in self.secret_ids(name).await? {
-            self.secret_delete(&id).await?;
+        for id in self.named(Kind::Secret, name).await? {
+            self.remove(Kind::Secret, &id).await?;
         }
         Ok(())
-    }
-
-    /// Forget the secret with this id. Not there is fine.
-    pub async fn secret_delete(&self, id: &str) -> Result<(), Error> {
-        let call = self
-            .0
-            .call(Service::KeyManager, Method::DELETE, &["secrets", id]);
-        match call.send().await {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// Ids of all secrets of that name, newest first.
-    async fn secret_ids(&self, name: &str) -> Result<Vec<String>, Error> {
-        let query = [("name", name), ("limit", "100")];
-        let mut listed: Vec<Listed> = pages::list(
-            self.0,
-            Service::KeyManager,
-            &["secrets"],
-            "secrets",
-            &query,
-            None,
-        )
-        .await?;
-        listed.retain(|secret| secret.name.as_deref() == Some(name));
-        listed.sort_by(|one, other| other.created.cmp(&one.created));
-        Ok(listed
-            .iter()
-            .map(|secret| id_of(&secret.secret_ref).to_string())
-            .collect())
     }
 }
 
 /// References are whole addresses; the last segment is the id.
-fn id_of(reference: &str) -> &str {
+pub fn id_of(reference: &str) -> &str {
     reference
         .trim_end_matches('/')
         .rsplit('/')

@@ -30,6 +30,7 @@ pub mod error;
 mod gate;
 pub mod identity;
 pub mod image;
+pub mod inside;
 pub mod key_manager;
 pub mod load_balancer;
 mod login;

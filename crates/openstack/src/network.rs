@@ -238,6 +238,44 @@ entity! {
     }
 }
 
+entity! {
+    /// A space in which the addresses of subnet pools do not overlap. Neutron keeps no description of it.
+    AddressScope, "address-scopes", "address_scope", "address_scopes", "address scope", {
+        /// 4 or 6.
+        ip_version: u8,
+        /// Whether other projects may use it.
+        shared: bool,
+    }
+}
+
+entity! {
+    /// A piece of a network that is one physical segment.
+    Segment, "segments", "segment", "segments", "segment", {
+        /// Its network.
+        network_id: String,
+        /// `vlan`, `flat` ...
+        network_type: String,
+    }
+}
+
+entity! {
+    /// Traffic that is counted together.
+    MeteringLabel, "metering/metering-labels", "metering_label", "metering_labels", "metering label", {
+        /// Whether everybody's is counted.
+        shared: bool,
+    }
+}
+
+entity! {
+    /// Which traffic a label counts. Neutron keeps neither name nor description of it.
+    MeteringRule, "metering/metering-label-rules", "metering_label_rule", "metering_label_rules", "metering rule", {
+        /// The label.
+        metering_label_id: String,
+        /// `ingress` or `egress`.
+        direction: String,
+    }
+}
+
 /// An address of a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -376,6 +414,20 @@ impl NetworkService<'_> {
         let path = [Router::PATH, router, "remove_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);
         call.json(&json!({"port_id": port})).send().await.map(drop)
+    }
+
+    /// Set a project's limits, by Neutron's names; administrators only.
+    pub async fn quotas_set(&self, project_id: &str, limits: &Value) -> Result<(), Error> {
+        let path = ["quotas", project_id];
+        let call = self.0.call(Service::Network, Method::PUT, &path);
+        call.json(&json!({"quota": limits})).send().await.map(drop)
+    }
+
+    /// Take a project back to the usual limits; administrators only. No limits of its own is an error of status 404.
+    pub async fn quotas_reset(&self, project_id: &str) -> Result<(), Error> {
+        let path = ["quotas", project_id];
+        let call = self.0.call(Service::Network, Method::DELETE, &path);
+        call.send().await.map(drop)
     }
 
     /// Quotas of the project, by Neutron's names: `network`, `port`, `floatingip` ...

@@ -1,4 +1,4 @@
-//! `OS::Neutron::ExtraRouteSet`: routes of a router, beside those that it has by itself.
+//! `OS::Neutron::ExtraRouteSet` and `OS::Neutron::ExtraRoute`: routes of a router, beside those that it has by itself.
 //!
 //! Neutron adds and removes them one by one (`add_extraroutes`), so that two sets on one router do not
 //! overwrite each other; adding what is there changes nothing. The set has no id of its own.
@@ -12,15 +12,29 @@ use super::neutron::done_if_gone;
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
-pub(super) struct ExtraRouteSet;
+/// Routes of one router; what the types differ in.
+pub(super) struct Routes {
+    /// The property that names the router.
+    pub(super) router: &'static str,
+    /// Destination and next hop of each, from the properties.
+    pub(super) read: fn(&Map<String, Value>) -> Result<Vec<Route>, DriverError>,
+}
+
+/// Destination and next hop.
+pub(super) type Route = (String, String);
+
+pub(super) static EXTRA_ROUTE_SET: Routes = Routes {
+    router: "router",
+    read: routes,
+};
 
 #[async_trait]
-impl Driver for ExtraRouteSet {
+impl Driver for Routes {
     /// Only looks: the routes are added once the journal has the id, which says all of them. So at no moment
     /// are there routes of ours that nobody knows of, and those that were there before are never taken for ours.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let router = router(context).await?;
-        let routes = routes(context.properties)?;
+        let router = self.router(context).await?;
+        let routes = (self.read)(context.properties)?;
         refuse_anothers(context, &router, &routes).await?;
         Ok(id(&router, &routes))
     }
@@ -52,7 +66,7 @@ impl Driver for ExtraRouteSet {
     /// journal has the new id.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (router, before) = parse(physical_id);
-        let routes = routes(context.properties)?;
+        let routes = (self.read)(context.properties)?;
         refuse_anothers(context, &router, &only_in(&routes, &before)).await?;
         let removed = only_in(&before, &routes);
         if !removed.is_empty() {
@@ -62,7 +76,7 @@ impl Driver for ExtraRouteSet {
     }
 
     fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
-        match routes(context.properties) {
+        match (self.read)(context.properties) {
             Ok(routes) => id(&parse(physical_id).0, &routes),
             Err(_) => physical_id.to_owned(),
         }
@@ -88,15 +102,17 @@ impl Driver for ExtraRouteSet {
     }
 }
 
-async fn router(context: &Context<'_>) -> Result<String, DriverError> {
-    let properties = Properties::of(context.properties);
-    let router = properties.required("router")?;
-    properties
-        .id_named::<Router>(context.session, "router", &router)
-        .await
+impl Routes {
+    async fn router(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let router = properties.required(self.router)?;
+        properties
+            .id_named::<Router>(context.session, self.router, &router)
+            .await
+    }
 }
 
-fn routes(properties: &Map<String, Value>) -> Result<Vec<(String, String)>, DriverError> {
+fn routes(properties: &Map<String, Value>) -> Result<Vec<Route>, DriverError> {
     let properties = Properties::of(properties);
     let mut routes = Vec::new();
     for (index, route) in properties.list("routes").iter().enumerate() {
@@ -108,7 +124,7 @@ fn routes(properties: &Map<String, Value>) -> Result<Vec<(String, String)>, Driv
 }
 
 /// The routes that a router has.
-async fn there(context: &Context<'_>, router: &str) -> Result<Vec<(String, String)>, DriverError> {
+async fn there(context: &Context<'_>, router: &str) -> Result<Vec<Route>, DriverError> {
     let router: Router = context.session.network().get(router).await?;
     let routes = router.other.get("routes").and_then(Value::as_array);
     let text = |route: &Value, field: &str| Some(route.get(field)?.as_str()?.to_owned());
@@ -122,7 +138,7 @@ async fn there(context: &Context<'_>, router: &str) -> Result<Vec<(String, Strin
 async fn refuse_anothers(
     context: &Context<'_>,
     router: &str,
-    routes: &[(String, String)],
+    routes: &[Route],
 ) -> Result<(), DriverError> {
     let there = there(context, router).await?;
     match routes.iter().find(|route| there.contains(route)) {
@@ -136,7 +152,7 @@ async fn refuse_anothers(
     }
 }
 
-fn only_in(one: &[(String, String)], other: &[(String, String)]) -> Vec<(String, String)> {
+fn only_in(one: &[Route], other: &[Route]) -> Vec<Route> {
     let missing = one.iter().filter(|route| !other.contains(route));
     missing.cloned().collect()
 }
@@ -145,7 +161,7 @@ async fn act(
     context: &Context<'_>,
     router: &str,
     action: &str,
-    routes: &[(String, String)],
+    routes: &[Route],
 ) -> Result<(), DriverError> {
     let routes: Vec<Value> = routes
         .iter()
@@ -158,7 +174,7 @@ async fn act(
 }
 
 /// Says all that deletion needs: the properties may not be known any more by then.
-fn id(router: &str, routes: &[(String, String)]) -> String {
+fn id(router: &str, routes: &[Route]) -> String {
     let routes: Vec<String> = routes
         .iter()
         .map(|(destination, nexthop)| format!("{destination}>{nexthop}"))
@@ -166,7 +182,7 @@ fn id(router: &str, routes: &[(String, String)]) -> String {
     format!("{router}={}", routes.join(","))
 }
 
-fn parse(id: &str) -> (String, Vec<(String, String)>) {
+fn parse(id: &str) -> (String, Vec<Route>) {
     let (router, routes) = id.split_once('=').unwrap_or((id, ""));
     let routes = routes
         .split(',')

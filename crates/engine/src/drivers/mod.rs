@@ -14,14 +14,22 @@
 //!
 //! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
 
+mod address_scope;
 mod balancing;
 pub mod bastion;
+mod certificate_container;
 mod cloud_init;
+mod container;
+mod extra_route;
 mod extra_route_set;
 mod floating_ip;
 mod floating_ip_association;
+mod floating_ip_port_forward;
+mod generic_container;
 mod health_monitor;
 mod heat;
+mod inside;
+mod key_manager;
 mod key_pair;
 pub mod keys;
 mod l7_policy;
@@ -29,27 +37,35 @@ mod l7_rule;
 mod listener;
 mod load_balancer;
 pub mod mark;
+mod metering_label;
+mod metering_rule;
 mod net;
 mod neutron;
+mod order;
 mod plain;
 mod pool;
 mod pool_member;
 mod port;
 mod properties;
+mod provider_net;
 mod qos_policy;
 mod qos_rule;
+mod rbac_policy;
 mod router;
 mod router_gateway;
 mod router_interface;
+mod rsa_container;
 mod rules;
 mod secret;
 mod security_group;
 mod security_group_rule;
+mod segment;
 mod server;
 mod server_group;
 mod ssh_key;
 mod subnet;
 mod subnet_pool;
+mod told;
 mod trunk;
 mod volume;
 mod volume_attachment;
@@ -64,13 +80,21 @@ pub fn is_of_the_language(resource_type: &str) -> bool {
 /// The driver of a resource type; `None` for types that are not ours to make (software, unknown ones).
 pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
     Some(match resource_type {
-        "OS::Neutron::Net" => &net::Net,
+        "OS::Neutron::Net" => &plain::Plain(net::Net),
         "OS::Neutron::Subnet" => &subnet::Subnet,
         "OS::Neutron::Port" => &port::Port,
         "OS::Neutron::Router" => &router::Router,
         "OS::Neutron::RouterInterface" => &router_interface::RouterInterface,
         "OS::Neutron::RouterGateway" => &router_gateway::RouterGateway,
-        "OS::Neutron::ExtraRouteSet" => &extra_route_set::ExtraRouteSet,
+        "OS::Neutron::ExtraRouteSet" => &extra_route_set::EXTRA_ROUTE_SET,
+        "OS::Neutron::ExtraRoute" => &extra_route::EXTRA_ROUTE,
+        "OS::Neutron::ProviderNet" => &plain::Plain(provider_net::ProviderNet),
+        "OS::Neutron::Segment" => &plain::Plain(segment::Segment),
+        "OS::Neutron::AddressScope" => &address_scope::AddressScope,
+        "OS::Neutron::RBACPolicy" => &told::Told(rbac_policy::RbacPolicy),
+        "OS::Neutron::MeteringLabel" => &plain::Plain(metering_label::MeteringLabel),
+        "OS::Neutron::MeteringRule" => &told::Told(metering_rule::MeteringRule),
+        "OS::Neutron::FloatingIPPortForward" => &floating_ip_port_forward::FloatingIpPortForward,
         "OS::Neutron::Trunk" => &plain::Plain(trunk::Trunk),
         "OS::Neutron::QoSPolicy" => &plain::Plain(qos_policy::QosPolicy),
         "OS::Neutron::QoSBandwidthLimitRule" => &qos_rule::BANDWIDTH_LIMIT,
@@ -87,7 +111,11 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Nova::ServerGroup" => &server_group::ServerGroup,
         "OS::Cinder::Volume" => &volume::Volume,
         "OS::Cinder::VolumeAttachment" => &volume_attachment::VolumeAttachment,
-        "OS::Barbican::Secret" => &secret::Secret,
+        "OS::Barbican::Secret" => &key_manager::Kept(secret::Secret),
+        "OS::Barbican::GenericContainer" => &generic_container::GENERIC_CONTAINER,
+        "OS::Barbican::RSAContainer" => &rsa_container::RSA_CONTAINER,
+        "OS::Barbican::CertificateContainer" => &certificate_container::CERTIFICATE_CONTAINER,
+        "OS::Barbican::Order" => &key_manager::Kept(order::Order),
         "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
         "OS::Octavia::Listener" => &listener::LISTENER,
         "OS::Octavia::Pool" => &pool::POOL,

@@ -4,49 +4,20 @@ use async_trait::async_trait;
 use openstack::network::Network;
 use serde_json::{Map, Value};
 
+use super::mark;
+use super::plain::Fields;
 use super::properties::Properties;
-use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress};
+use crate::driver::{Context, DriverError, Marker};
 
 pub(super) struct Net;
 
 #[async_trait]
-impl Driver for Net {
-    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        if let Some(found) = neutron::find::<Network>(context, None).await? {
-            return Ok(found.id);
-        }
-        let made: Network =
-            neutron::make(context, None, body(context.marker, context.properties)?).await?;
-        Ok(made.id)
-    }
+impl Fields for Net {
+    type Thing = Network;
+    const FIXED: &'static [&'static str] = &["tenant_id", "availability_zone_hints"];
 
-    async fn progress(
-        &self,
-        context: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Progress, DriverError> {
-        neutron::progress::<Network>(context, physical_id).await
-    }
-
-    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let fields = body(context.marker, context.properties)?;
-        let fixed = ["tenant_id", "availability_zone_hints"];
-        neutron::update::<Network>(context, physical_id, None, fields, &fixed)
-            .await
-            .map(drop)
-    }
-
-    async fn delete(
-        &self,
-        context: &Context<'_>,
-        physical_id: Option<&str>,
-    ) -> Result<(), DriverError> {
-        neutron::delete::<Network>(context, physical_id).await
-    }
-
-    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        neutron::is_gone::<Network>(context, physical_id).await
+    async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+        body(context.marker, context.properties)
     }
 }
 

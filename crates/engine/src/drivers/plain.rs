@@ -18,6 +18,9 @@ pub(super) trait Fields: Send + Sync {
     /// Fields that are said only when it is made.
     const FIXED: &'static [&'static str];
 
+    /// Properties, with their fields, that the cloud refuses to be told again: they are said when they change, and no more.
+    const ONCE: &'static [(&'static str, &'static str)] = &[];
+
     /// The body, without the description.
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError>;
 
@@ -65,8 +68,22 @@ impl<T: Fields> Driver for Plain<T> {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        self.change(context, physical_id, &[]).await
+    }
+
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        changed: &[String],
+    ) -> Result<(), DriverError> {
         let own = Properties::of(context.properties).text("description")?;
-        let fields = self.0.fields(context).await?;
+        let mut fields = self.0.fields(context).await?;
+        for (property, field) in T::ONCE {
+            if !changed.iter().any(|one| one == property) {
+                fields.remove(*field);
+            }
+        }
         let own = own.as_deref();
         let thing: T::Thing = neutron::update(context, physical_id, own, fields, T::FIXED).await?;
         self.0.settle(context, &thing).await

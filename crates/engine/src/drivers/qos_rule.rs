@@ -9,14 +9,15 @@
 //! Most clouds let administrators alone make them. Source: Networking API v2.0, "Quality of Service".
 
 use async_trait::async_trait;
+use openstack::inside::{Inside, Piece};
 use openstack::network::{Entity as _, QosPolicy};
-use openstack::qos::{QosRule as Found, QosRuleKind};
-use serde_json::{Map, Value, json};
+use openstack::qos::QosRuleKind;
+use serde_json::{Map, Value};
 
-use super::mark;
-use super::neutron::{done_if_gone, with_show};
+use super::neutron::done_if_gone;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use super::{inside, mark};
+use crate::driver::{Context, Driver, DriverError, Progress, may_be_there};
 
 /// What the kinds differ in.
 pub(super) struct QosRule {
@@ -29,6 +30,7 @@ pub(super) struct QosRule {
 }
 
 const DIRECTION: &str = "direction";
+const TITLE: &str = "QoS rule";
 
 pub(super) static BANDWIDTH_LIMIT: QosRule = QosRule {
     kind: QosRuleKind::BandwidthLimit,
@@ -66,14 +68,13 @@ impl Driver for QosRule {
         if may_be_there()
             && let Some(id) = self.find(context, &policy, &fields).await?
         {
-            return Ok(format!("{policy}:{id}"));
+            return Ok(id);
         }
         let mut fields = fields;
         Properties::of(context.properties).copy(&["tenant_id"], &mut fields);
-        let network = context.session.network();
-        let fields = Value::Object(fields);
-        let made = network.qos_rule_create(&policy, self.kind, &fields).await?;
-        Ok(format!("{policy}:{}", id_of(&made)))
+        let rules = self.rules(context, &policy);
+        let made = rules.create(&Value::Object(fields)).await?;
+        Ok(inside::physical_id(&policy, &made))
     }
 
     async fn progress(
@@ -81,26 +82,14 @@ impl Driver for QosRule {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let (policy, rule) = parse(physical_id)?;
-        let network = context.session.network();
-        match network.qos_rule_get(policy, self.kind, rule).await {
-            Ok(found) => Ok(Progress::Ready(Ready {
-                reference: json!(rule),
-                attributes: with_show(found),
-            })),
-            Err(error) if error.is_not_found() => {
-                Ok(Progress::Failed("the QoS rule is gone".into()))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let (policy, rule) = inside::parse(physical_id)?;
+        inside::progress(&self.rules(context, policy), rule, TITLE).await
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let (policy, rule) = parse(physical_id)?;
+        let (policy, rule) = inside::parse(physical_id)?;
         let fields = Value::Object(self.fields(context.properties)?);
-        let network = context.session.network();
-        let changed = network.qos_rule_update(policy, self.kind, rule, &fields);
-        changed.await?;
+        self.rules(context, policy).update(rule, &fields).await?;
         Ok(())
     }
 
@@ -109,33 +98,29 @@ impl Driver for QosRule {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let found;
-        let (policy, rule) = match physical_id {
-            Some(id) => parse(id)?,
+        let id = match physical_id {
+            Some(id) => id.to_owned(),
             None => match self.find_anyhow(context).await? {
-                Some(id) => {
-                    found = id;
-                    (found.0.as_str(), found.1.as_str())
-                }
+                Some(id) => id,
                 None => return Ok(()),
             },
         };
-        let network = context.session.network();
-        done_if_gone(network.qos_rule_delete(policy, self.kind, rule).await)
+        let (policy, rule) = inside::parse(&id)?;
+        done_if_gone(self.rules(context, policy).delete(rule).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        let (policy, rule) = parse(physical_id)?;
-        let network = context.session.network();
-        match network.qos_rule_get(policy, self.kind, rule).await {
-            Ok(_) => Ok(false),
-            Err(error) if error.is_not_found() => Ok(true),
-            Err(error) => Err(error.into()),
-        }
+        let (policy, rule) = inside::parse(physical_id)?;
+        inside::is_gone(&self.rules(context, policy), rule).await
     }
 }
 
 impl QosRule {
+    /// The rules of this kind in a policy.
+    fn rules<'a>(&self, context: &'a Context<'_>, policy: &str) -> Inside<'a> {
+        context.session.network().qos_rules(policy, self.kind)
+    }
+
     /// Neutron's body. Whole numbers may come as text.
     fn fields(&self, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(map);
@@ -155,7 +140,7 @@ impl QosRule {
         Ok(body)
     }
 
-    /// The rule that says just this, in a policy of the deployment.
+    /// The physical id of the rule that says just this, in a policy of the deployment.
     async fn find(
         &self,
         context: &Context<'_>,
@@ -165,20 +150,20 @@ impl QosRule {
         if !fields.contains_key(self.promise) {
             return Ok(None);
         }
-        let network = context.session.network();
-        let all = match network.qos_rule_list(policy, self.kind).await {
+        let all = match self.rules(context, policy).list().await {
             Err(error) if error.is_not_found() => return Ok(None),
             all => all?,
         };
         // Clouds without the extension say nothing of a direction.
-        let same = |rule: &&Found| {
+        let same = |rule: &&Piece| {
             fields
                 .iter()
                 .all(|(name, value)| rule.get(name).is_none_or(|there| there == value))
         };
-        let Some(found) = all.iter().find(same).map(id_of) else {
+        let Some(found) = all.iter().find(same) else {
             return Ok(None);
         };
+        let network = context.session.network();
         match network.get::<QosPolicy>(policy).await {
             Err(error) if error.is_not_found() => Ok(None),
             policy => {
@@ -187,27 +172,23 @@ impl QosRule {
                 let is_ours = mark::is_of_deployment(description, context.marker);
                 if !is_ours {
                     tracing::warn!(
-                        rule = found,
+                        rule = inside::id_of(found),
                         "nothing tells whose a QoS rule is; it is left alone"
                     );
                 }
-                Ok(is_ours.then_some(found))
+                Ok(is_ours.then(|| inside::physical_id(policy.id(), found)))
             }
         }
     }
 
     /// By the properties, as far as they are known: without a policy it was never made.
-    async fn find_anyhow(
-        &self,
-        context: &Context<'_>,
-    ) -> Result<Option<(String, String)>, DriverError> {
+    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
         let policy = match policy(context).await {
             Err(DriverError::Property { .. }) => return Ok(None),
             policy => policy?,
         };
         let fields = self.fields(context.properties)?;
-        let found = self.find(context, &policy, &fields).await?;
-        Ok(found.map(|rule| (policy, rule)))
+        self.find(context, &policy, &fields).await
     }
 }
 
@@ -220,19 +201,10 @@ async fn policy(context: &Context<'_>) -> Result<String, DriverError> {
         .await
 }
 
-fn id_of(rule: &Found) -> String {
-    let id = rule.get("id").and_then(Value::as_str);
-    id.unwrap_or_default().to_owned()
-}
-
-fn parse(physical_id: &str) -> Result<(&str, &str), DriverError> {
-    physical_id
-        .split_once(':')
-        .ok_or_else(|| DriverError::Other(format!("`{physical_id}` is no id of a QoS rule")))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn check(rule: &QosRule, properties: Value, body: Value) {
@@ -258,11 +230,5 @@ mod tests {
             json!({"policy": "p", "dscp_mark": 16}),
             json!({"dscp_mark": 16}),
         );
-    }
-
-    #[test]
-    fn ids_have_two_halves() {
-        assert_eq!(parse("p:r").unwrap(), ("p", "r"));
-        assert!(parse("r").is_err());
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod qos;
+mod wires;
 mod world;
 
 use engine::driver::{DriverError, Marker};

@@ -9,6 +9,7 @@ mod faults;
 mod hand_over;
 mod hidden;
 mod life;
+mod rare;
 mod retained;
 mod roll_back;
 mod scale;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Changes, Force};
-use openstack::network::QosPolicy;
+use openstack::network::{Network, QosPolicy};
 use openstack::qos::QosRuleKind;
 use openstack::{Method, Service};
 use serde_json::{Value, json};
@@ -15,6 +15,8 @@ use crate::place::{Place, real_cloud};
 const BALANCER: &str = include_str!("balancer.yaml");
 const NETWORKING: &str = include_str!("networking.yaml");
 const QOS: &str = include_str!("qos.yaml");
+const RARE: &str = include_str!("rare.yaml");
+const RARE_ADMIN: &str = include_str!("rare_admin.yaml");
 
 /// A deployment that is led from one set of values to the next.
 struct Led<'a> {
@@ -154,9 +156,71 @@ async fn an_administrators_promises_leave_nothing() {
     led.now(json!({"limit": 2000})).await;
     assert_eq!(text(led.output("at_most").await), rule);
     let kind = QosRuleKind::BandwidthLimit;
-    let found = network.qos_rule_get(&policy, kind, &rule).await.unwrap();
+    let found = network.qos_rules(&policy, kind).get(&rule).await.unwrap();
     assert_eq!(found["max_kbps"], 2000);
     led.undeploy().await;
     let gone = network.get::<QosPolicy>(&policy).await.unwrap_err();
+    assert!(gone.is_not_found(), "{gone}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scopes_forwardings_sharing_and_containers_leave_nothing() {
+    let Some((clouds, name)) = real_cloud() else {
+        return;
+    };
+    let place = Place::open_apart(&clouds, &name, "contract-rare").await;
+    let before = place.belongings().await;
+    let mut given = parameters(&place).await;
+    given.retain(|name, _| name == "outside");
+    let mut led = Led::begin(&place, "contract-rare", RARE, given).await;
+    let first = place.belongings().await;
+    let outputs = ["scope", "web", "sharing", "pair", "cipher", "all"];
+    let told = async |led: &Led<'_>| {
+        let mut all = Vec::new();
+        for name in outputs {
+            all.push(led.output(name).await);
+        }
+        all
+    };
+    let made = told(&led).await;
+    // In place: ids stay.
+    led.now(json!({"scope_name": "wider", "external": 8081, "friend": "two"}))
+        .await;
+    assert_eq!(place.belongings().await, first);
+    assert_eq!(told(&led).await, made);
+    assert_eq!(led.output("outside_port").await, 8081);
+    // Another key is another order, and what holds the key another container; another route is another one.
+    led.now(json!({"mode": "ctr", "destination": "10.202.0.0/24"}))
+        .await;
+    let now = told(&led).await;
+    assert_eq!(now[..4], made[..4]);
+    assert!(now[4] != made[4] && now[5] != made[5], "{now:?}");
+    assert_eq!(place.belongings().await.len(), first.len());
+    led.undeploy().await;
+    assert_eq!(place.belongings().await, before);
+    place.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrators_network_leaves_nothing() {
+    let Some((clouds, _)) = real_cloud() else {
+        return;
+    };
+    let mut names = clouds.iter().map(|cloud| cloud.name.as_str());
+    let Some(admin) = names.find(|name| name.contains("admin")) else {
+        return eprintln!("skipped: it takes an administrator");
+    };
+    let place = Place::open(&clouds, admin).await;
+    let network = place.actor.session.network();
+    let mut led = Led::begin(&place, "contract-provider", RARE_ADMIN, BTreeMap::new()).await;
+    let text = |value: Value| value.as_str().unwrap().to_owned();
+    let first = text(led.output("under").await);
+    assert_eq!(led.output("made_on").await, "local");
+    led.now(json!({"name": "over"})).await;
+    assert_eq!(text(led.output("under").await), first);
+    let found = network.get::<Network>(&first).await.unwrap();
+    assert_eq!(found.name.as_deref(), Some("over"));
+    led.undeploy().await;
+    let gone = network.get::<Network>(&first).await.unwrap_err();
     assert!(gone.is_not_found(), "{gone}");
 }

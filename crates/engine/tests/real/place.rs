@@ -6,9 +6,11 @@ use std::time::Duration;
 use api::{CloudFacts, EventBody, Run, Started};
 use engine::{Actor, Config, Engine, Force, NewDeployment, Tenant, VaultKey};
 use futures::StreamExt;
+use openstack::key_manager::Kind;
 use openstack::load_balancer::Part;
 use openstack::network::{
-    FloatingIp, Network, Port, QosPolicy, Router, SecurityGroup, Subnet, SubnetPool, Trunk,
+    AddressScope, FloatingIp, Network, Port, QosPolicy, RbacPolicy, Router, SecurityGroup, Subnet,
+    SubnetPool, Trunk,
 };
 use openstack::{Clouds, Credentials, Method, Scope, Service, Session};
 use serde_json::{Value, json};
@@ -261,7 +263,7 @@ impl Place {
             )*};
         }
         neutron!(Network, Subnet, Port, Router, FloatingIp, SecurityGroup);
-        neutron!(Trunk, SubnetPool, QosPolicy);
+        neutron!(Trunk, SubnetPool, QosPolicy, AddressScope, RbacPolicy);
         if session.has_service(openstack::Service::LoadBalancer) {
             let parts = [
                 Part::LoadBalancer,
@@ -282,16 +284,18 @@ impl Place {
             add("volume", volumes.map(|one| one.id).collect());
         }
         if session.has_service(openstack::Service::KeyManager) {
-            let path = ["secrets"];
-            let method = openstack::Method::GET;
-            let call = session.call(openstack::Service::KeyManager, method, &path);
-            let listed: Vec<Value> = call
-                .query([("limit", "1000")])
-                .fetch("secrets")
-                .await
-                .expect("secrets");
-            let names = listed.iter().map(|one| one["secret_ref"].to_string());
-            add("secret", names.collect());
+            // Receipts of orders stay: administrators alone delete them.
+            for (kind, path) in [(Kind::Secret, "secrets"), (Kind::Container, "containers")] {
+                let method = openstack::Method::GET;
+                let call = session.call(openstack::Service::KeyManager, method, &[path]);
+                let listed: Vec<Value> = call
+                    .query([("limit", "100")])
+                    .fetch(path)
+                    .await
+                    .expect("what the key manager has");
+                let names = listed.iter().map(|one| one[kind.reference()].to_string());
+                add(path.trim_end_matches('s'), names.collect());
+            }
         }
         all.sort();
         all

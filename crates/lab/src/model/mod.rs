@@ -39,19 +39,22 @@ use keypair::KeyPair;
 use network::address_scope::AddressScope;
 use network::floating_ip::FloatingIp;
 use network::ip::{Cidr, Pool};
+use network::metering::{MeteringLabel, MeteringRule};
 use network::network::Network;
 use network::port::Port;
+use network::provider::Provider;
 use network::qos_policy::QosPolicy;
 use network::quota::Quotas;
 use network::rbac_policy::RbacPolicy;
 use network::router::Router;
 use network::security_group::SecurityGroup;
 use network::security_group_rule::SecurityGroupRule;
+use network::segment::Segment;
 use network::subnet::Subnet;
 use network::subnet_pool::SubnetPool;
 use network::trunk::Trunk;
 use network::{Common, attributes::Attributes};
-use secret::{Secret, SecretContainer};
+use secret::{Order, Secret, SecretContainer};
 use server::Server;
 use server_group::ServerGroup;
 use table::Table;
@@ -104,6 +107,15 @@ pub struct Model {
     /// Neutron.
     #[serde(default)]
     pub rbac_policies: Table<RbacPolicy>,
+    /// Neutron.
+    #[serde(default)]
+    pub metering_labels: Table<MeteringLabel>,
+    /// Neutron.
+    #[serde(default)]
+    pub metering_rules: Table<MeteringRule>,
+    /// Neutron.
+    #[serde(default)]
+    pub segments: Table<Segment>,
     /// Cinder.
     #[serde(default)]
     pub block_storage: BlockStorage,
@@ -115,6 +127,9 @@ pub struct Model {
     /// Barbican.
     #[serde(default)]
     pub secret_containers: Table<SecretContainer>,
+    /// Barbican.
+    #[serde(default)]
+    pub secret_orders: Table<Order>,
     /// Limits.
     pub quotas: Quotas,
     /// By subnet: no address below this one is free. A hint only, so it is not kept.
@@ -168,6 +183,11 @@ impl Model {
             availability_zones: vec!["nova".into()],
             ipv4_address_scope: None,
             ipv6_address_scope: None,
+            provider: Provider {
+                network_type: Some(network::provider::FLAT.into()),
+                physical_network: Some(PUBLIC.into()),
+                segmentation_id: None,
+            },
             common: common(),
         });
         let last = u32::from(cidr.broadcast()).saturating_sub(1).into();

@@ -34,6 +34,15 @@ impl Refusal {
         Self::bad_request(format!("Invalid input for {attribute}. Reason: {reason}."))
     }
 
+    /// 400 for what a body asks for, as Neutron words it.
+    pub fn invalid_operation(reason: impl std::fmt::Display) -> Self {
+        Self::new(
+            400,
+            "InvalidInput",
+            format!("Invalid input for operation: {reason}."),
+        )
+    }
+
     /// 401, as every service and its token middleware words it.
     pub fn unauthorized() -> Self {
         Self::new(

@@ -1,4 +1,4 @@
-//! Barbican: named secrets of a project, containers that gather them, and who may read either.
+//! Barbican: named secrets of a project, containers that gather them, who may read either, and orders for secrets.
 //!
 //! The payload lies in the lab's memory and, with a state directory, in its state file (mode 0600): a lab protects nothing that
 //! matters.
@@ -69,7 +69,40 @@ pub struct Held {
     pub secret_id: String,
 }
 
-keyed_by_id!(Secret, SecretContainer);
+/// An order: the service makes a secret.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// Id with dashes; references are URLs that end in it.
+    pub id: String,
+    /// Whose it is.
+    #[serde(flatten)]
+    pub guard: Guard,
+    /// `key`, `asymmetric` or `certificate`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What was ordered, as it was said.
+    pub meta: serde_json::Map<String, serde_json::Value>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// When it was made.
+    pub created: String,
+}
+
+/// What became of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// This secret, which may be gone by now.
+    Made {
+        /// Its id.
+        secret_id: String,
+    },
+    /// An authority is waited for.
+    Waiting,
+    /// The service cannot make such a thing.
+    Failed,
+}
+
+keyed_by_id!(Secret, SecretContainer, Order);
 
 /// Whose something is, and who may read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
-//! Barbican: secrets.
+//! Barbican: secrets, containers of secrets, and orders for secrets.
 
+use openstack::key_manager::Kind;
 use openstack::{Method, Service};
 use serde_json::json;
 
@@ -76,7 +77,12 @@ async fn secrets_in_pages_and_in_two_steps() {
             told.text("/next").contains("offset=2"),
             true,
         );
-        let all = w.session.key_manager().secret_named(&w.name).await.unwrap();
+        let all = w
+            .session
+            .key_manager()
+            .named(Kind::Secret, &w.name)
+            .await
+            .unwrap();
         w.is("all pages", all.len(), 3);
         let told = w.get(KEYS, &format!("secrets/{}/payload", all[0])).await;
         w.status("a payload that is not there yet", &told, 404);
@@ -88,6 +94,78 @@ async fn secrets_in_pages_and_in_two_steps() {
             .post(KEYS, "secrets", json!({"secret_type": "nonsense"}))
             .await;
         w.status("a kind that is none", &told, 400);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn containers() {
+    case("containers", &[KEYS], async |w| {
+        let keys = w.session.key_manager();
+        let secret = json!({"name": w.name, "payload": "x", "payload_content_type": "text/plain"});
+        let secret = keys.store(Kind::Secret, &secret).await.unwrap();
+        w.remember(KEYS, &format!("secrets/{secret}"));
+        let about = keys.about(Kind::Secret, &secret).await.unwrap();
+        let reference = about["secret_ref"].clone();
+        let of = |kind: &str, name: &str| {
+            json!({"name": w.name, "type": kind, "secret_refs": [{"name": name, "secret_ref": reference}]})
+        };
+        let id = keys.store(Kind::Container, &of("generic", "note")).await.unwrap();
+        w.remember(KEYS, &format!("containers/{id}"));
+        let about = keys.about(Kind::Container, &id).await.unwrap();
+        w.has("a container", &about, &["name", "type", "status", "secret_refs", "consumers", "container_ref"]);
+        w.is("its state", about["status"].clone(), "ACTIVE");
+        w.is("what is in it", about["secret_refs"][0]["secret_ref"].clone(), reference.clone());
+        let named = keys.named(Kind::Container, &w.name).await.unwrap();
+        w.is("the filter by name", json!(named), json!([id]));
+        let told = w.post(KEYS, "containers", of("rsa", "note")).await;
+        w.status("an RSA container with something else in it", &told, 400);
+        keys.remove(Kind::Container, &id).await.unwrap();
+        let told = w.get(KEYS, &format!("containers/{id}")).await;
+        w.status("a container that is gone", &told, 404);
+        keys.about(Kind::Secret, &secret).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn orders() {
+    case("orders", &[KEYS], async |w| {
+        let keys = w.session.key_manager();
+        let of = |algorithm: &str| {
+            json!({"type": "key", "meta": {"name": w.name, "algorithm": algorithm, "bit_length": 256, "mode": "cbc"}})
+        };
+        let id = keys.store(Kind::Order, &of("aes")).await.unwrap();
+        let done = |told: &crate::world::Told| told.text("/status") != "PENDING";
+        let told = w.until(KEYS, &format!("orders/{id}"), done).await;
+        w.is("an order's state", told.at("/status"), "ACTIVE");
+        w.has("an order", &told.body, &["type", "meta", "order_ref", "secret_ref", "created", "creator_id"]);
+        let secret = told.text("/secret_ref");
+        let secret = secret.rsplit('/').next().unwrap();
+        w.remember(KEYS, &format!("secrets/{secret}"));
+        let about = keys.about(Kind::Secret, secret).await.unwrap();
+        w.is("the secret has its name", about["name"].clone(), w.name.clone());
+        w.is("and its kind", about["secret_type"].clone(), "symmetric");
+        let named = keys.named(Kind::Order, &w.name).await.unwrap();
+        w.is("an order is found by its name", json!(named), json!([id]));
+        let told = w.delete(KEYS, &format!("orders/{id}")).await;
+        w.status("a member deletes an order", &told, 403);
+
+        let id = keys.store(Kind::Order, &of("rot13")).await.unwrap();
+        let told = w.until(KEYS, &format!("orders/{id}"), done).await;
+        w.is("an order that nobody can carry out", told.at("/status"), "ERROR");
+        w.has("and why", &told.body, &["error_status_code", "error_reason"]);
+        for wrong in [
+            json!({"type": "nonsense", "meta": {}}),
+            json!({"meta": {}}),
+            json!({"type": "key"}),
+            json!({"type": "key", "meta": {"algorithm": "aes"}}),
+        ] {
+            let told = w.post(KEYS, "orders", wrong).await;
+            w.status("an order that makes no sense", &told, 400);
+        }
+        let told = w.get(KEYS, "orders/5f3c1f0e-1f64-4a2c-9a1e-6a0a4f1d2b3c").await;
+        w.status("an order that is not there", &told, 404);
     })
     .await;
 }

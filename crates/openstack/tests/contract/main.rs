@@ -20,6 +20,7 @@ mod key_manager;
 mod load_balancer;
 mod network;
 mod network_more;
+mod network_rare;
 mod qos;
 mod quota;
 mod second_factor;

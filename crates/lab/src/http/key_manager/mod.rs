@@ -1,9 +1,10 @@
-//! Barbican v1: versions, and what secrets and containers have in common.
+//! Barbican v1: versions, and what secrets, containers and orders have in common.
 //!
 //! Barbican finds a thing whosever it is and then asks its policy, so a stranger who knows an id is told 403 and not 404.
 
 mod acls;
 mod containers;
+mod orders;
 mod secrets;
 
 use axum::Router;
@@ -13,7 +14,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{BarbicanError, json_answer};
-use super::token::{Caller, Member};
+use super::token::Member;
 use super::{App, base_url, query};
 use crate::model::refusal::Refusal;
 use crate::model::secret::Guard;
@@ -27,10 +28,9 @@ pub fn routes() -> Router<App> {
         .route("/key-manager/", get(versions))
         .route("/key-manager/v1", get(version))
         .route("/key-manager/v1/", get(version))
-        .route("/key-manager/v1/orders", get(orders))
-        .route("/key-manager/v1/orders/", get(orders))
         .merge(secrets::routes())
         .merge(containers::routes())
+        .merge(orders::routes())
         .merge(acls::routes())
 }
 
@@ -56,12 +56,6 @@ async fn version(headers: HeaderMap) -> Response {
         200,
         json!({"version": version_document(&base_url(&headers))}),
     )
-}
-
-/// Keys that the service is to make; the lab makes none.
-async fn orders(caller: Caller) -> Answer {
-    caller.member()?;
-    Ok(json_answer(200, json!({"orders": [], "total": 0})))
 }
 
 /// What somebody wants of a thing.

@@ -23,6 +23,7 @@ use super::{App, base_url, query};
 use crate::model::Model;
 use crate::model::network::attributes::{Attributes, Author, is_filter};
 use crate::model::network::network::only_admin;
+use crate::model::network::provider::hide;
 use crate::model::network::{KINDS, Kind, Look, Makers};
 use crate::model::refusal::Refusal;
 
@@ -37,8 +38,12 @@ pub fn routes() -> Router<App> {
         .merge(routers::routes())
         .merge(tags::routes())
         .merge(trunks::routes());
-    // QoS policies live below a path of their own.
-    for prefix in ["/network/v2.0", "/network/v2.0/qos"] {
+    // QoS policies and what is counted live below paths of their own.
+    for prefix in [
+        "/network/v2.0",
+        "/network/v2.0/qos",
+        "/network/v2.0/metering",
+    ] {
         router = router
             .route(&format!("{prefix}/{{collection}}"), get(list).post(create))
             .route(
@@ -91,6 +96,14 @@ fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
     }
+}
+
+/// What the caller may know of a thing.
+fn for_eyes(member: &Member, mut thing: Value) -> Value {
+    if !member.admin {
+        hide(&mut thing);
+    }
+    thing
 }
 
 fn with_fields(mut thing: Value, asked: &[(String, String)]) -> Value {
@@ -179,6 +192,9 @@ async fn list(
         let mut things = (kind.list)(model, &look);
         things.retain(|thing| visible(model, kind, &member, thing));
         things
+            .into_iter()
+            .map(|thing| for_eyes(&member, thing))
+            .collect::<Vec<_>>()
     });
     let mut names: Vec<&str> = asked
         .iter()
@@ -226,6 +242,7 @@ async fn show(
     let member = caller.member()?;
     let kind = kind_of(&collection)?;
     let thing = app.read(|model| seen(model, kind, &member, &id))?;
+    let thing = for_eyes(&member, thing);
     Ok(json_answer(
         200,
         json!({kind.singular: with_fields(thing, &asked)}),
@@ -296,6 +313,7 @@ async fn create(
                 }
             }
             let shown = made.iter().filter_map(|id| (kind.get)(model, id));
+            let shown = shown.map(|thing| for_eyes(&member, thing));
             Ok(shown.collect::<Vec<Value>>())
         })
         .await?;
@@ -341,7 +359,10 @@ async fn update(
             (kind.get)(model, &id).ok_or_else(|| (kind.not_found)(&id))
         })
         .await?;
-    Ok(json_answer(200, json!({kind.singular: thing})))
+    Ok(json_answer(
+        200,
+        json!({kind.singular: for_eyes(&member, thing)}),
+    ))
 }
 
 async fn delete(

@@ -66,11 +66,11 @@ async fn reset(State(app): State<App>, caller: Caller, Path(project): Path<Strin
     if !caller.member()?.admin {
         return Err(only_admin("delete_quota").into());
     }
-    app.change(|model| {
-        model
-            .quotas
-            .reset_for(NETWORK, project.trim_end_matches(".json"));
-    });
+    let project = project.trim_end_matches(".json");
+    if !app.change(|model| model.quotas.reset_for(NETWORK, project)) {
+        let message = format!("Quota for tenant {project} could not be found.");
+        return Err(Refusal::not_found("TenantQuotaNotFound", message).into());
+    }
     Ok(empty_answer(204))
 }
 

@@ -92,7 +92,7 @@ fn create(
 }
 
 fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
-    let shared = attributes.admins_flag("shared", "update_address_scope:shared")?;
+    let shared = attributes.admins_change("shared", "update_address_scope:shared")?;
     let row = model.address_scopes.get_mut(id);
     let row = row.ok_or_else(|| not_found(id))?;
     if let Some(shared) = shared {

@@ -192,6 +192,14 @@ impl Attributes {
         }
     }
 
+    /// The same of a change, in which a member may not say even what is so already.
+    pub fn admins_change(&mut self, name: &str, rule: &str) -> Result<Option<bool>, Refusal> {
+        match self.says(name) && self.by == Author::Member {
+            true => Err(super::network::only_admin(rule)),
+            false => Ok(self.flag(name)),
+        }
+    }
+
     /// Whether an administrator says them.
     pub fn are_admins(&self) -> bool {
         self.by == Author::Admin

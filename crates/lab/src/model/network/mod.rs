@@ -8,19 +8,24 @@ pub mod address_scope;
 pub mod attributes;
 pub mod floating_ip;
 pub mod ip;
+pub mod metering;
 #[expect(
     clippy::module_inception,
     reason = "Neutron's word for the thing is network too"
 )]
 pub mod network;
 pub mod port;
+mod port_addresses;
+mod port_checks;
 pub mod port_forwarding;
+pub mod provider;
 pub mod qos_policy;
 pub mod quota;
 pub mod rbac_policy;
 pub mod router;
 pub mod security_group;
 pub mod security_group_rule;
+pub mod segment;
 pub mod subnet;
 pub mod subnet_pool;
 pub mod trunk;
@@ -170,6 +175,9 @@ pub static KINDS: &[&Kind] = &[
     &trunk::TRUNK,
     &address_scope::ADDRESS_SCOPE,
     &rbac_policy::RBAC_POLICY,
+    &metering::METERING_LABEL,
+    &metering::METERING_RULE,
+    &segment::SEGMENT,
 ];
 
 /// What every thing in Neutron carries beside its own attributes.

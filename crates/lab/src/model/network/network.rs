@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use super::provider::Provider;
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
@@ -40,6 +41,9 @@ pub struct Network {
     pub ipv4_address_scope: Option<String>,
     /// None.
     pub ipv6_address_scope: Option<String>,
+    /// What it is made on.
+    #[serde(flatten)]
+    pub provider: Provider,
     /// Owner, description, times.
     #[serde(flatten)]
     pub common: Common,
@@ -58,9 +62,9 @@ const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("availability_zone_hints", Form::Any, Said::OnCreate),
     attribute("dns_domain", Form::Text, Said::Always),
     attribute("subnets", Form::Any, Said::Never),
-    attribute("provider:network_type", Form::Any, Said::Admins),
-    attribute("provider:physical_network", Form::Any, Said::Admins),
-    attribute("provider:segmentation_id", Form::Any, Said::Admins),
+    attribute("provider:network_type", Form::Text, Said::Always),
+    attribute("provider:physical_network", Form::Text, Said::Always),
+    attribute("provider:segmentation_id", Form::Number, Said::Always),
     attribute("is_default", Form::Bool, Said::Admins),
 ];
 
@@ -101,7 +105,8 @@ fn shown(model: &Model, row: &Network) -> Value {
     value
 }
 
-fn not_found(id: &str) -> Refusal {
+/// The 404.
+pub fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
         "NetworkNotFound",
         format!("Network {id} could not be found."),
@@ -118,6 +123,8 @@ fn create(
         .check_count(project_id, "network", model.networks.iter())?;
     let external = attributes.admins_flag("router:external", "create_network:router:external")?;
     let shared = attributes.admins_flag("shared", "create_network:shared")?;
+    let others = model.networks.iter().map(|row| &row.provider);
+    let provider = Provider::read(&mut attributes, others)?;
     let network = Network {
         id: new_id(),
         name: attributes.text("name")?.unwrap_or_default(),
@@ -132,6 +139,7 @@ fn create(
         availability_zones: vec!["nova".into()],
         ipv4_address_scope: None,
         ipv6_address_scope: None,
+        provider,
         common: Common::new(project_id, &mut attributes)?,
     };
     let id = network.id.clone();
@@ -153,6 +161,7 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         attributes.set("mtu", mtu);
     }
     let network = model.networks.get_mut(id).ok_or_else(|| not_found(id))?;
+    network.provider.check_change(&mut attributes)?;
     assign(network, attributes)
 }
 
@@ -174,6 +183,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     }
     let network = model.networks.remove(id).ok_or_else(|| not_found(id))?;
     model.forget_sharing(id);
+    model.forget_segments(id);
     for subnet in network.subnets {
         model.subnets.remove(&subnet);
     }

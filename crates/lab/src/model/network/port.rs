@@ -5,8 +5,11 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attributes::{AttributeSpec, Attributes, Author, Form, Said, attribute, bare, is_uuid};
-use super::ip::{Cidr, next_free};
+use super::attributes::{AttributeSpec, Attributes, Author, Form, Said, attribute};
+use super::port_checks::{
+    GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
+    is_mac, is_vnic_type, list, owner, qos_policy,
+};
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::{new_id, new_mac};
@@ -66,7 +69,7 @@ keyed_by_id!(Port);
 super::row!(Port, name, device_id, network_id, device_owner);
 
 /// The word of an address in its subnet.
-fn address_word(subnet_id: &str, address: Ipv4Addr) -> String {
+pub(super) fn address_word(subnet_id: &str, address: Ipv4Addr) -> String {
     format!("ip:{subnet_id}/{address}")
 }
 
@@ -123,21 +126,6 @@ const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("qos_policy_id", Form::Id, Said::Always),
     attribute("binding:host_id", Form::Any, Said::Admins),
     attribute("binding:profile", Form::Any, Said::Admins),
-];
-
-/// How a port is made in the host, by Neutron's words.
-const VNIC_TYPES: &[&str] = &[
-    "normal",
-    "direct",
-    "macvtap",
-    "baremetal",
-    "direct-physical",
-    "virtio-forwarder",
-    "smart-nic",
-    "vdpa",
-    "accelerator-direct",
-    "accelerator-direct-physical",
-    "remote-managed",
 ];
 
 /// The kind.
@@ -323,151 +311,6 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn qos_policy(
-    model: &Model,
-    project_id: &str,
-    attributes: &mut Attributes,
-) -> Result<Option<String>, Refusal> {
-    // A null takes the policy away.
-    if !attributes.says_something("qos_policy_id") {
-        return Ok(None);
-    }
-    let policy = attributes.text("qos_policy_id")?;
-    if let Some(id) = &policy {
-        model.qos_policy_for(project_id, id)?;
-    }
-    Ok(policy)
-}
-
-/// Who a port is for. What belongs to the network itself is its owner's to say.
-fn owner(attributes: &mut Attributes, own_network: bool) -> Result<Option<String>, Refusal> {
-    match attributes.text("device_owner")? {
-        Some(owner) if owner.starts_with("network:") && !own_network => {
-            Err(super::network::only_admin("create_port:device_owner"))
-        }
-        other => Ok(other),
-    }
-}
-
-fn is_vnic_type(text: &str) -> Result<(), Refusal> {
-    match VNIC_TYPES.contains(&text) {
-        true => Ok(()),
-        false => Err(Refusal::invalid_input(
-            "binding:vnic_type",
-            format!("{text} is not in valid_values"),
-        )),
-    }
-}
-
-/// Groups need a filter to stand in.
-fn groups_need_a_filter(
-    on: bool,
-    groups: &[String],
-    refusal: (u16, &'static str, &'static str),
-) -> Result<(), Refusal> {
-    match on || groups.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::new(refusal.0, refusal.1, refusal.2)),
-    }
-}
-
-const NO_FILTER_FOR_GROUPS: (u16, &str, &str) = (
-    400,
-    "PortSecurityAndIPRequiredForSecurityGroups",
-    "Port security must be enabled and port must have an IP address in order to use security groups.",
-);
-
-const GROUPS_WITHOUT_FILTER: (u16, &str, &str) = (
-    409,
-    "PortSecurityPortHasSecurityGroup",
-    "Port has security group associated. Cannot disable port security or IP address until security group is removed.",
-);
-
-/// Ids of security groups; an id that is none is refused before anything is looked for.
-fn groups(attributes: &mut Attributes) -> Result<Option<Vec<String>>, Refusal> {
-    let ids = attributes.texts("security_groups")?;
-    let mut all = ids.iter().flatten();
-    match all.find(|id| !is_uuid(id)) {
-        None => Ok(ids),
-        Some(id) => Err(Refusal::invalid_input(
-            "security_groups",
-            format!("'{id}' is not a valid UUID"),
-        )),
-    }
-}
-
-fn list(attributes: &mut Attributes, name: &str) -> Result<Vec<Value>, Refusal> {
-    match attributes.take(name) {
-        None => Ok(Vec::new()),
-        Some(Value::Array(items)) => Ok(items),
-        Some(other) => Err(Refusal::invalid_input(
-            name,
-            format!("'{}' is not a list", bare(&other)),
-        )),
-    }
-}
-
-/// Further addresses that a port may send from. One without an Ethernet address has the port's own.
-fn address_pairs(attributes: &mut Attributes, mac: &str) -> Result<Vec<Value>, Refusal> {
-    const NAME: &str = "allowed_address_pairs";
-    let mut pairs = list(attributes, NAME)?;
-    for pair in &pairs {
-        let Some(fields) = pair.as_object() else {
-            return Err(Refusal::invalid_input(
-                NAME,
-                format!("'{pair}' is not a dictionary"),
-            ));
-        };
-        let address = fields.get("ip_address").and_then(Value::as_str);
-        let address = address.ok_or_else(|| {
-            Refusal::new(
-                400,
-                "AllowedAddressPairsMissingIP",
-                "AllowedAddressPair must contain ip_address",
-            )
-        })?;
-        if address.parse::<Cidr>().is_err() && address.parse::<std::net::IpAddr>().is_err() {
-            return Err(Refusal::bad_request(format!(
-                "'{address}' is not a valid IP address"
-            )));
-        }
-        let known = ["ip_address", "mac_address"];
-        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
-            return Err(Refusal::bad_request(format!(
-                "Unrecognized attribute(s) '{name}'"
-            )));
-        }
-    }
-    for (nth, pair) in pairs.iter().enumerate() {
-        if pairs[..nth].contains(pair) {
-            let said = |name: &str| pair.get(name).map_or_else(|| "None".to_owned(), bare);
-            return Err(Refusal::new(
-                400,
-                "DuplicateAddressPairInRequest",
-                format!(
-                    "Request contains duplicate address pair: mac_address {} ip_address {}.",
-                    said("mac_address"),
-                    said("ip_address")
-                ),
-            ));
-        }
-    }
-    for fields in pairs.iter_mut().filter_map(Value::as_object_mut) {
-        fields
-            .entry("mac_address")
-            .or_insert_with(|| Value::from(mac));
-    }
-    Ok(pairs)
-}
-
-fn is_mac(text: &str) -> bool {
-    let parts: Vec<&str> = text.split(':').collect();
-    parts.len() == 6
-        && parts
-            .iter()
-            .all(|part| part.len() == 2 && u8::from_str_radix(part, 16).is_ok())
-}
-
 impl Model {
     /// Take a port away, and with it what hangs on it: floating IPs that lead to it lose it.
     pub fn remove_port(&mut self, id: &str) {
@@ -481,31 +324,6 @@ impl Model {
                 .change(&floating_ip, |row| row.disassociate());
         }
         self.forward_no_more(id);
-    }
-
-    /// Addresses may be free again: the search for the next free one begins there.
-    fn released(&mut self, addresses: &[FixedIp]) {
-        for ip in addresses {
-            if let Some(from) = self.free_from.get_mut(&ip.subnet_id) {
-                *from = ip.ip_address.min(*from);
-            }
-        }
-    }
-
-    /// The lowest free address of a subnet, leaving out these.
-    fn next_address(&mut self, subnet_id: &str, given: &[Ipv4Addr]) -> Option<Ipv4Addr> {
-        let subnet = self.subnets.get(subnet_id)?;
-        let from = self.free_from.get(subnet_id).copied();
-        let taken = |address: Ipv4Addr| {
-            given.contains(&address) || self.ports.has(&address_word(subnet_id, address))
-        };
-        let pools = &subnet.allocation_pools;
-        // The hint fits pools in ascending order; for others the second look finds what the first one left out.
-        let found = next_free(pools, from, taken).or_else(|| next_free(pools, None, taken))?;
-        if given.is_empty() {
-            self.free_from.insert(subnet_id.to_owned(), found);
-        }
-        Some(found)
     }
 
     /// The id of the port that the cloud made for a device in this role.
@@ -549,125 +367,6 @@ impl Model {
             common: Common::new(project_id, &mut Attributes::default()).unwrap_or_default(),
         });
         id
-    }
-
-    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one from the first subnet with
-    /// room. `mine` are addresses that the port has already and may keep.
-    pub fn allocate(
-        &mut self,
-        network_id: &str,
-        wanted: Option<Value>,
-        mine: &[FixedIp],
-    ) -> Result<Vec<FixedIp>, Refusal> {
-        let network = self.networks.get(network_id);
-        let ids: Vec<String> = network.map(|row| row.subnets.clone()).unwrap_or_default();
-        let exhausted = || {
-            Refusal::conflict(
-                "IpAddressGenerationFailure",
-                format!("No more IP addresses available on network {network_id}."),
-            )
-        };
-        let Some(wanted) = wanted else {
-            if ids.is_empty() {
-                return Ok(Vec::new());
-            }
-            let found = ids.into_iter().find_map(|subnet_id| {
-                let ip_address = self.next_address(&subnet_id, &[])?;
-                Some(FixedIp {
-                    subnet_id,
-                    ip_address,
-                })
-            });
-            return Ok(vec![found.ok_or_else(exhausted)?]);
-        };
-        let Value::Array(wanted) = wanted else {
-            return Err(Refusal::invalid_input(
-                "fixed_ips",
-                format!("Invalid data format for fixed IP: '{}'", bare(&wanted)),
-            ));
-        };
-        let mut given: Vec<FixedIp> = Vec::new();
-        for entry in wanted {
-            let (subnet_id, address) = self.wanted_address(network_id, &ids, &entry)?;
-            let subnet_id = subnet_id.ok_or_else(exhausted)?;
-            let so_far: Vec<Ipv4Addr> = given.iter().map(|ip| ip.ip_address).collect();
-            let ip_address = match address {
-                None => self
-                    .next_address(&subnet_id, &so_far)
-                    .ok_or_else(exhausted)?,
-                Some(address) => {
-                    let kept = mine.iter().any(|ip| ip.ip_address == address);
-                    let taken = self.ports.has(&address_word(&subnet_id, address)) && !kept;
-                    if taken || so_far.contains(&address) {
-                        return Err(Refusal::conflict(
-                            "IpAddressAlreadyAllocated",
-                            format!("IP address {address} already allocated in subnet {subnet_id}"),
-                        ));
-                    }
-                    address
-                }
-            };
-            given.push(FixedIp {
-                subnet_id,
-                ip_address,
-            });
-        }
-        Ok(given)
-    }
-
-    /// What one entry of `fixed_ips` asks for: the subnet, and the address if it names one that the subnet has. No subnet when
-    /// the network has none at all.
-    fn wanted_address(
-        &self,
-        network_id: &str,
-        subnets: &[String],
-        entry: &Value,
-    ) -> Result<(Option<String>, Option<Ipv4Addr>), Refusal> {
-        let text = |name: &str| entry.get(name).and_then(Value::as_str);
-        let address: Option<Ipv4Addr> = match text("ip_address") {
-            None => None,
-            Some(address) => Some(address.parse().map_err(|_| {
-                Refusal::invalid_input(
-                    "fixed_ips",
-                    format!("'{address}' is not a valid IP address"),
-                )
-            })?),
-        };
-        let has = |id: &String, address: Ipv4Addr| {
-            let subnet = self.subnets.get(id);
-            subnet.is_some_and(|subnet| subnet.cidr.has_host(address))
-        };
-        let invalid = |kind: &'static str, sentence: String| Refusal::new(400, kind, sentence);
-        let subnet = match (text("subnet_id"), address) {
-            (Some(id), _) if self.subnets.get(id).is_none() => {
-                return Err(super::subnet::not_found(id));
-            }
-            (Some(id), _) => Some(subnets.iter().find(|subnet| *subnet == id).ok_or_else(|| {
-                invalid(
-                    "InvalidInput",
-                    format!("Invalid input for operation: Failed to create port on network {network_id}, because fixed_ips included invalid subnet {id}."),
-                )
-            })?),
-            (None, Some(address)) => Some(subnets.iter().find(|id| has(id, address)).ok_or_else(|| {
-                invalid(
-                    "InvalidIpForNetwork",
-                    format!("IP address {address} is not a valid IP for any of the subnets on the specified network."),
-                )
-            })?),
-            (None, None) => {
-                return Err(invalid(
-                    "InvalidInput",
-                    "Invalid input for operation: IP allocation requires subnet_id or ip_address.".into(),
-                ));
-            }
-        };
-        match (subnet, address) {
-            (Some(subnet), Some(address)) if !has(subnet, address) => Err(invalid(
-                "InvalidIpForSubnet",
-                format!("IP address {address} is not a valid IP for the specified subnet."),
-            )),
-            (subnet, address) => Ok((subnet.cloned(), address)),
-        }
     }
 
     /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.

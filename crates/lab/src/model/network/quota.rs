@@ -103,11 +103,14 @@ impl Quotas {
             .extend(limits);
     }
 
-    /// Forget a project's own limits on what one service has.
-    pub fn reset_for(&mut self, names: Limits, project_id: &str) {
-        if let Some(own) = self.projects.get_mut(project_id) {
-            own.retain(|name, _| !names.iter().any(|(one, _)| one == name));
-        }
+    /// Forget a project's own limits on what one service has; whether there were any.
+    pub fn reset_for(&mut self, names: Limits, project_id: &str) -> bool {
+        let Some(own) = self.projects.get_mut(project_id) else {
+            return false;
+        };
+        let before = own.len();
+        own.retain(|name, _| !names.iter().any(|(one, _)| one == name));
+        own.len() < before
     }
 
     /// Limits from a body; the first name that is none as an error.

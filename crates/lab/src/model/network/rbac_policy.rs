@@ -85,14 +85,6 @@ fn not_found(id: &str) -> Refusal {
     )
 }
 
-fn invalid(reason: impl std::fmt::Display) -> Refusal {
-    Refusal::new(
-        400,
-        "InvalidInput",
-        format!("Invalid input for operation: {reason}."),
-    )
-}
-
 fn create(
     model: &mut Model,
     project_id: &str,
@@ -107,7 +99,7 @@ fn create(
     let (action, target_tenant) = (text("action")?, text("target_tenant")?);
     let kind = TYPES.iter().find(|(name, _)| *name == object_type);
     let (_, singular) = kind.ok_or_else(|| {
-        invalid(format_args!(
+        Refusal::invalid_operation(format_args!(
             "'{object_type}' is not a valid RBAC object type"
         ))
     })?;
@@ -116,7 +108,7 @@ fn create(
         _ => &[SHARED],
     };
     if !actions.contains(&action.as_str()) {
-        return Err(invalid(format_args!(
+        return Err(Refusal::invalid_operation(format_args!(
             "Invalid action '{action}' for object type '{object_type}'. Valid actions: {}",
             actions.join(", ")
         )));
@@ -135,7 +127,7 @@ fn create(
             ));
         }
         Some(object) if !own(&object) => {
-            return Err(invalid(
+            return Err(Refusal::invalid_operation(
                 "Only admins can manipulate policies on objects they do not own",
             ));
         }

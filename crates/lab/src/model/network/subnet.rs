@@ -108,19 +108,11 @@ pub fn not_found(id: &str) -> Refusal {
     Refusal::not_found("SubnetNotFound", format!("Subnet {id} could not be found."))
 }
 
-fn invalid(reason: impl std::fmt::Display) -> Refusal {
-    Refusal::new(
-        400,
-        "InvalidInput",
-        format!("Invalid input for operation: {reason}"),
-    )
-}
-
 /// A gateway can be outside, but not one of a range's ends.
 fn gateway_fits(cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<(), Refusal> {
     let end = gateway.is_some_and(|gateway| cidr.contains(gateway) && !cidr.has_host(gateway));
     match end {
-        true => Err(invalid("Gateway is not valid on subnet.")),
+        true => Err(Refusal::invalid_operation("Gateway is not valid on subnet")),
         false => Ok(()),
     }
 }
@@ -154,8 +146,8 @@ fn create(
     }
     for mode in ["ipv6_ra_mode", "ipv6_address_mode"] {
         if attributes.text(mode)?.is_some() {
-            return Err(invalid(format_args!(
-                "{mode} is not valid when ip_version is 4."
+            return Err(Refusal::invalid_operation(format_args!(
+                "{mode} is not valid when ip_version is 4"
             )));
         }
     }

@@ -1,0 +1,17 @@
+//! `OS::Barbican::CertificateContainer`: a certificate and what belongs to it.
+
+use super::container::{Container, ContainerDriver, by_property};
+use super::key_manager::Kept;
+
+pub(super) static CERTIFICATE_CONTAINER: ContainerDriver = Kept(Container {
+    kind: "certificate",
+    secrets: |properties| {
+        let names = [
+            "certificate",
+            "private_key",
+            "private_key_passphrase",
+            "intermediates",
+        ];
+        by_property(properties, &names)
+    },
+});

@@ -1,0 +1,105 @@
+//! `OS::Barbican::GenericContainer`, `RSAContainer` and `CertificateContainer`: secrets that belong together, each under a name.
+//!
+//! The secrets are resources of their own, and stay when the container goes. Source: Key Manager API v1, "Containers".
+
+use async_trait::async_trait;
+use openstack::key_manager::{KeyManager, Kind};
+use serde_json::{Map, Value, json};
+
+use super::key_manager::{Keeps, Kept};
+use super::properties::Properties;
+use crate::driver::DriverError;
+
+/// What the kinds differ in.
+pub(super) struct Container {
+    /// Barbican's word for it.
+    pub(super) kind: &'static str,
+    /// The secrets in it, in Barbican's words.
+    pub(super) secrets: fn(Properties<'_>) -> Result<Vec<Value>, DriverError>,
+}
+
+/// The driver of a kind of container.
+pub(super) type ContainerDriver = Kept<Container>;
+
+#[async_trait]
+impl Keeps for Container {
+    const KIND: Kind = Kind::Container;
+    const TITLE: &'static str = "secret container";
+
+    fn body(
+        &self,
+        name: String,
+        properties: Properties<'_>,
+    ) -> Result<Map<String, Value>, DriverError> {
+        Ok(Map::from_iter([
+            ("name".to_owned(), name.into()),
+            ("type".to_owned(), self.kind.into()),
+            ("secret_refs".to_owned(), (self.secrets)(properties)?.into()),
+        ]))
+    }
+
+    /// `secret_refs` by name, as in Heat.
+    async fn attributes(
+        &self,
+        _keys: &KeyManager<'_>,
+        about: &Value,
+    ) -> Result<Map<String, Value>, DriverError> {
+        let listed = about["secret_refs"].as_array();
+        let by_name = listed.into_iter().flatten().map(|one| {
+            let name = one["name"].as_str().unwrap_or_default();
+            (name.to_owned(), one["secret_ref"].clone())
+        });
+        Ok(Map::from_iter([
+            ("secret_refs".to_owned(), Value::Object(by_name.collect())),
+            ("consumers".to_owned(), about["consumers"].clone()),
+        ]))
+    }
+}
+
+/// The secrets of a kind that has a property `<name>_ref` for each that may be in it.
+pub(super) fn by_property(
+    properties: Properties<'_>,
+    names: &[&str],
+) -> Result<Vec<Value>, DriverError> {
+    let mut secrets = Vec::new();
+    for name in names {
+        if let Some(reference) = properties.filled(&format!("{name}_ref"))? {
+            secrets.push(json!({"name": name, "secret_ref": reference}));
+        }
+    }
+    Ok(secrets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{generic_container, rsa_container};
+    use super::*;
+
+    fn body(of: &ContainerDriver, given: &Value) -> Result<Value, DriverError> {
+        let properties = Properties::of(given.as_object().unwrap());
+        of.0.body("n".into(), properties).map(Value::Object)
+    }
+
+    #[test]
+    fn secrets_by_name() {
+        let given = json!({"secrets": [{"name": "key", "ref": "http://k/secrets/1"}]});
+        let refs = json!([{"name": "key", "secret_ref": "http://k/secrets/1"}]);
+        assert_eq!(
+            body(&generic_container::GENERIC_CONTAINER, &given).unwrap(),
+            json!({"name": "n", "type": "generic", "secret_refs": refs})
+        );
+        let given = json!({"private_key_ref": "http://k/secrets/1", "public_key_ref": null});
+        let refs = json!([{"name": "private_key", "secret_ref": "http://k/secrets/1"}]);
+        assert_eq!(
+            body(&rsa_container::RSA_CONTAINER, &given).unwrap(),
+            json!({"name": "n", "type": "rsa", "secret_refs": refs})
+        );
+        let nameless = json!({"secrets": [{"ref": "http://k/secrets/1"}]});
+        assert_eq!(
+            body(&generic_container::GENERIC_CONTAINER, &nameless)
+                .unwrap_err()
+                .to_string(),
+            "property `secrets.0.name`: it must be given"
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! `OS::Neutron::FloatingIPPortForward`: one port number of a floating IP, which leads to a port.
+//!
+//! Neutron keeps it inside the floating IP, with a description that carries the mark.
+//! Source: Networking API v2.0, "Floating IPs port forwarding".
+
+use async_trait::async_trait;
+use openstack::inside::Inside;
+use openstack::network::{FloatingIp, Port, looks_like_id};
+use serde_json::{Map, Value};
+
+use super::neutron::done_if_gone;
+use super::properties::Properties;
+use super::{inside, mark};
+use crate::driver::{Context, Driver, DriverError, Progress, may_be_there};
+
+pub(super) struct FloatingIpPortForward;
+
+const TITLE: &str = "port forwarding";
+
+#[async_trait]
+impl Driver for FloatingIpPortForward {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let owner = floating_ip(context).await?;
+        if may_be_there()
+            && let Some(id) = find(context, &owner).await?
+        {
+            return Ok(id);
+        }
+        let fields = Value::Object(fields(context).await?);
+        let made = all(context, &owner).create(&fields).await?;
+        Ok(inside::physical_id(&owner, &made))
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let (owner, id) = inside::parse(physical_id)?;
+        inside::progress(&all(context, owner), id, TITLE).await
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let (owner, id) = inside::parse(physical_id)?;
+        let fields = Value::Object(fields(context).await?);
+        all(context, owner).update(id, &fields).await?;
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_owned(),
+            None => {
+                // Without a floating IP it was never made.
+                let owner = match floating_ip(context).await {
+                    Err(DriverError::Property { .. }) => return Ok(()),
+                    owner => owner?,
+                };
+                match find(context, &owner).await? {
+                    Some(id) => id,
+                    None => return Ok(()),
+                }
+            }
+        };
+        let (owner, id) = inside::parse(&id)?;
+        done_if_gone(all(context, owner).delete(id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        let (owner, id) = inside::parse(physical_id)?;
+        inside::is_gone(&all(context, owner), id).await
+    }
+}
+
+fn all<'a>(context: &'a Context<'_>, floating_ip: &str) -> Inside<'a> {
+    context.session.network().port_forwardings(floating_ip)
+}
+
+/// A floating IP has no name: its address is one, as in Heat.
+async fn floating_ip(context: &Context<'_>) -> Result<String, DriverError> {
+    let properties = Properties::of(context.properties);
+    let given = properties.required("floating_ip")?;
+    if looks_like_id(&given) {
+        return Ok(given);
+    }
+    let query = [("floating_ip_address", given.as_str())];
+    let network = context.session.network();
+    let found: Vec<FloatingIp> = network.list(&query).await?;
+    let found = found
+        .into_iter()
+        .find(|one| one.floating_ip_address == given);
+    found.map(|one| one.id).ok_or_else(|| {
+        let message = format!(
+            "there is no floating IP `{given}` in this project; give its id or its address"
+        );
+        properties.wrong("floating_ip", message)
+    })
+}
+
+/// The physical id of what carries the mark in a floating IP.
+async fn find(context: &Context<'_>, owner: &str) -> Result<Option<String>, DriverError> {
+    let pieces = match all(context, owner).list().await {
+        Err(error) if error.is_not_found() => return Ok(None),
+        pieces => pieces?,
+    };
+    let ours = pieces.iter().find(|piece| {
+        let description = piece.get("description").and_then(Value::as_str);
+        mark::carries(description.unwrap_or_default(), context.marker)
+    });
+    Ok(ours.map(|piece| inside::physical_id(owner, piece)))
+}
+
+async fn fields(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+    let properties = Properties::of(context.properties);
+    let port = properties.required("internal_port")?;
+    let port = properties
+        .id_named::<Port>(context.session, "internal_port", &port)
+        .await?;
+    let mut body = Map::from_iter([
+        ("internal_port_id".to_owned(), port.into()),
+        (
+            "description".to_owned(),
+            mark::description(context.marker, None).into(),
+        ),
+    ]);
+    properties.copy(&["internal_ip_address", "protocol"], &mut body);
+    for (property, field) in [
+        ("internal_port_number", "internal_port"),
+        ("external_port", "external_port"),
+    ] {
+        let number = properties.integer(property)?;
+        let number = number.ok_or_else(|| properties.wrong(property, "it must be given".into()))?;
+        body.insert(field.into(), number.into());
+    }
+    Ok(body)
+}

@@ -1,0 +1,24 @@
+//! `OS::Barbican::GenericContainer`: secrets that belong together, under names that people choose.
+
+use serde_json::{Value, json};
+
+use super::container::{Container, ContainerDriver};
+use super::key_manager::Kept;
+use super::properties::Properties;
+use crate::driver::DriverError;
+
+pub(super) static GENERIC_CONTAINER: ContainerDriver = Kept(Container {
+    kind: "generic",
+    secrets,
+});
+
+fn secrets(properties: Properties<'_>) -> Result<Vec<Value>, DriverError> {
+    let mut secrets = Vec::new();
+    for (index, secret) in properties.list("secrets").iter().enumerate() {
+        let prefix = format!("secrets.{index}.");
+        let inside = Properties::within(secret, &prefix)?;
+        let (name, reference) = (inside.required("name")?, inside.required("ref")?);
+        secrets.push(json!({"name": name, "secret_ref": reference}));
+    }
+    Ok(secrets)
+}

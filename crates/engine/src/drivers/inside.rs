@@ -1,0 +1,63 @@
+//! What drivers of things share that live inside another one: the physical id is `<owner>:<id>`, since such a thing is found
+//! below its owner only; `get_resource` gives its own id, as in Heat.
+
+use openstack::inside::{Inside, Piece};
+use serde_json::{Value, json};
+
+use super::neutron::with_show;
+use crate::driver::{DriverError, Progress, Ready};
+
+/// The piece's own id.
+pub(super) fn id_of(piece: &Piece) -> &str {
+    piece.get("id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The physical id of a piece in its owner.
+pub(super) fn physical_id(owner: &str, piece: &Piece) -> String {
+    format!("{owner}:{}", id_of(piece))
+}
+
+/// The owner's id, and the piece's own.
+pub(super) fn parse(physical_id: &str) -> Result<(&str, &str), DriverError> {
+    physical_id.split_once(':').ok_or_else(|| {
+        DriverError::Other(format!(
+            "`{physical_id}` is not the id of a thing in another"
+        ))
+    })
+}
+
+/// It is ready once it is there.
+pub(super) async fn progress(
+    pieces: &Inside<'_>,
+    id: &str,
+    title: &str,
+) -> Result<Progress, DriverError> {
+    match pieces.get(id).await {
+        Ok(found) => Ok(Progress::Ready(Ready {
+            reference: json!(id),
+            attributes: with_show(found),
+        })),
+        Err(error) if error.is_not_found() => Ok(Progress::Failed(format!("the {title} is gone"))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether nothing is left of it.
+pub(super) async fn is_gone(pieces: &Inside<'_>, id: &str) -> Result<bool, DriverError> {
+    match pieces.get(id).await {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_two_halves() {
+        assert_eq!(parse("p:r").unwrap(), ("p", "r"));
+        assert!(parse("r").is_err());
+    }
+}

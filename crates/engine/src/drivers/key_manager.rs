@@ -1,0 +1,144 @@
+//! What the key manager keeps: secrets, containers of secrets, and orders for secrets.
+//!
+//! Barbican keeps a name of a thing and nothing else that could carry a mark, and names are not unique: so the
+//! mark is the name, with the one that the template gives in front of it. Nothing there can be changed.
+//!
+//! A type of this kind says its body, and [`Kept`] makes a driver of it.
+
+use async_trait::async_trait;
+use openstack::key_manager::{KeyManager, Kind};
+use serde_json::{Map, Value};
+
+use super::mark;
+use super::properties::Properties;
+use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+
+/// What a type says of itself.
+#[async_trait]
+pub(super) trait Keeps: Send + Sync {
+    const KIND: Kind;
+    /// For people.
+    const TITLE: &'static str;
+
+    /// The body, which `name` goes into.
+    fn body(
+        &self,
+        name: String,
+        properties: Properties<'_>,
+    ) -> Result<Map<String, Value>, DriverError>;
+
+    /// What `get_attr` gives beside `status`, the reference and `show`.
+    async fn attributes(
+        &self,
+        _keys: &KeyManager<'_>,
+        _about: &Value,
+    ) -> Result<Map<String, Value>, DriverError> {
+        Ok(Map::new())
+    }
+
+    /// Removes it, and what goes with it. Not there is success.
+    async fn remove(&self, keys: &KeyManager<'_>, id: &str) -> Result<(), DriverError> {
+        Ok(keys.remove(Self::KIND, id).await?)
+    }
+
+    /// Whether nothing is left of it.
+    async fn is_gone(&self, keys: &KeyManager<'_>, id: &str) -> Result<bool, DriverError> {
+        Ok(about(keys, Self::KIND, id).await?.is_none())
+    }
+}
+
+/// All about a thing, if it is there.
+pub(super) async fn about(
+    keys: &KeyManager<'_>,
+    kind: Kind,
+    id: &str,
+) -> Result<Option<Value>, DriverError> {
+    match keys.about(kind, id).await {
+        Ok(about) => Ok(Some(about)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The driver of such a type.
+pub(super) struct Kept<T>(pub(super) T);
+
+#[async_trait]
+impl<T: Keeps> Driver for Kept<T> {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let name = name(context)?;
+        let properties = Properties::of(context.properties);
+        let fields = self.0.body(name.clone(), properties)?;
+        let keys = context.session.key_manager();
+        if may_be_there()
+            && let Some(found) = keys.named(T::KIND, &name).await?.into_iter().next()
+        {
+            return Ok(found);
+        }
+        Ok(keys.store(T::KIND, &Value::Object(fields)).await?)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let keys = context.session.key_manager();
+        let title = T::TITLE;
+        let Some(about) = about(&keys, T::KIND, physical_id).await? else {
+            return Ok(Progress::Failed(format!("the {title} is gone")));
+        };
+        let text = |field: &str| about[field].as_str();
+        Ok(match text("status") {
+            Some("ERROR") => Progress::Failed(format!(
+                "the key manager gave up on the {title}: {}",
+                text("error_reason").unwrap_or("no reason given")
+            )),
+            Some("PENDING") => {
+                let why = text("sub_status_message").filter(|why| *why != "Unknown");
+                Progress::Pending(match why {
+                    Some(why) => format!("the {title} is in state PENDING: {why}"),
+                    None => format!("the {title} is in state PENDING"),
+                })
+            }
+            _ => {
+                let reference = about[T::KIND.reference()].clone();
+                let mut attributes = self.0.attributes(&keys, &about).await?;
+                attributes.insert("status".into(), about["status"].clone());
+                attributes.insert(T::KIND.reference().into(), reference.clone());
+                attributes.insert("show".into(), about);
+                Progress::Ready(Ready {
+                    reference,
+                    attributes,
+                })
+            }
+        })
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let keys = context.session.key_manager();
+        let ids = match physical_id {
+            Some(id) => vec![id.to_owned()],
+            None => keys.named(T::KIND, &name(context)?).await?,
+        };
+        for id in ids {
+            self.0.remove(&keys, &id).await?;
+        }
+        Ok(())
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        self.0
+            .is_gone(&context.session.key_manager(), physical_id)
+            .await
+    }
+}
+
+fn name(context: &Context<'_>) -> Result<String, DriverError> {
+    let given = Properties::of(context.properties).filled("name")?;
+    Ok(mark::name_with_mark(context.marker, given.as_deref()))
+}

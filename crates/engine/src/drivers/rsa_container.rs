@@ -1,0 +1,12 @@
+//! `OS::Barbican::RSAContainer`: the two halves of an RSA key.
+
+use super::container::{Container, ContainerDriver, by_property};
+use super::key_manager::Kept;
+
+pub(super) static RSA_CONTAINER: ContainerDriver = Kept(Container {
+    kind: "rsa",
+    secrets: |properties| {
+        let names = ["private_key", "public_key", "private_key_passphrase"];
+        by_property(properties, &names)
+    },
+});

@@ -1,0 +1,323 @@
+//! Rarer things of the network service and the key manager, each through the whole of its life: made twice it is there once, it
+//! changes in place, a lost answer leaves nothing behind, and it goes.
+
+use engine::driver::DriverError;
+use openstack::network::{AddressScope, Network, RbacPolicy};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const NET: &str = "OS::Neutron::Net";
+
+impl World {
+    async fn updated(&self, name: &str, kind: &str, properties: &Value, id: &str) -> String {
+        let updated = self.with(name, kind, properties, async |driver, context| {
+            driver.update(context, id).await?;
+            Ok::<_, DriverError>(driver.id_after_update(context, id))
+        });
+        updated.await.unwrap()
+    }
+
+    /// Made, and looked at until it is ready; its id and its attributes.
+    async fn there(&self, name: &str, kind: &str, properties: &Value) -> (String, Value) {
+        let id = self.create(name, kind, properties).await.unwrap();
+        let ready = self.ended(name, kind, properties, &id).await.unwrap();
+        (id, ready.attributes.into())
+    }
+}
+
+/// Made, made again, and removed without its id, as after a crash before the journal.
+async fn adopted_by_its_mark(world: &World, kind: &str, properties: Value) {
+    let before = world.left();
+    let id = world.create("one", kind, &properties).await.unwrap();
+    let again = world.create("one", kind, &properties).await.unwrap();
+    assert_eq!(id, again, "{kind}");
+    world.delete("one", kind, &properties, None).await;
+    assert_eq!(world.left(), before, "{kind}");
+    let (id, _) = world.there("one", kind, &properties).await;
+    world.delete("one", kind, &properties, Some(&id)).await;
+    assert_eq!(world.left(), before, "{kind}");
+}
+
+#[tokio::test]
+async fn what_administrators_make_is_known_by_its_mark() {
+    let world = World::of("admin").await;
+    let (net, _) = world.there("net", NET, &json!({})).await;
+    for (kind, properties) in [
+        ("OS::Neutron::AddressScope", json!({"name": "shared"})),
+        (
+            "OS::Neutron::MeteringLabel",
+            json!({"description": "what goes out", "shared": true}),
+        ),
+        (
+            "OS::Neutron::ProviderNet",
+            json!({"network_type": "vxlan", "segmentation_id": "77"}),
+        ),
+        (
+            "OS::Neutron::Segment",
+            json!({"network": net, "network_type": "vlan", "physical_network": "p", "segmentation_id": 5}),
+        ),
+        ("OS::Barbican::GenericContainer", json!({"name": "mine"})),
+    ] {
+        adopted_by_its_mark(&world, kind, properties).await;
+    }
+}
+
+#[tokio::test]
+async fn a_scope_gets_its_name_once_its_id_is_known() {
+    let world = World::new().await;
+    let kind = "OS::Neutron::AddressScope";
+    let network = world.session.network();
+    let theirs: AddressScope = network
+        .create(&json!({"name": "wide", "ip_version": 4}))
+        .await
+        .unwrap();
+    let properties = json!({"name": "wide", "shared": false});
+    let (id, attributes) = world.there("scope", kind, &properties).await;
+    assert_ne!(id, theirs.id, "the same name is somebody else's");
+    assert_eq!(attributes["name"], "wide");
+    world.updated("scope", kind, &json!({}), &id).await;
+    let now: AddressScope = network.get(&id).await.unwrap();
+    assert_eq!(now.name.as_deref(), Some("shop-scope"));
+    world.delete("scope", kind, &json!({}), Some(&id)).await;
+    network.get::<AddressScope>(&theirs.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn sharing_with_another_project_and_then_with_a_third() {
+    let world = World::of("admin").await;
+    let (net, _) = world.there("net", NET, &json!({"name": "common"})).await;
+    let kind = "OS::Neutron::RBACPolicy";
+    let with = |project: &str| json!({"object_type": "network", "object_id": "common", "action": "access_as_shared", "target_tenant": project});
+    let network = world.session.network();
+    let sharing = async || network.list::<RbacPolicy>(&[]).await.unwrap();
+    let id = world.create("sharing", kind, &with("one")).await.unwrap();
+    assert_eq!(sharing().await.len(), 0, "first the journal knows of it");
+    let ready = world
+        .ended("sharing", kind, &with("one"), &id)
+        .await
+        .unwrap();
+    assert_eq!(ready.attributes["object_id"], net);
+    assert_eq!(ready.reference, json!(sharing().await[0].id));
+    world
+        .ended("sharing", kind, &with("one"), &id)
+        .await
+        .unwrap();
+    assert_eq!(sharing().await.len(), 1);
+    let refused = world
+        .create("second", kind, &with("one"))
+        .await
+        .unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .starts_with("the cloud has one RBAC policy that says the same"),
+        "{refused}"
+    );
+
+    // Twice, as when the answer to the first is lost.
+    let after = world.updated("sharing", kind, &with("two"), &id).await;
+    assert_eq!(
+        world.updated("sharing", kind, &with("two"), &id).await,
+        after
+    );
+    let then = world
+        .ended("sharing", kind, &with("two"), &after)
+        .await
+        .unwrap();
+    assert_eq!(then.attributes["target_tenant"], "two");
+    assert_eq!(then.reference, ready.reference, "the same policy still");
+    world
+        .delete("sharing", kind, &json!({}), Some(&after))
+        .await;
+    assert_eq!(sharing().await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_label_and_what_it_counts() {
+    let world = World::of("admin").await;
+    let label = json!({"name": "out"});
+    let (id, attributes) = world
+        .there("label", "OS::Neutron::MeteringLabel", &label)
+        .await;
+    assert_eq!(attributes["name"], "out");
+    assert_eq!(attributes["shared"], false);
+    let kind = "OS::Neutron::MeteringRule";
+    let rule =
+        json!({"metering_label_id": "out", "remote_ip_prefix": "10.0.0.0/8", "excluded": "True"});
+    let (rule_id, attributes) = world.there("rule", kind, &rule).await;
+    assert_eq!(attributes["metering_label_id"], id);
+    assert_eq!(attributes["direction"], "ingress");
+    assert_eq!(attributes["excluded"], true);
+    world.delete("rule", kind, &json!({}), Some(&rule_id)).await;
+    world
+        .delete("label", "OS::Neutron::MeteringLabel", &label, Some(&id))
+        .await;
+    assert_eq!(world.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_network_is_made_on_is_told_once() {
+    let world = World::of("admin").await;
+    let kind = "OS::Neutron::ProviderNet";
+    let properties = |name: &str, tag: u32| json!({"name": name, "network_type": "vlan", "physical_network": "p", "segmentation_id": tag, "shared": false});
+    let (id, attributes) = world.there("net", kind, &properties("a", 5)).await;
+    assert_eq!(attributes["provider:segmentation_id"], 5);
+    let change = async |properties: Value, changed: &[&str]| {
+        let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
+        let done = world.with("net", kind, &properties, async |driver, context| {
+            driver.change(context, &id, &changed).await
+        });
+        done.await
+    };
+    change(properties("b", 5), &["name"]).await.unwrap();
+    change(properties("b", 6), &["segmentation_id"])
+        .await
+        .unwrap();
+    let now: Network = world.session.network().get(&id).await.unwrap();
+    assert_eq!(now.other["provider:segmentation_id"], 6);
+    let flat = json!({"name": "b", "network_type": "flat", "physical_network": "p"});
+    change(flat, &["network_type"]).await.unwrap_err();
+}
+
+const ROUTED: &str = "10.9.0.0/24";
+
+/// A server's port on a network behind a router, and a floating IP: ids of router, port and floating IP.
+async fn behind_a_router(world: &World) -> [String; 3] {
+    let (net, _) = world.there("net", NET, &json!({})).await;
+    let subnet = json!({"network": net, "cidr": ROUTED});
+    let (subnet, _) = world.there("subnet", "OS::Neutron::Subnet", &subnet).await;
+    let gate = json!({"external_gateway_info": {"network": "public"}});
+    let (router, _) = world.there("gate", "OS::Neutron::Router", &gate).await;
+    let foot = json!({"router": router, "subnet": subnet});
+    world
+        .there("foot", "OS::Neutron::RouterInterface", &foot)
+        .await;
+    let port = json!({"network": net, "fixed_ips": [{"ip_address": "10.9.0.20"}]});
+    let (port, _) = world.there("port", "OS::Neutron::Port", &port).await;
+    let address = json!({"floating_network": "public"});
+    let (address, _) = world
+        .there("address", "OS::Neutron::FloatingIP", &address)
+        .await;
+    [router, port, address]
+}
+
+#[tokio::test]
+async fn one_port_of_an_address() {
+    let world = World::new().await;
+    let [_, port, address] = behind_a_router(&world).await;
+    let kind = "OS::Neutron::FloatingIPPortForward";
+    let properties = |outside: u16| {
+        json!({"floating_ip": address, "internal_port": port, "internal_ip_address": "10.9.0.20",
+               "internal_port_number": "80", "external_port": outside, "protocol": "tcp"})
+    };
+    let (id, attributes) = world.there("web", kind, &properties(8080)).await;
+    assert_eq!(
+        world.create("web", kind, &properties(8080)).await.unwrap(),
+        id
+    );
+    assert_eq!(attributes["external_port"], 8080);
+    assert_eq!(world.updated("web", kind, &properties(8081), &id).await, id);
+    let ready = world
+        .ended("web", kind, &properties(8081), &id)
+        .await
+        .unwrap();
+    assert_eq!(ready.attributes["external_port"], 8081);
+    assert_eq!(
+        id,
+        format!("{address}:{}", ready.reference.as_str().unwrap())
+    );
+    // Without its id it is found by its mark, and by the floating IP's address.
+    let forwardings = world.session.network();
+    let forwardings = forwardings.port_forwardings(&address);
+    world.delete("web", kind, &properties(8081), None).await;
+    assert_eq!(forwardings.list().await.unwrap().len(), 0);
+    world.delete("web", kind, &json!({}), None).await;
+    let numberless = json!({"floating_ip": address, "internal_port": port, "external_port": 80, "protocol": "tcp"});
+    let refused = world.create("web", kind, &numberless).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "property `internal_port_number`: it must be given"
+    );
+}
+
+#[tokio::test]
+async fn one_more_route() {
+    let world = World::new().await;
+    let [router, ..] = behind_a_router(&world).await;
+    let kind = "OS::Neutron::ExtraRoute";
+    let route = json!({"router_id": router, "destination": "10.200.0.0/24", "nexthop": "10.9.0.7"});
+    let (id, _) = world.there("route", kind, &route).await;
+    let routes = || {
+        world.lab.model(|model| {
+            let routes = model.routers.iter().flat_map(|router| &router.routes);
+            routes.count()
+        })
+    };
+    assert_eq!(routes(), 1);
+    world.delete("route", kind, &json!({}), Some(&id)).await;
+    assert_eq!(routes(), 0);
+}
+
+#[tokio::test]
+async fn secrets_that_belong_together() {
+    let world = World::new().await;
+    let secret = json!({"payload": "hush"});
+    let (_, key) = world.there("key", "OS::Barbican::Secret", &secret).await;
+    let (_, cert) = world.there("cert", "OS::Barbican::Secret", &secret).await;
+    let (key, cert) = (&key["secret_ref"], &cert["secret_ref"]);
+    let before = world.left();
+    for (kind, properties, held) in [
+        (
+            "OS::Barbican::GenericContainer",
+            json!({"secrets": [{"name": "note", "ref": key}]}),
+            json!({"note": key}),
+        ),
+        (
+            "OS::Barbican::RSAContainer",
+            json!({"private_key_ref": key, "public_key_ref": cert}),
+            json!({"private_key": key, "public_key": cert}),
+        ),
+        (
+            "OS::Barbican::CertificateContainer",
+            json!({"private_key_ref": key, "certificate_ref": cert}),
+            json!({"private_key": key, "certificate": cert}),
+        ),
+    ] {
+        let (id, attributes) = world.there("all", kind, &properties).await;
+        assert_eq!(attributes["secret_refs"], held, "{kind}");
+        assert_eq!(attributes["status"], "ACTIVE");
+        assert!(attributes["container_ref"].as_str().unwrap().ends_with(&id));
+        world.delete("all", kind, &properties, Some(&id)).await;
+        assert_eq!(world.left(), before, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_ordered_and_goes_with_its_order() {
+    let kind = "OS::Barbican::Order";
+    let order = json!({"type": "key", "algorithm": "aes", "bit_length": 256, "mode": "cbc"});
+    // Administrators delete the order, others can take away what it made.
+    for user in ["admin", "demo"] {
+        let world = World::of(user).await;
+        let (id, attributes) = world.there("key", kind, &order).await;
+        assert_eq!(world.create("key", kind, &order).await.unwrap(), id);
+        assert!(
+            attributes["secret_ref"]
+                .as_str()
+                .unwrap()
+                .contains("/secrets/")
+        );
+        assert_eq!(world.left().len(), 1, "{:?}", world.left());
+        world.delete("key", kind, &order, Some(&id)).await;
+        assert_eq!(world.left(), Vec::<String>::new());
+    }
+    let world = World::new().await;
+    let odd = json!({"type": "key", "algorithm": "rot13", "bit_length": 256});
+    let id = world.create("key", kind, &odd).await.unwrap();
+    let why = world.ended("key", kind, &odd, &id).await.unwrap_err();
+    assert!(
+        why.starts_with("the key manager gave up on the order for a secret: "),
+        "{why}"
+    );
+}
