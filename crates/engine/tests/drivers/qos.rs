@@ -140,7 +140,8 @@ async fn in_a_policy_of_the_clouds_only_what_is_known_is_ours() {
     let (kind, field, direction) = RULES[0];
     let said = json!({field: 10, "direction": direction, "max_burst_kbps": 0});
     network
-        .qos_rules(&policy.id, QosRuleKind::BandwidthLimit).create(&said)
+        .qos_rules(&policy.id, QosRuleKind::BandwidthLimit)
+        .create(&said)
         .await
         .unwrap();
     let ours = rule(&policy.id, field, direction, 10);

@@ -151,7 +151,11 @@ async fn a_service_that_a_region_does_not_have_is_told() {
     );
     assert!(!session.has_service(Service::Network));
     let session = login(&canned, "region_name: near").await;
-    let error = session.key_manager().named(openstack::key_manager::Kind::Secret, "key").await.unwrap_err();
+    let error = session
+        .key_manager()
+        .named(openstack::key_manager::Kind::Secret, "key")
+        .await
+        .unwrap_err();
     assert!(
         matches!(
             error,

@@ -60,7 +60,8 @@ async fn a_policy_and_its_rules() {
         ];
         for (kind, first, then) in &rules {
             let made = network_service
-                .qos_rules(policy, *kind).create(first)
+                .qos_rules(policy, *kind)
+                .create(first)
                 .await
                 .unwrap();
             let id = made["id"].as_str().unwrap();
@@ -84,7 +85,8 @@ async fn a_policy_and_its_rules() {
                 direction,
             );
             let again = network_service
-                .qos_rules(policy, *kind).create(first)
+                .qos_rules(policy, *kind)
+                .create(first)
                 .await
                 .unwrap_err();
             w.is(&format!("{name}, a second"), again.status(), 409);
@@ -95,7 +97,8 @@ async fn a_policy_and_its_rules() {
                 "QoSRulesConflict",
             );
             let changed = network_service
-                .qos_rules(policy, *kind).update(id, then)
+                .qos_rules(policy, *kind)
+                .update(id, then)
                 .await
                 .unwrap();
             for (field, value) in then.as_object().unwrap() {
@@ -106,25 +109,36 @@ async fn a_policy_and_its_rules() {
                 );
             }
             let found = network_service
-                .qos_rules(policy, *kind).get(id)
+                .qos_rules(policy, *kind)
+                .get(id)
                 .await
                 .unwrap();
             w.is(&format!("{name}, GET"), json!(found), json!(changed));
-            let all = network_service.qos_rules(policy, *kind).list().await.unwrap();
+            let all = network_service
+                .qos_rules(policy, *kind)
+                .list()
+                .await
+                .unwrap();
             w.is(&format!("{name}, the list"), json!(all), json!([changed]));
         }
         let shown: QosPolicy = network_service.get(policy).await.unwrap();
         w.is("the policy has its rules", shown.rules.len(), rules.len());
 
         let kind = QosRuleKind::DscpMarking;
-        let dscp = network_service.qos_rules(policy, kind).list().await.unwrap();
+        let dscp = network_service
+            .qos_rules(policy, kind)
+            .list()
+            .await
+            .unwrap();
         let dscp = dscp[0]["id"].as_str().unwrap();
         network_service
-            .qos_rules(policy, kind).delete(dscp)
+            .qos_rules(policy, kind)
+            .delete(dscp)
             .await
             .unwrap();
         let gone = network_service
-            .qos_rules(policy, kind).delete(dscp)
+            .qos_rules(policy, kind)
+            .delete(dscp)
             .await
             .unwrap_err();
         w.is("a rule that is gone", gone.status(), 404);
