@@ -58,11 +58,14 @@ pub async fn save(id: &str, format: ExportFormat, toasts: ToastList, confirm: Co
                 format!("{count} things are")
             },
         )],
-        items: exported.report.iter().map(line).collect(),
+        items: Vec::new(),
         action: String::from("Download"),
         danger: false,
     };
-    confirm.ask(question, move || hand_over(&exported, &archive, toasts));
+    let notes = exported.report.clone();
+    confirm.ask_with(notes, question, move || {
+        hand_over(&exported, &archive, toasts)
+    });
 }
 
 fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
@@ -75,16 +78,16 @@ fn hand_over(exported: &Exported, archive: &str, toasts: ToastList) {
     toasts.done(format!("{} is exported.", exported.file_name));
 }
 
-/// `left out: resources.wait: ...`
-pub fn line(note: &ExportNote) -> String {
-    let kind = match note.kind {
+/// What became of it, for people.
+pub fn kind(kind: ExportNoteKind) -> &'static str {
+    match kind {
         ExportNoteKind::LeftOut => "left out",
         ExportNoteKind::Changed => "changed",
         ExportNoteKind::Needed => "needed",
-    };
-    let path = note.path.strip_prefix("resources.").unwrap_or(&note.path);
-    match path {
-        "" => format!("{kind}: {}", note.message),
-        path => format!("{kind}: {path}: {}", note.message),
     }
+}
+
+/// A path without what most of them begin with.
+pub fn place(path: &str) -> &str {
+    path.strip_prefix("resources.").unwrap_or(path)
 }

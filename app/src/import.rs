@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use api::{ExportNote, ExportNoteKind, ImportRequest};
 
-use crate::{client, export};
+use crate::client;
 
-/// Files that are all ours now, and what was not plain, a line each.
+/// Files that are all ours now, and what was not plain.
 pub struct Read {
     /// Name and text.
     pub files: Vec<(String, String)>,
-    /// `left out: Resources.Web (line 12): ...`
-    pub notes: Vec<String>,
+    /// Their paths say the line, too: `Resources.Web, line 12`.
+    pub notes: Vec<ExportNote>,
 }
 
 /// The files with HOT in place of each template of others, under its name with `.yaml`, which is how a nested one is asked for.
@@ -39,22 +39,22 @@ pub async fn read(files: Vec<(String, String)>) -> client::Answer<Read> {
         read.notes.extend(imported.report.into_iter().map(|note| {
             let line = note
                 .line
-                .map_or(String::new(), |line| format!(" (line {line})"));
-            export::line(&ExportNote {
+                .map_or(String::new(), |line| format!(", line {line}"));
+            ExportNote {
                 kind: note.kind,
                 path: format!("{}{line}", note.path),
                 message: note.message,
-            })
+            }
         }));
         let new = ImportRequest::name_for(&name, |one| {
             taken.contains(one) || (one != name && keep.contains(one))
         });
         if new.rsplit_once('.').map(|(stem, _)| stem) != Some(stem(&name)) {
-            read.notes.push(export::line(&ExportNote {
+            read.notes.push(ExportNote {
                 kind: ExportNoteKind::Changed,
                 message: format!("it is called `{new}`: another file has its name already"),
                 path: name,
-            }));
+            });
         }
         taken.insert(new.clone());
         read.files.push((new, imported.template));

@@ -14,6 +14,8 @@ export async function picture(page: Page, name: string, prepare: () => Promise<v
   for (const size of sizes) {
     await page.setViewportSize(size);
     await prepare();
+    // The pointer rests where it lights nothing up.
+    await page.mouse.move(2, size.height - 2);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       const words = sizes.length > 1 ? [name, `${size.width}x${size.height}`, colorScheme] : [name, colorScheme];

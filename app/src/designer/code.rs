@@ -16,8 +16,9 @@ use super::{store::Workspace, surface};
 /// CSS pixels of one line; the style sheet says the same.
 const LINE_PX: i32 = 20;
 
-/// What is put in at once may be so long: more than a template can be, for a person may want to shorten it here.
-const PASTE_MAX: usize = 2 << 20;
+/// What is put in may make the text so long: more than a template can be, for a person may want to shorten it here. Of much
+/// more the browser alone needs seconds to lay it out, at every key.
+const LONG_MAX: usize = 1 << 20;
 
 /// Numbers are drawn in blocks of so many lines, so that most scrolling draws none.
 const BLOCK: u32 = 64;
@@ -100,17 +101,31 @@ pub fn Code(
             scroll.set((area.scroll_left(), area.scroll_top()));
         }
     };
-    let typed = move |event: ev::Event| workspace.type_text(&event_target_value(&event));
-    // Told before the browser lays it out, which alone takes seconds; what was there stays.
+    let refuse = move |bytes: usize| {
+        workspace.refuse_drop(&format!(
+            "That is {:.1} MB, and a template can be {} KiB long: nothing was pasted.",
+            bytes as f64 / 1e6,
+            Limits::default().bytes_max / 1024
+        ));
+    };
+    // Told before the browser lays it out; what was there stays.
     let before = move |event: ev::InputEvent| {
         let bytes = event.data().map_or(0, |text| text.len());
-        if bytes > PASTE_MAX {
+        if bytes > LONG_MAX {
             event.prevent_default();
-            workspace.refuse_drop(&format!(
-                "That is {} MB, and a template can be {} KiB long: nothing was pasted.",
-                bytes / 1_000_000,
-                Limits::default().bytes_max / 1024
-            ));
+            refuse(bytes);
+        }
+    };
+    let typed = move |event: ev::Event| {
+        let now = event_target_value(&event);
+        // Not all ways into a text area are told beforehand, and many pieces make a long text too.
+        let was = text.with_untracked(String::len);
+        match area.get_untracked() {
+            Some(area) if now.len() > LONG_MAX && now.len() > was => {
+                area.set_value(&text.get_untracked());
+                refuse(now.len());
+            }
+            _ => workspace.type_text(&now),
         }
     };
     // Tab writes two spaces; Escape, then Tab, leaves.

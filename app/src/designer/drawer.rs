@@ -159,11 +159,13 @@ fn ProblemList(workspace: Workspace) -> impl IntoView {
                         Severity::Warning => ("warning", "triangle-alert", "Warning"),
                         Severity::Info => ("info", "info", "Note"),
                     };
-                    let place = [Some(problem.path.clone()).filter(|path| !path.is_empty()), problem.line.map(|line| match &problem.file {
+                    // The line first: where there is little room, the end is cut.
+                    let line = problem.line.map(|line| match &problem.file {
                         Some(file) => format!("{file}, line {line}"),
                         None => format!("line {line}"),
-                    })];
-                    let place = place.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                    });
+                    let path = Some(problem.path.clone()).filter(|path| !path.is_empty());
+                    let place = [line, path].into_iter().flatten().collect::<Vec<_>>().join(", ");
                     let message = problem.message.clone();
                     view! {
                         <li data-severity=word>

@@ -151,12 +151,13 @@ impl Page {
                 body: vec![String::from(
                     "Not all of it has a plain counterpart in OpenStack. The top of the template says the same.",
                 )],
-                items: read.notes,
+                items: Vec::new(),
                 action: String::from("Import"),
                 danger: false,
             };
             let files = read.files;
-            self.confirm.ask(question, move || self.keep(files.clone()));
+            self.confirm
+                .ask_with(read.notes, question, move || self.keep(files.clone()));
         });
     }
 

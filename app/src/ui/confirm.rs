@@ -1,6 +1,10 @@
 //! One dialog for all questions that must be answered before something is lost.
 
+use api::ExportNote;
 use leptos::{html::Dialog, prelude::*};
+
+use super::prose;
+use crate::export;
 
 /// What is asked.
 #[derive(Clone)]
@@ -17,10 +21,19 @@ pub struct Question {
     pub danger: bool,
 }
 
+/// A question that is open.
+#[derive(Clone)]
+struct Asked {
+    question: Question,
+    /// What the person should read before, each about one place.
+    notes: Vec<ExportNote>,
+    yes: Callback<()>,
+}
+
 /// Asks.
 #[derive(Clone, Copy)]
 pub struct Confirm {
-    open: RwSignal<Option<(Question, Callback<()>)>>,
+    open: RwSignal<Option<Asked>>,
 }
 
 /// For [`crate::App`].
@@ -38,8 +51,21 @@ pub fn use_confirm() -> Confirm {
 impl Confirm {
     /// Ask, and call `yes` if the person agrees.
     pub fn ask(self, question: Question, yes: impl Fn() + Send + Sync + 'static) {
-        self.open
-            .try_set(Some((question, Callback::new(move |()| yes()))));
+        self.ask_with(Vec::new(), question, yes);
+    }
+
+    /// The same, with a report to read first.
+    pub fn ask_with(
+        self,
+        notes: Vec<ExportNote>,
+        question: Question,
+        yes: impl Fn() + Send + Sync + 'static,
+    ) {
+        self.open.try_set(Some(Asked {
+            question,
+            notes,
+            yes: Callback::new(move |()| yes()),
+        }));
     }
 }
 
@@ -63,9 +89,12 @@ pub fn ConfirmDialog() -> impl IntoView {
         confirm.open.try_set(None);
     };
     view! {
-        <dialog class="dialog" node_ref=dialog aria-labelledby="confirm-title" on:close=move |_| close()>
+        <dialog
+            class="dialog" node_ref=dialog aria-labelledby="confirm-title" on:close=move |_| close()
+            data-size=move || confirm.open.with(|asked| asked.as_ref().is_some_and(|asked| !asked.notes.is_empty())).then_some("large")
+        >
             {move || {
-                confirm.open.get().map(|(question, yes)| {
+                confirm.open.get().map(|Asked { question, notes, yes }| {
                     view! {
                         <form method="dialog" class="dialog-body" on:submit=move |event| event.prevent_default()>
                             <h2 id="confirm-title">{question.title}</h2>
@@ -73,6 +102,11 @@ pub fn ConfirmDialog() -> impl IntoView {
                             {(!question.items.is_empty()).then(|| view! {
                                 <ul class="dialog-list mono">
                                     {question.items.into_iter().map(|item| view! { <li>{item}</li> }).collect_view()}
+                                </ul>
+                            })}
+                            {(!notes.is_empty()).then(|| view! {
+                                <ul class="dialog-notes">
+                                    {notes.into_iter().map(|note| view! { <Note note /> }).collect_view()}
                                 </ul>
                             })}
                             <div class="dialog-actions">
@@ -91,5 +125,18 @@ pub fn ConfirmDialog() -> impl IntoView {
                 })
             }}
         </dialog>
+    }
+}
+
+#[component]
+fn Note(note: ExportNote) -> impl IntoView {
+    view! {
+        <li>
+            <span class="pill">{export::kind(note.kind)}</span>
+            <div>
+                {(!note.path.is_empty()).then(|| view! { <p class="mono">{export::place(&note.path).to_owned()}</p> })}
+                <p>{prose(&note.message)}</p>
+            </div>
+        </li>
     }
 }

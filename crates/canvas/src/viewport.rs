@@ -11,6 +11,8 @@ pub const ZOOM_MIN: f64 = 0.1;
 pub const ZOOM_MAX: f64 = 3.0;
 /// What fitting leaves free around the drawing, in CSS pixels.
 const FIT_MARGIN_PX: f64 = 48.0;
+/// The same on small screens, as a part of the shorter side.
+const FIT_MARGIN_PART: f64 = 0.06;
 /// Fitting does not magnify beyond this.
 const FIT_ZOOM_MAX: f64 = 1.0;
 
@@ -78,7 +80,8 @@ impl Viewport {
 
     /// All of `bounds` in the middle of a screen of this size, never magnified.
     pub fn fitting(bounds: Rect, screen: Size) -> Self {
-        let room = |pixels: f64| (pixels - 2.0 * FIT_MARGIN_PX).max(1.0);
+        let margin = (screen.width.min(screen.height) * FIT_MARGIN_PART).min(FIT_MARGIN_PX);
+        let room = |pixels: f64| (pixels - 2.0 * margin).max(1.0);
         let zoom = (room(screen.width) / bounds.width.max(1.0))
             .min(room(screen.height) / bounds.height.max(1.0))
             .clamp(ZOOM_MIN, FIT_ZOOM_MAX);

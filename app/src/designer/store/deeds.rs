@@ -94,8 +94,12 @@ impl Workspace {
             .with_untracked(|selection| selection.lead().map(str::to_owned));
         match self.with_desk(|desk| commands::add(desk, item, onto.as_deref())) {
             Some(Ok(proposal)) => {
+                let follows = self.is_fitted();
                 self.apply(&proposal);
-                self.reveal_selected();
+                match follows {
+                    true => self.fit(),
+                    false => self.reveal_selected(),
+                }
             }
             Some(Err(refusal)) => {
                 self.say(&refusal.0);

@@ -21,10 +21,18 @@ impl Workspace {
         }
     }
 
+    /// Nobody has moved the view since it showed all of the drawing, or there was nothing to show yet.
+    pub(super) fn is_fitted(self) -> bool {
+        let view = self.view.try_get_untracked();
+        let was_empty = self
+            .drawing
+            .with_untracked(|drawing| drawing.nodes().is_empty());
+        was_empty || view.is_some() && self.fitted.try_get_value() == Some(view)
+    }
+
     /// The canvas has another size: what was fitted is fitted again; else what is selected stays in sight.
     pub fn resized(self) {
-        let view = self.view.try_get_untracked();
-        if view.is_some() && self.fitted.try_get_value() == Some(view) {
+        if self.is_fitted() {
             self.fit();
         } else {
             self.reveal_selected();

@@ -188,7 +188,7 @@ fn ChangeRow(
             >
                 <span class="change-name">{change.resource.clone()}</span>
                 <span class="change-type">{change.resource_type}</span>
-                {change.may.then(|| view! { <span class="pill">"may"</span> })}
+                {change.may.then(|| view! { <span class="pill">"may change"</span> })}
                 {derived.then(|| view! { <span class="pill" data-tone="derived">"added for you"</span> })}
             </button>
             {because.map(|because| view! { <p class="change-because">{prose(&because)}</p> })}
