@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use topology::{document::Edit, template::Resource};
 
-use super::{Desk, Proposal, property_path};
+use super::{Desk, Proposal};
 use crate::drawing::{interfaces, plain_reference, types};
 
 /// Something that goes along.
@@ -63,41 +63,28 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
         along.push(next);
     }
 
-    let mut edits = Vec::new();
-    let mut detached = Vec::new();
-    for server in desk
-        .template
-        .resources
-        .iter()
-        .filter(|resource| resource.resource_type == types::SERVER)
-    {
-        if gone.contains(&server.name) {
-            continue;
-        }
-        // From the last to the first, so that indices stay right.
-        for interface in interfaces(desk.template, server).iter().rev() {
-            let lost = [&interface.port, &interface.network]
-                .into_iter()
-                .flatten()
-                .find(|name| gone.contains(*name));
-            if let Some(lost) = lost {
-                edits.push(Edit::Remove {
-                    path: property_path(&server.name, &["networks", &interface.index.to_string()]),
-                });
-                detached.push((
-                    server.name.clone(),
-                    interface.network.clone().unwrap_or_else(|| lost.clone()),
-                ));
-            }
-        }
-    }
+    // Their interfaces go with what these lead to, as every other mention of it.
+    let servers = desk.template.resources.iter().filter(|resource| {
+        resource.resource_type == types::SERVER && !gone.contains(&resource.name)
+    });
+    let detached = servers
+        .flat_map(|server| {
+            let lost = interfaces(desk.template, server).into_iter().rev();
+            lost.filter_map(|one| {
+                let leads_to = [&one.port, &one.network].into_iter().flatten();
+                let lost = leads_to.into_iter().find(|name| gone.contains(*name))?;
+                let network = one.network.clone().unwrap_or_else(|| lost.clone());
+                Some((server.name.clone(), network))
+            })
+        })
+        .collect();
     // All at once: the text is read again for each edit.
-    let mut names: Vec<String> = gone.into_iter().collect();
+    let mut names: Vec<String> = gone.iter().cloned().collect();
     names.sort();
-    edits.push(Edit::RemoveResources {
+    let edits = vec![Edit::RemoveResources {
         names,
         keep: required(desk),
-    });
+    }];
     Some(Deletion {
         proposal: Proposal {
             label,

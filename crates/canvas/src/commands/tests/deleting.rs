@@ -60,3 +60,38 @@ fn a_deleted_server_takes_its_software_and_its_ports() {
     let along: Vec<&str> = deletion.along.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(along, ["web_port", "nginx"]);
 }
+
+#[test]
+fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
+    let servers: String = (0..300)
+        .map(|number| {
+            format!(
+                "  server_{number}:\n    type: OS::Nova::Server\n    properties:\n      flavor: f\n      \
+                 networks: [{{network: {{get_resource: net}}}}, {{network: elsewhere}}]\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "heat_template_version: 2021-04-16\nresources:\n  net: {{type: OS::Neutron::Net}}\n{servers}"
+    );
+    let mut hands = Hands::on(&text);
+    let deletion = hands.with(|desk| delete(desk, &["net".to_owned()]));
+    let deletion = deletion.expect("net is there");
+    assert_eq!(deletion.proposal.edits.len(), 1);
+    assert_eq!(deletion.detached.len(), 300);
+    hands.take(Ok(deletion.proposal));
+    assert_eq!(
+        hands.property("server_299", "networks"),
+        serde_json::json!([{"network": "elsewhere"}])
+    );
+
+    let names: Vec<String> = (0..300).map(|number| format!("server_{number}")).collect();
+    let deletion = hands.with(|desk| delete(desk, &names));
+    let deletion = deletion.expect("they are there");
+    assert_eq!(deletion.proposal.edits.len(), 1);
+    hands.take(Ok(deletion.proposal));
+    assert!(hands.editor.template().resources.is_empty());
+    hands.editor.undo();
+    hands.editor.undo();
+    assert_eq!(hands.text(), text);
+}
