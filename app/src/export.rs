@@ -2,7 +2,7 @@
 //!
 //! What an export leaves out is shown before the file is taken; it stands at the top of the file too.
 
-use api::{ExportFormat, ExportNote, ExportNoteKind, Exported};
+use api::{ExportFormat, ExportNoteKind, Exported};
 use leptos::prelude::*;
 
 use crate::{
