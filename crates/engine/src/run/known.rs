@@ -106,6 +106,15 @@ impl Known {
         self.lock().by_name.clone()
     }
 
+    /// The names of those, older copies too, that are so, in order. They are looked through where they are: each of thousands of steps
+    /// may ask.
+    pub fn names(&self, is_so: impl Fn(&str, &Thing) -> bool) -> Vec<String> {
+        let things = self.lock();
+        let names = things.by_name.iter();
+        let names = names.filter(|(name, thing)| is_so(name, thing));
+        names.map(|(name, _)| name.clone()).collect()
+    }
+
     /// It will be made by this description; what exists under the name keeps its id. Returns which one it is
     /// of all that had the name.
     pub fn begin(&self, name: &str, spec: &ResourceSpec) -> u32 {

@@ -12,6 +12,7 @@ use topology::{
 };
 
 use super::{
+    known::Thing,
     outcome::Ended,
     step::{Attempt, StepResult},
 };
@@ -257,9 +258,9 @@ impl Attempt {
             return self.make(name, &work, Earlier::None).await;
         }
         // After a change that did not end, another copy may hold what this one needs.
-        let copies = self.site.known.with_copies();
-        for copy in copies.keys().filter(|copy| copy_of(copy) == Some(name)) {
-            self.lets_go(copy, Why::MakesRoom).await?;
+        let is_copy = |copy: &str, _: &Thing| copy_of(copy) == Some(name);
+        for copy in self.site.known.names(is_copy) {
+            self.lets_go(&copy, Why::MakesRoom).await?;
         }
         let changed = differing(&thing, &work);
         if self.updates(&work.spec) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use api::ResourceState;
-use topology::workflow::{DeletionPolicy, ResourceSpec, StepKind};
+use topology::workflow::{DeletionPolicy, ResourceSpec, StepKind, copy_of};
 
 use super::{
     address,
@@ -32,7 +32,7 @@ impl Attempt {
                 .await?;
         }
         let there = self.site.known.get(name);
-        if there.is_none() && topology::workflow::copy_of(name).is_some() {
+        if there.is_none() && copy_of(name).is_some() {
             self.log.info(format!("`{name}` is gone already")).await;
             return Ok(());
         }
@@ -105,15 +105,10 @@ impl Attempt {
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software goes with its server.
-        let with_it: Vec<String> = self
-            .site
-            .known
-            .all()
-            .iter()
-            .filter(|(_, thing)| address::host_of(thing) == Some(name))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for component in with_it {
+        let is_on_it = |other: &str, thing: &Thing| {
+            copy_of(other).is_none() && address::host_of(thing) == Some(name)
+        };
+        for component in self.site.known.names(is_on_it) {
             self.gone(&component).await?;
         }
         self.gone(name).await
@@ -134,15 +129,13 @@ impl Attempt {
     /// under another name, for instance.
     fn has_become(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
         let thing = thing?;
-        let all = self.site.known.with_copies();
-        all.into_iter()
-            .find(|(other, one)| {
-                other != name
-                    && one.physical_id == thing.physical_id
-                    && one.spec.resource_type == thing.spec.resource_type
-                    && !self.goes(other)
-            })
-            .map(|(other, _)| other)
+        let is_the_same = |other: &str, one: &Thing| {
+            other != name
+                && one.physical_id == thing.physical_id
+                && one.spec.resource_type == thing.spec.resource_type
+        };
+        let mut others = self.site.known.names(is_the_same).into_iter();
+        others.find(|other| !self.goes(other))
     }
 
     /// Whether this run removes or forgets it.
