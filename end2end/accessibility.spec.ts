@@ -30,7 +30,7 @@ async function complaints(page: Page): Promise<string[]> {
 
 test('login and what is not there', async ({ page }) => {
   await page.goto('/login');
-  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 30_000 });
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 60_000 });
   expect.soft(await complaints(page)).toEqual([]);
   await login(page);
   await page.goto('/nowhere');
@@ -78,13 +78,13 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
   await login(page);
   const { id } = await api<{ id: string }>(page, 'POST', '/designs', { name: 'planned', template: twoTier('axe') });
   await page.goto(`/designs/${id}/plan`);
-  await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled({ timeout: 20_000 });
+  await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeEnabled({ timeout: 60_000 });
   expect.soft(await complaints(page)).toEqual([]);
 
   const template = 'heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\noutputs:\n  id: {value: {get_resource: front}}\n';
   const { deployment, run } = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'axe', template });
   await page.goto(`/runs/${run}`);
-  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 30_000 });
+  await expect(page.getByTestId('run-state')).toHaveAttribute('data-state', 'succeeded', { timeout: 60_000 });
   expect.soft(await complaints(page)).toEqual([]);
   for (const address of [`/deployments/${deployment}`, '/deployments', '/catalog', '/catalog/nginx']) {
     await page.goto(address);
@@ -94,6 +94,6 @@ test('plan, run, deployments and catalogue', async ({ page, request }) => {
   }
 
   const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${deployment}`);
-  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 30_000 }).toBe('succeeded');
+  await expect.poll(async () => (await api<{ state: string }>(page, 'GET', `/runs/${gone.run}`)).state, { timeout: 60_000 }).toBe('succeeded');
   expect(await leftovers(request)).toEqual({});
 });

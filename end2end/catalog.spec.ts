@@ -53,7 +53,7 @@ function pack(name: string, files: Record<string, string>, links: Record<string,
 }
 
 async function upload(page: Page, archive: string): Promise<void> {
-  await expect(page.getByRole('button', { name: 'Upload an item' })).toBeEnabled({ timeout: 30_000 });
+  await expect(page.getByRole('button', { name: 'Upload an item' })).toBeEnabled({ timeout: 60_000 });
   await page.getByLabel('Catalogue item (tar.gz)').setInputFiles(archive);
 }
 
@@ -94,7 +94,7 @@ test('an item of one\'s own is uploaded, drawn, planned and deployed', async ({ 
     await expect(page.getByRole('region', { name: 'Changes' })).toContainText('Stackloom::Catalog::greeter');
     await page.getByLabel('Deployment name').fill('greeting');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     const run = new URL(page.url()).pathname.split('/').pop() ?? '';
     return (await ended(page, run)).deployment;
   });

@@ -70,7 +70,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
   await login(page);
 
   await test.step('opened together, they are one design', async () => {
-    await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 30_000 });
+    await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 60_000 });
     await page.getByLabel('HOT files').setInputFiles([file('small.yaml', environment), file('db.yaml', db), file('site.yaml', site)]);
     await expect(page).toHaveURL(/\/designs\/[^/]+$/);
     await canvasReady(page);
@@ -138,7 +138,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
     await shoot(page, 'compose-plan');
     await page.getByLabel('Deployment name').fill('several');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     await ends(page);
     await expect(node(page, 'web').getByTestId('member-count')).toHaveText('×3');
     await node(page, 'web').getByRole('button', { name: /^Members/ }).click();
@@ -158,7 +158,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
   await test.step('undeployed, nothing is left', async () => {
     await page.getByRole('button', { name: 'Undeploy', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Undeploy', exact: true }).click();
-    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     await ends(page);
     expect(await leftovers(request)).toEqual({});
   });
@@ -167,7 +167,7 @@ test('a template of several files: opened, edited, deployed, undeployed', async 
 
 test('a file that is not there is missed where it is named, and can be added', async ({ page }) => {
   await login(page);
-  await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 30_000 });
+  await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 60_000 });
   await page.getByLabel('HOT files').setInputFiles([file('site.yaml', site)]);
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
   await canvasReady(page);

@@ -51,7 +51,7 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await shoot(page, 'plan');
     await page.getByLabel('Deployment name').fill('demo');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
   });
 
   await test.step('watch, with a reload in the middle', async () => {
@@ -76,14 +76,14 @@ test('draw, deploy, watch, undeploy', async ({ page, request }) => {
     await expect(async () => {
       const answer = await request.get(url!);
       expect(await answer.text()).toContain(said);
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 60_000 });
     expect(await openBastionRules(request), 'the rule for SSH is gone after the run').toEqual([]);
   });
 
   await test.step('undeploy, and find the lab empty', async () => {
     await page.getByRole('button', { name: 'Undeploy', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Undeploy', exact: true }).click();
-    await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+    await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
     await ends(page, 'succeeded');
     expect(await leftovers(request)).toEqual({});
   });
@@ -145,7 +145,7 @@ async function noLineIsMissingOrDoubled(page: Page, run: string): Promise<void> 
   expect(lines.length).toBeGreaterThan(10);
   await expect(async () => {
     expect(await shownLines(page)).toEqual(lines);
-  }).toPass({ timeout: 20_000 });
+  }).toPass({ timeout: 60_000 });
 }
 
 /** Numbers of the log lines on the page, in its order. Only those in sight are elements, so it is read screen by screen. */

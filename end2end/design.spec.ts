@@ -9,7 +9,6 @@ interface Design {
 }
 
 test('two servers in a network, nginx on the private one', async ({ page }) => {
-  test.setTimeout(120_000);
   const complaints = watchConsole(page);
   await login(page);
   const id = await newDesign(page);

@@ -58,7 +58,7 @@ test('keys move, select, ask and save', async ({ page }) => {
 
 test('what is too long is told as such and taken out again, and ten megabytes are not put in', async ({ page, context }) => {
   test.slow();
-  const patient = { timeout: 45_000 };
+  const patient = { timeout: 90_000 };
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await login(page);
   await design(page, 'long', broken);

@@ -24,7 +24,7 @@ test('an application credential gets in, a wrong secret does not', async ({ page
   const { id, secret } = await applicationCredential(request);
   await page.goto('/login');
   const button = page.getByRole('button', { name: 'Log in', exact: true });
-  await expect(button).toBeEnabled({ timeout: 30_000 });
+  await expect(button).toBeEnabled({ timeout: 60_000 });
   await page.getByLabel('Cloud', { exact: true }).selectOption('lab');
   await page.getByRole('button', { name: 'Application credential' }).click();
   await page.getByLabel('Credential id').fill(id);

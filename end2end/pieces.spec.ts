@@ -16,7 +16,7 @@ test('the login loads the core alone, the list fetches what comes next, a design
   const complaints = watchConsole(page);
   const asked = modules(page);
   await page.goto('/login');
-  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 30_000 });
+  await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 60_000 });
   expect(new Set(asked)).toEqual(new Set(['stackloom_bg.wasm']));
   await login(page);
   await expect.poll(() => asked).toContain('split_pages.wasm');

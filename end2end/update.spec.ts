@@ -68,7 +68,7 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
     await page.getByRole('button', { name: 'Roll back', exact: true }).click();
     const failed = page.url();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
-    await expect(page).not.toHaveURL(failed, { timeout: 30_000 });
+    await expect(page).not.toHaveURL(failed, { timeout: 60_000 });
     await ended(page, runOf(page), 'succeeded');
     await expect(page.getByRole('heading', { name: 'Roll back changing' })).toBeVisible();
     expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
@@ -92,12 +92,12 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
 /** Presses Update, and agrees to what goes. */
 async function update(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Update', exact: true }).first();
-  await expect(button).toBeEnabled({ timeout: 20_000 });
+  await expect(button).toBeEnabled({ timeout: 60_000 });
   await button.click();
   const question = page.getByRole('dialog');
   await expect(question).toContainText('web  OS::Nova::Server  replaced');
   await question.getByRole('button', { name: 'Update', exact: true }).click();
-  await expect(page).toHaveURL(/\/runs\//, { timeout: 30_000 });
+  await expect(page).toHaveURL(/\/runs\//, { timeout: 60_000 });
 }
 
 function runOf(page: Page): string {

@@ -18,7 +18,7 @@ export async function fillLogin(page: Page, account: Account): Promise<void> {
   await page.goto('/login');
   // The server sends the form drawn; its button takes clicks once the page is live.
   const button = page.getByRole('button', { name: 'Log in', exact: true });
-  await expect(button).toBeEnabled({ timeout: 30_000 });
+  await expect(button).toBeEnabled({ timeout: 60_000 });
   const cloud = page.getByLabel('Cloud', { exact: true });
   await expect(cloud.locator(`option[value="${account.cloud}"]`)).toBeAttached();
   await cloud.selectOption(account.cloud);
@@ -62,7 +62,7 @@ export async function api<T>(page: Page, method: 'GET' | 'POST' | 'PUT' | 'DELET
 export async function newDesign(page: Page): Promise<string> {
   await page.goto('/designs');
   const start = page.getByRole('button', { name: 'New design' });
-  await expect(start).toBeEnabled({ timeout: 30_000 });
+  await expect(start).toBeEnabled({ timeout: 60_000 });
   await start.click();
   await page.getByRole('dialog', { name: 'New design' }).getByRole('button', { name: /^Empty/ }).click();
   await expect(page).toHaveURL(/\/designs\/[^/]+$/);
@@ -79,7 +79,7 @@ export async function openDesign(page: Page, id: string): Promise<void> {
 /** Until the canvas is drawn. */
 export async function canvasReady(page: Page): Promise<Locator> {
   const canvas = page.getByTestId('canvas');
-  await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 30_000 });
+  await expect(canvas).toHaveAttribute('data-ready', 'true', { timeout: 60_000 });
   return canvas;
 }
 

@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::shell::{self, as_root, cmd};
 
+/// A package that cannot be fetched is asked for again.
+const RETRIES: [&str; 2] = ["-o", "Acquire::Retries=5"];
+
 /// Which of them are not installed.
 pub fn missing<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     let installed = |package: &str| {
@@ -33,6 +36,7 @@ pub fn install(packages: &[&str]) -> Result<()> {
             "env",
             ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"],
         );
+        command.args(RETRIES);
         command.args(args).args(&missing);
         command
     };
@@ -41,8 +45,8 @@ pub fn install(packages: &[&str]) -> Result<()> {
     if shell::succeeds(&mut apt(&install)) {
         return Ok(());
     }
-    shell::run_quiet(&mut as_root("apt-get", ["-q", "update"]))?;
-    shell::run_quiet(&mut apt(&install))
+    shell::fetch(as_root("apt-get", ["-q", "update"]).args(RETRIES))?;
+    shell::fetch(&mut apt(&install))
         .with_context(|| format!("cannot install {}", missing.join(" ")))
 }
 

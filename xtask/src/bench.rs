@@ -15,7 +15,7 @@ use crate::{build, clouds, docker, http, needs, paths, shell, trials};
 /// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Which figures; all but `heat` and `lab` when none is named.
+    /// Which figures; all but `heat`, `lab` and `engine` when none is named.
     figures: Vec<Figure>,
     /// For `heat`: the `clouds.yaml` of a real cloud that has Heat.
     #[arg(long, value_name = "FILE")]
@@ -44,6 +44,8 @@ enum Figure {
     Heat,
     /// Ten thousand servers in the lab's memory.
     Lab,
+    /// Thousands of servers there, deployed and undeployed by the engine.
+    Engine,
 }
 
 /// Measures.
@@ -60,7 +62,10 @@ pub fn run(options: &Options) -> Result<()> {
         &options.figures
     };
     // These need a toolchain and nothing else.
-    let plain = |figure: &Figure| matches!(figure, Figure::Compile | Figure::Heat | Figure::Lab);
+    let plain = |figure: &Figure| {
+        use Figure::{Compile, Engine, Heat, Lab};
+        matches!(figure, Compile | Heat | Lab | Engine)
+    };
     if !figures.iter().all(plain) {
         needs::ensure(&needs::for_running())?;
     }
@@ -72,7 +77,8 @@ pub fn run(options: &Options) -> Result<()> {
             Figure::Browser => browser()?,
             Figure::Log => log()?,
             Figure::Heat => heat(options)?,
-            Figure::Lab => lab()?,
+            Figure::Lab => told("lab", "scale", "ten_thousand_servers")?,
+            Figure::Engine => told("engine", "lab", "thousands_of_servers")?,
         }
     }
     Ok(())
@@ -92,19 +98,20 @@ fn heat(options: &Options) -> Result<()> {
     shell::run(&mut example)
 }
 
-/// What a test of the lab's prints, a line each: name, value, unit.
-fn lab() -> Result<()> {
-    let mut test = shell::cargo(["test", "--quiet", "--release", "--package", "lab"]);
-    test.args(["--test", "scale", "--", "ten_thousand_servers"]);
+/// What a test of a crate's prints, a line each that begins with the crate's name: name, value, unit.
+fn told(package: &str, file: &str, name: &str) -> Result<()> {
+    let mut test = shell::cargo(["test", "--quiet", "--release", "--package", package]);
+    test.args(["--test", file, "--", name]);
     test.args(["--include-ignored", "--nocapture"]);
     let said = shell::read(&mut test)?;
+    let start = format!("{package}, ");
     let mut figures = said
         .lines()
-        .filter(|line| line.starts_with("lab, "))
+        .filter(|line| line.starts_with(&start))
         .peekable();
     figures
         .peek()
-        .context("the lab's test printed no figures")?;
+        .with_context(|| format!("the test `{name}` of {package} printed no figures"))?;
     for line in figures {
         let mut words = line.split('\t');
         let mut word = || words.next().unwrap_or_default();

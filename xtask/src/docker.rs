@@ -20,6 +20,8 @@ use crate::{apt, paths};
 pub const BASE: &str = "debian:bookworm-slim";
 
 const RELEASE: &str = "bookworm";
+/// How long a daemon may take to answer, on a machine that has never seen it.
+const STARTED: Duration = Duration::from_secs(180);
 const CONTEXT_LABEL: &str = "stackloom.context";
 
 /// One of our images.
@@ -94,7 +96,7 @@ fn ensure_daemon() -> Result<Option<Child>> {
     eprintln!("starting the Docker daemon");
     if Path::new("/run/systemd/system").is_dir() {
         shell::run_quiet(&mut as_root("systemctl", ["start", "docker"]))?;
-        return if shell::wait_until(Duration::from_secs(60), answers) {
+        return if shell::wait_until(STARTED, answers) {
             Ok(None)
         } else {
             bail!("Docker does not answer")
@@ -105,9 +107,7 @@ fn ensure_daemon() -> Result<Option<Child>> {
     let mut command = daemon_command();
     children::write_output_to(&mut command, &log)?;
     let mut daemon = Child::start("dockerd", &mut command)?;
-    if !shell::wait_until(Duration::from_secs(60), || answers() || daemon.has_ended())
-        || daemon.has_ended()
-    {
+    if !shell::wait_until(STARTED, || answers() || daemon.has_ended()) || daemon.has_ended() {
         bail!("dockerd does not come up; its log is {}", log.display());
     }
     Ok(Some(daemon))
@@ -144,7 +144,8 @@ fn ensure_base() -> Result<()> {
         "debootstrap",
         ["--variant=minbase", "--include=ca-certificates", RELEASE],
     );
-    shell::run_quiet(bootstrap.arg(&rootfs).arg(&mirror))?;
+    // Begun again, it goes on from where it was.
+    shell::fetch(bootstrap.arg(&rootfs).arg(&mirror))?;
     let list = dir.join("sources.list");
     std::fs::write(&list, sources_list(&sources, &mirror))?;
     shell::run_quiet(
@@ -214,7 +215,7 @@ fn ensure_image(image: Image) -> Result<()> {
     }
     shell::headline(&format!("Building the image {}", image.tag));
     let label = format!("{CONTEXT_LABEL}={}", context_hash(image)?);
-    shell::run_quiet(
+    shell::fetch(
         cmd("docker", ["build", "--tag", image.tag, "--label", &label]).arg(context_dir(image)),
     )
 }

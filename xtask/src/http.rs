@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 pub fn get(address: &str, path: &str) -> Result<String> {
     let mut stream =
         TcpStream::connect(address).with_context(|| format!("nothing answers at {address}"))?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     write!(
         stream,
         "GET {path} HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n"

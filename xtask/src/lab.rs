@@ -82,7 +82,7 @@ impl Lab {
         }
         let mut lab = Child::start("lab cloud", &mut command)?;
         let answers = || http::answers(&self.listen, "/identity/v3");
-        if !shell::wait_until(Duration::from_secs(60), || answers() || lab.has_ended())
+        if !shell::wait_until(Duration::from_secs(180), || answers() || lab.has_ended())
             || lab.has_ended()
         {
             bail!("the lab cloud does not come up at {}", self.listen);

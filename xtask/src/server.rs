@@ -46,7 +46,7 @@ impl Server {
         }
         let mut server = Child::start("server", command.stdin(Stdio::null()))?;
         let ready = || http::answers(&self.address, "/readyz");
-        if !shell::wait_until(Duration::from_secs(60), || ready() || server.has_ended())
+        if !shell::wait_until(Duration::from_secs(180), || ready() || server.has_ended())
             || server.has_ended()
         {
             bail!("the server does not come up at {}", self.address);

@@ -21,6 +21,9 @@ pub fn cmd<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) ->
 pub fn cargo<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut command = cmd(&program, args);
+    if std::env::var_os("CARGO_NET_RETRY").is_none() {
+        command.env("CARGO_NET_RETRY", "10");
+    }
     for (name, _) in std::env::vars_os() {
         let known = name.to_string_lossy();
         if known.starts_with("CARGO_PKG_") || known.starts_with("CARGO_MANIFEST_") {
@@ -45,6 +48,22 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// Runs it unseen; its output is shown only when it fails.
 pub fn run_quiet(command: &mut Command) -> Result<()> {
     read(command).map(drop)
+}
+
+/// Between tries to get something from elsewhere.
+const FETCH_PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
+
+/// Runs what gets something from elsewhere, unseen, three times at most: a line that broke, or a mirror that is just being renewed, is
+/// no failure yet. What it has done so far must not stand in its way.
+pub fn fetch(command: &mut Command) -> Result<()> {
+    for pause in FETCH_PAUSES {
+        match run_quiet(command) {
+            Ok(()) => return Ok(()),
+            Err(error) => eprintln!("{error:#}\nonce more in {}", duration(pause)),
+        }
+        std::thread::sleep(pause);
+    }
+    run_quiet(command)
 }
 
 /// Runs it unseen and gives its standard output.

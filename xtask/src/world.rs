@@ -115,9 +115,9 @@ fn install_playwright() -> Result<()> {
             "--no-package-lock",
             "--no-audit",
             "--no-fund",
-            "--silent",
+            "--loglevel=error",
         ];
-        shell::run(
+        shell::fetch(
             cmd("npm", args)
                 .current_dir(&dir)
                 .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),

@@ -54,9 +54,9 @@ fn install() -> Result<PathBuf> {
             "--ignore-scripts",
             "--no-audit",
             "--no-fund",
-            "--silent",
+            "--loglevel=error",
         ];
-        shell::run(cmd("npm", quiet).current_dir(&dir))?;
+        shell::fetch(cmd("npm", quiet).current_dir(&dir))?;
         std::fs::write(&done, "").with_context(|| format!("cannot write {}", done.display()))?;
     }
     Ok(dir.join("node_modules"))

@@ -79,7 +79,7 @@ fn add_rustup_target() -> bool {
     eprintln!("adding the Rust target {TARGET}");
     shell::succeeds(&mut cmd(
         "timeout",
-        ["180", "rustup", "target", "add", TARGET],
+        ["300", "rustup", "target", "add", TARGET],
     )) && has_rustup_target()
 }
 

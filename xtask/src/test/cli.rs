@@ -53,8 +53,9 @@ fn install() -> Result<PathBuf> {
     shell::run_quiet(&mut shell::cmd("python3", ["-m", "venv", "--clear", &venv]))
         .context("the command line needs Python with venv")?;
     let pip = place.join("bin/pip");
-    let mut install = shell::cmd(&pip.to_string_lossy(), ["install", "--quiet"]);
-    shell::run_quiet(install.args(PACKAGES))?;
+    let patient = ["install", "--quiet", "--retries", "10", "--timeout", "60"];
+    let mut install = shell::cmd(&pip.to_string_lossy(), patient);
+    shell::fetch(install.args(PACKAGES))?;
     std::fs::write(&note, wanted).with_context(|| format!("cannot write {}", note.display()))?;
     Ok(program)
 }

@@ -3,11 +3,16 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::children::{self, Child};
+use crate::shell;
+
+/// How long the output may go on once its runner has ended.
+const LAST_WORDS: Duration = Duration::from_secs(30);
 
 /// How many tests did what.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -52,7 +57,11 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()),
     )?;
     let output = child.take_output().context("the runner has no output")?;
-    let reader = std::thread::spawn(move || pass_on(BufReader::new(output)));
+    let counts = Arc::new(Mutex::new(Counts::default()));
+    let reader = {
+        let counts = Arc::clone(&counts);
+        std::thread::spawn(move || pass_on(BufReader::new(output), &counts))
+    };
     let status = loop {
         if let Some(status) = child.exit_status() {
             break status;
@@ -63,7 +72,11 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
         }
         std::thread::sleep(Duration::from_millis(50));
     };
-    let counts = reader.join().unwrap_or_default();
+    // What a test left behind may hold the pipe open for ever: it has said what counts.
+    if !shell::wait_until(LAST_WORDS, || reader.is_finished()) {
+        eprintln!("something that `{shown}` started is still there");
+    }
+    let counts = *counts.lock().unwrap_or_else(PoisonError::into_inner);
     if status.success() {
         Ok(counts)
     } else {
@@ -71,8 +84,7 @@ pub fn run(mut command: Command, stop: &AtomicBool) -> Result<Counts> {
     }
 }
 
-fn pass_on(mut output: impl BufRead) -> Counts {
-    let mut counts = Counts::default();
+fn pass_on(mut output: impl BufRead, counts: &Mutex<Counts>) {
     let mut line = Vec::new();
     while output
         .read_until(b'\n', &mut line)
@@ -80,11 +92,11 @@ fn pass_on(mut output: impl BufRead) -> Counts {
     {
         // A closed output of ours must not keep the runner from ending.
         let _ = std::io::stdout().write_all(&line);
-        counts = counts.plus(totals(&String::from_utf8_lossy(&line)));
+        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts = counts.plus(totals(&String::from_utf8_lossy(&line)));
         line.clear();
     }
     let _ = std::io::stdout().flush();
-    counts
 }
 
 /// `test result: ok. 12 passed; 0 failed; ...` of cargo, `  12 passed (1.2m)` and `  1 failed` of Playwright.
