@@ -1,6 +1,6 @@
 //! Calls to services: where they go, how they are counted, and what comes of odd answers.
 
-use crate::support::{Answer, Asked, Canned, answer, keystone};
+use crate::support::{Answer, Asked, Canned, Nobody, answer, keystone};
 use openstack::network::{Network, Port};
 use openstack::{CloudConfig, Credentials, Error, Scope, Session, Wire};
 use serde_json::json;
@@ -170,14 +170,12 @@ async fn no_more_calls_at_once_than_allowed() {
 #[tokio::test]
 async fn a_connection_that_nobody_takes_is_transient() {
     let (_canned, session) = cloud(|_, _| answer(404, json!({}))).await;
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let nobody = Nobody::new();
     let mut config = session.cloud().clone();
-    config
-        .endpoint_overrides
-        .insert(openstack::Service::Network, format!("http://{free}/v2.0"));
+    config.endpoint_overrides.insert(
+        openstack::Service::Network,
+        format!("http://{}/v2.0", nobody.address),
+    );
     let session = Session::from_token(&config, session.token().clone())
         .await
         .unwrap();

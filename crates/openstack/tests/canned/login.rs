@@ -1,6 +1,6 @@
 //! Logins that go well, and all the ways in which they do not.
 
-use crate::support::{Canned, answer, keystone, page};
+use crate::support::{Canned, Nobody, answer, keystone, page};
 use openstack::{CloudConfig, Credentials, Error, Scope, Service, Session};
 use serde_json::json;
 
@@ -103,11 +103,8 @@ async fn unknown_project_names_those_that_would_work() {
 #[tokio::test]
 async fn nobody_listens() {
     let (canned, _config) = good_cloud().await;
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let config = CloudConfig::new("lab", &format!("http://{free}/v3"));
+    let nobody = Nobody::new();
+    let config = CloudConfig::new("lab", &format!("http://{}/v3", nobody.address));
     let error = login(&config, "demo", "demo").await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
     assert!(error.is_transient());

@@ -1,12 +1,13 @@
 //! A cloud of canned answers, for what a good cloud never does: nonsense, redirects, floods.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 
 /// What a request looked like.
@@ -51,6 +52,24 @@ impl Answer {
     pub fn with(mut self, name: &'static str, value: &str) -> Answer {
         self.headers.push((name, value.into()));
         self
+    }
+}
+
+/// An address of this machine's at which nobody listens and nobody else can begin to, for as long as this is kept: it is bound, and
+/// no more. A port that was let go of may be anybody's a moment later.
+pub struct Nobody {
+    pub address: SocketAddr,
+    _bound: TcpSocket,
+}
+
+impl Nobody {
+    pub fn new() -> Nobody {
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        Nobody {
+            address: bound.local_addr().unwrap(),
+            _bound: bound,
+        }
     }
 }
 
