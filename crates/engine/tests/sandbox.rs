@@ -1,10 +1,11 @@
 //! Sandboxes as they really are. Needs Docker and the image `stackloom-sandbox`:
 //! `cargo test -p engine --test sandbox -- --ignored`.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use engine::sandbox::{Job, SandboxError, Sandboxes, Told};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
@@ -14,6 +15,29 @@ struct Heard(Vec<String>);
 impl Told for Heard {
     async fn lines(&mut self, lines: Vec<String>) {
         self.0.extend(lines);
+    }
+}
+
+/// Says when there is something to hear.
+struct Telling(mpsc::UnboundedSender<()>);
+
+#[async_trait]
+impl Told for Telling {
+    async fn lines(&mut self, _: Vec<String>) {
+        // Nobody may listen any more.
+        let _ = self.0.send(());
+    }
+}
+
+/// Says a word, and stays.
+fn lingering() -> Job {
+    Job {
+        run: "r".into(),
+        step: "s".into(),
+        argv: ["sh", "-c", "echo here; exec sleep 600"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..Job::default()
     }
 }
 
@@ -105,17 +129,15 @@ async fn ansible_tells_what_it_does_while_it_does_it() {
 #[ignore = "needs Docker and the sandbox image"]
 async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
     let stop = CancellationToken::new();
-    let job = Job {
-        run: "r".into(),
-        step: "s".into(),
-        argv: ["sleep", "60"].map(str::to_owned).to_vec(),
-        ..Job::default()
-    };
+    let (say, mut said) = mpsc::unbounded_channel();
     let sandboxes = sandboxes("test-stop");
     let (running, told) = (sandboxes.clone(), stop.clone());
-    let task =
-        tokio::spawn(async move { running.execute(&job, &told, &mut Heard::default()).await });
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let task = tokio::spawn(async move {
+        running
+            .execute(&lingering(), &told, &mut Telling(say))
+            .await
+    });
+    said.recv().await.expect("it is there");
     stop.cancel();
     assert_eq!(task.await.unwrap(), Err(SandboxError::Stopped));
     assert_eq!(sandboxes.remove_orphans().await.unwrap(), 0);
@@ -124,20 +146,15 @@ async fn it_ends_when_it_is_told_to_and_leaves_no_container() {
 #[tokio::test]
 #[ignore = "needs Docker and the sandbox image"]
 async fn what_a_crash_leaves_is_removed_at_the_next_start() {
-    let job = Job {
-        run: "r".into(),
-        step: "s".into(),
-        argv: ["sleep", "60"].map(str::to_owned).to_vec(),
-        ..Job::default()
-    };
+    let (say, mut said) = mpsc::unbounded_channel();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let crashed = sandboxes("test-crash");
     runtime.spawn(async move {
         crashed
-            .execute(&job, &CancellationToken::new(), &mut Heard::default())
+            .execute(&lingering(), &CancellationToken::new(), &mut Telling(say))
             .await
     });
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    said.recv().await.expect("it is there");
     runtime.shutdown_background();
     assert_eq!(sandboxes("test-crash").remove_orphans().await.unwrap(), 1);
 }

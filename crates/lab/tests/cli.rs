@@ -256,7 +256,7 @@ async fn at_rest(lab: &Lab) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), rest)
+    tokio::time::timeout(Duration::from_secs(120), rest)
         .await
         .expect("the lab comes to rest");
 }

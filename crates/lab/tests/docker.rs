@@ -15,10 +15,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use common::Client;
 use common::machine::{
-    BOOT, Machine, floating_ip, opens, plug, unplug, volume, wait_for_console, wait_for_volume,
+    BOOT, Machine, floating_ip, is_shut, opens, plug, unplug, volume, wait_for_console,
+    wait_for_volume,
 };
-use lab::substrate::docker::DockerSubstrate;
-use lab::{Lab, LabConfig};
+use lab::LabConfig;
 use serde_json::json;
 use ssh_key::rand_core::OsRng;
 use ssh_key::{Algorithm, LineEnding, PrivateKey};
@@ -94,7 +94,7 @@ impl Keys {
             "-o".into(),
             "BatchMode=yes".into(),
             "-o".into(),
-            "ConnectTimeout=5".into(),
+            "ConnectTimeout=30".into(),
         ];
         if let Some(way) = by_way_of {
             let proxy = format!("ssh {} -W %h:%p tester@{way}", options.join(" "));
@@ -105,9 +105,7 @@ impl Keys {
             .arg(format!("tester@{address}"))
             .arg(command)
             .kill_on_drop(true);
-        let output = timeout(Duration::from_secs(30), ssh.output())
-            .await
-            .expect("ssh hangs");
+        let output = timeout(BOOT, ssh.output()).await.expect("ssh hangs");
         output.expect("this test needs an SSH client: apt-get install openssh-client")
     }
 }
@@ -128,14 +126,9 @@ async fn inside(server: &str, command: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_go_where_the_api_says() {
-    let public = PUBLIC.parse().unwrap();
-    let substrate = DockerSubstrate::new(NAME, public)
-        .await
-        .expect("this test needs Docker");
-    substrate.reset().await.expect("this test needs root");
-    let lab = Lab::start(LabConfig::docker(NAME, public))
-        .await
-        .expect("this test needs Docker and the lab's images");
+    let lab = LAB
+        .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))
+        .await;
     let client = Client::login(&lab, "demo").await;
     let keys = Keys::new();
 
@@ -191,7 +184,7 @@ async fn packets_go_where_the_api_says() {
     keys.pin([address, "10.0.0.50"]);
 
     // No rule, no way in. A rule for this machine's address on the public network: open at once, and that is the address seen.
-    assert!(!opens(address, 22).await, "port 22 is open without a rule");
+    assert!(is_shut(address, 22).await, "port 22 is open without a rule");
     let rule = |group: &str| json!({"security_group_id": group, "direction": "ingress", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22});
     let mut from_host = rule(&web_group);
     from_host["remote_ip_prefix"] = format!("{HOST}/32").into();
@@ -294,12 +287,12 @@ async fn packets_go_where_the_api_says() {
     // It reaches the outside through the router, under the router's address.
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let call_out = format!(
-        "timeout 3 bash -c '</dev/tcp/{HOST}/{}'",
+        "timeout 10 bash -c '</dev/tcp/{HOST}/{}'",
         listener.local_addr().unwrap().port()
     );
     let (called, accepted) = tokio::join!(
         inside(&back, &call_out),
-        timeout(Duration::from_secs(5), listener.accept())
+        timeout(Duration::from_secs(30), listener.accept())
     );
     assert!(called, "the private server does not reach the outside");
     let seen: SocketAddr = accepted.expect("no connection").unwrap().1;
@@ -321,7 +314,7 @@ async fn packets_go_where_the_api_says() {
         204
     );
     assert!(
-        !opens(address, 22).await,
+        is_shut(address, 22).await,
         "port 22 is open after its rule went"
     );
     let kept = client

@@ -9,10 +9,9 @@ mod common;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::machine::{BOOT, Machine, floating_ip, opens, plug, volume, wait_for_console};
+use common::machine::{BOOT, Machine, floating_ip, is_shut, opens, plug, volume, wait_for_console};
 use common::{Client, http};
 use lab::substrate::Close;
-use lab::substrate::docker::DockerSubstrate;
 use lab::{Fault, Lab, LabConfig, ServerFault, ServerTrouble};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -152,7 +151,7 @@ impl Made {
             "{when}: the port is not forwarded"
         );
         assert!(
-            !opens(&self.shared_address, 22).await,
+            is_shut(&self.shared_address, 22).await,
             "{when}: more is forwarded than was said"
         );
         let shown = client
@@ -178,15 +177,8 @@ impl Made {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_keeps_everything_and_a_reset_nothing() {
-    let public = PUBLIC.parse().unwrap();
-    let substrate = DockerSubstrate::new(NAME, public)
-        .await
-        .expect("this test needs Docker");
-    substrate.reset().await.expect("this test needs root");
     let state = tempfile::tempdir().unwrap();
-    let lab = Lab::start(config(state.path()))
-        .await
-        .expect("this test needs Docker and the lab's images");
+    let lab = LAB.starts(config(state.path())).await;
     let mut made = Made::on(&lab).await;
     made.works("at first").await;
 
@@ -201,7 +193,7 @@ async fn a_restart_keeps_everything_and_a_reset_nothing() {
     let (healthy, hearing) = made.reachable("hearing").await;
     wait_for_console(&made.client, &healthy, "Server listening on").await;
     assert!(opens(&hearing, 22).await, "nothing listens");
-    assert!(!opens(&deaf, 22).await, "it listens after all");
+    assert!(is_shut(&deaf, 22).await, "it listens after all");
 
     lab.stop().await;
     assert_ne!(LAB.traces().await, Vec::<String>::new());

@@ -11,17 +11,16 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::machine::{Machine, floating_ip};
+use common::machine::{BOOT, Machine, floating_ip};
 use common::{Client, http};
-use lab::substrate::docker::DockerSubstrate;
-use lab::{Lab, LabConfig};
+use lab::LabConfig;
 use serde_json::json;
 use tokio::process::Command;
 
 const NAME: &str = "lab-test-services";
 const LAB: Machine = Machine(NAME);
 const PUBLIC: &str = "172.31.10.0/24";
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = BOOT;
 const LB: &str = "/load-balancer/v2.0/lbaas";
 
 /// Run a command in a server's container, past the network; answers what it printed if it went well.
@@ -54,7 +53,7 @@ async fn serve(server: &str, name: &str) {
 
 /// What a server is told at this path of its metadata service.
 async fn told(server: &str, path: &str) -> String {
-    let command = format!("curl -sf --max-time 5 http://169.254.169.254/{path}");
+    let command = format!("curl -sf --max-time 30 http://169.254.169.254/{path}");
     let said = inside(server, &command).await;
     said.unwrap_or_else(|| panic!("no answer at {path}"))
 }
@@ -124,14 +123,9 @@ async fn wait_for_answers(url: &str, wanted: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_are_told_copied_and_balanced() {
-    let public = PUBLIC.parse().unwrap();
-    let substrate = DockerSubstrate::new(NAME, public)
-        .await
-        .expect("this test needs Docker");
-    substrate.reset().await.expect("this test needs root");
-    let lab = Lab::start(LabConfig::docker(NAME, public))
-        .await
-        .expect("this test needs Docker and the lab's images");
+    let lab = LAB
+        .starts(LabConfig::docker(NAME, PUBLIC.parse().unwrap()))
+        .await;
     let client = Client::login(&lab, "demo").await;
     let outside = client.public_network().await;
     let net = client.network("networks", json!({"name": "net"})).await;

@@ -11,7 +11,7 @@ use lab::{Fault, Lab, LabConfig, VolumeFault, VolumeTrouble};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(120);
 
 fn volume_path(client: &Client, rest: &str) -> String {
     format!("/volume/v3/{}{rest}", client.project_id)

@@ -281,7 +281,7 @@ pub async fn a_moment() {
 }
 
 pub async fn soon<R>(wait: impl Future<Output = R>) -> R {
-    tokio::time::timeout(Duration::from_secs(20), wait)
+    tokio::time::timeout(Duration::from_secs(120), wait)
         .await
         .expect("in time")
 }

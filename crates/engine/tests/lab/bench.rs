@@ -46,6 +46,9 @@ resources:
   back: {type: OS::Neutron::Net}
 ";
 
+/// How long something may take that comes for certain: only what never comes costs this time.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 pub struct Bench {
     pub lab: Lab,
     pub engine: Engine,
@@ -61,11 +64,12 @@ pub struct Bench {
 
 fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Duration) -> Config {
     Config {
-        grace: Duration::from_millis(300),
+        // No test is about their end, and a busy machine must not cut off what is as good as done.
+        grace: Duration::from_secs(60),
+        stop_patience: Duration::from_secs(60),
         retry_pause: Duration::from_millis(20),
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
-        stop_patience: Duration::from_millis(500),
         ssh_timeout,
         ..Config::new(folder.path().join("data"), catalog, clouds.clone())
     }
@@ -77,8 +81,13 @@ impl Bench {
     }
 
     pub async fn on(lab: Lab) -> Bench {
-        let minute = Duration::from_secs(60);
-        Bench::with_catalog(lab, "no-catalog".as_ref(), minute, minute).await
+        Bench::with_catalog(
+            lab,
+            "no-catalog".as_ref(),
+            PATIENCE,
+            Duration::from_secs(60),
+        )
+        .await
     }
 
     pub async fn with_catalog(
@@ -199,6 +208,18 @@ impl Bench {
             .expect("the event comes in time");
     }
 
+    /// Looks until it is so, for what is told by no event.
+    pub async fn eventually(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let search = async {
+            while !is_so().await {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(self.patience, search)
+            .await
+            .unwrap_or_else(|_| panic!("{what}; there is {:?}", self.left()));
+    }
+
     pub async fn until_step(&self, run: &str, id: &str, wanted: api::StepState) {
         self.until(run, |event| matches!(&event.body, EventBody::Step { step, state, .. } if step == id && *state == wanted)).await;
     }
@@ -214,6 +235,13 @@ impl Bench {
     /// What the project has in the cloud.
     pub fn left(&self) -> Vec<String> {
         self.lab.leftovers().remove("demo").unwrap_or_default()
+    }
+
+    /// What the database takes on the disk, its log of writes too.
+    pub fn database_bytes(&self) -> u64 {
+        let files = ["test.db", "test.db-wal"].map(|name| self.folder.path().join(name));
+        let sizes = files.iter().filter_map(|file| file.metadata().ok());
+        sizes.map(|file| file.len()).sum()
     }
 
     /// Sealed rows of a kind.

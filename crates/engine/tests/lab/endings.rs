@@ -26,9 +26,12 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
         times: Some(1),
     }));
     let started = bench.start(TWO_SERVERS).await;
-    bench
-        .until_step(&started.run, "gate:create", StepState::Succeeded)
-        .await;
+    for (step, state) in [
+        ("gate:create", StepState::Succeeded),
+        ("web:create", StepState::Running),
+    ] {
+        bench.until_step(&started.run, step, state).await;
+    }
     bench
         .engine
         .cancel(&bench.tenant, &started.run)
@@ -219,17 +222,20 @@ async fn a_forced_undeploy_reports_what_it_leaves() {
 #[tokio::test]
 async fn one_run_at_a_time_works_on_a_deployment() {
     let bench = Bench::new().await;
-    bench.lab.faults().add(Fault::Call(CallFault {
-        delay_ms: 300,
-        ..calls("network", "POST", "/v2.0/networks*")
+    bench.lab.faults().add(Fault::Server(ServerFault {
+        name: "*web*".into(),
+        fault: ServerTrouble::NeverActive,
+        times: Some(1),
     }));
-    let started = bench.start(NET).await;
+    let started = bench.start(TWO_SERVERS).await;
     let undeploy = bench
         .engine
         .undeploy(&bench.actor, &started.deployment, Force::Yes)
         .await;
     assert!(matches!(undeploy, Err(Error::Busy(run)) if run == started.run));
-    assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
+    let (engine, tenant) = (&bench.engine, &bench.tenant);
+    engine.cancel(tenant, &started.run).await.unwrap();
+    assert_eq!(bench.end_of(&started.run).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]

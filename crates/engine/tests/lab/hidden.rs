@@ -1,8 +1,8 @@
 //! Hidden values: kept for who changes what, sealed wherever they went, and gone when they are of no use.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use api::{CloudFacts, RunState};
+use api::{CloudFacts, RunState, Started};
 use engine::{Changes, Error, NewDeployment};
 use lab::{CallFault, Fault};
 use serde_json::{Value, json};
@@ -48,14 +48,24 @@ impl Bench {
 
     /// What is of no use goes after the end.
     async fn until_kept(&self, wanted: usize) {
-        let search = async {
-            while self.kept() != wanted {
-                tokio::task::yield_now().await;
-            }
+        let what = format!("{wanted} secrets with hidden parameters");
+        self.eventually(&what, async || self.kept() == wanted).await;
+    }
+
+    /// Deploys a template with files beside it, which name a network.
+    async fn deploys_with(&self, template: &str, bundle: Bundle) -> Started {
+        let new = NewDeployment {
+            name: "shop".into(),
+            template: template.into(),
+            bundle,
+            cloud: facts(),
+            ..NewDeployment::default()
         };
-        tokio::time::timeout(Duration::from_secs(20), search)
-            .await
-            .unwrap_or_else(|_| panic!("{wanted} and not {:?}", self.left()));
+        let started = self.engine.deploy(&self.actor, new).await.unwrap();
+        let run = self.end_of(&started.run).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert!(self.a_network_is_called("xyzzy-4711"));
+        started
     }
 
     /// All that the database has, the journal's log of writes left out.
@@ -229,17 +239,7 @@ async fn a_hidden_value_in_an_environment_is_not_stored_in_clear() {
         let text = format!("# ours\nparameters:\n  word: {value}\n");
         Bundle::new([("env.yaml".to_owned(), text)], ["env.yaml".to_owned()])
     };
-    let new = NewDeployment {
-        name: "shop".into(),
-        template: WORD.into(),
-        bundle: bundle("xyzzy-4711"),
-        cloud: facts(),
-        ..NewDeployment::default()
-    };
-    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
-    let run = bench.end_of(&started.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert!(bench.a_network_is_called("xyzzy-4711"));
+    let started = bench.deploys_with(WORD, bundle("xyzzy-4711")).await;
     let stored = bench.database().await;
     assert!(!stored.contains("xyzzy"), "{stored}");
     let shown = bench.shown(&started.deployment).await;
@@ -301,17 +301,7 @@ outputs:
         .unwrap();
     let answer = serde_json::to_string(&plan).unwrap();
     assert!(!answer.contains("xyzzy"), "{answer}");
-    let new = NewDeployment {
-        name: "shop".into(),
-        template: SITE.into(),
-        bundle: bundle("xyzzy-4711"),
-        cloud: facts(),
-        ..NewDeployment::default()
-    };
-    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
-    let run = bench.end_of(&started.run).await;
-    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert!(bench.a_network_is_called("xyzzy-4711"));
+    let started = bench.deploys_with(SITE, bundle("xyzzy-4711")).await;
     let shown = bench.shown(&started.deployment).await;
     assert_eq!(
         shown.beside.files.unwrap()["env.yaml"],

@@ -9,6 +9,8 @@ mod faults;
 mod hand_over;
 mod hidden;
 mod life;
+#[path = "../../../lab/tests/common/measure.rs"]
+mod measure;
 mod rare;
 mod retained;
 mod roll_back;

@@ -22,19 +22,10 @@ impl Bench {
     /// The run that follows another one by itself, when it has ended.
     async fn follower(&self, deployment: &str, run: &str) -> Run {
         // It is the deployment's last as soon as it is stored.
-        let search = async {
-            loop {
-                let last = self.shown(deployment).await.last_run.unwrap();
-                if last != run {
-                    return last;
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        let next = tokio::time::timeout(Duration::from_secs(30), search)
-            .await
-            .expect("another run follows");
-        self.end_of(&next).await
+        let last = async || self.shown(deployment).await.last_run.unwrap();
+        self.eventually("another run follows", async || last().await != run)
+            .await;
+        self.end_of(&last().await).await
     }
 }
 
@@ -303,7 +294,7 @@ impl Bench {
 
     /// Until the run says so of its end.
     async fn until_it_says(&self, run: &str, wanted: &str) {
-        self.eventually(run, |event| {
+        self.until_told(run, |event| {
             matches!(&event.body, EventBody::Run { reason: Some(reason), .. } if reason.contains(wanted))
         })
         .await;
@@ -314,25 +305,15 @@ impl Bench {
     }
 
     /// Looks into what is stored, for what comes after the end.
-    async fn eventually(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
-        let search = async {
-            loop {
-                let events = self
-                    .engine
-                    .events(&self.tenant, run, 0, 10_000)
-                    .await
-                    .unwrap();
-                let dense = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
-                assert!(dense, "{events:?}");
-                if events.iter().any(&is_it) {
-                    return;
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        let patience = Duration::from_secs(30);
-        let found = tokio::time::timeout(patience, search).await;
-        found.expect("the event comes in time");
+    async fn until_told(&self, run: &str, is_it: impl Fn(&Event) -> bool) {
+        self.eventually("the event comes in time", async || {
+            let events = self.engine.events(&self.tenant, run, 0, 10_000).await;
+            let events = events.unwrap();
+            let dense = events.iter().zip(1..).all(|(event, seq)| event.seq == seq);
+            assert!(dense, "{events:?}");
+            events.iter().any(&is_it)
+        })
+        .await;
     }
 
     /// The run that leads back follows, and all is as it was.
@@ -378,7 +359,7 @@ async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
     }));
     // Neither the start nor, with a call that hangs, the end.
     for _ in 0..2 {
-        let restart = tokio::time::timeout(Duration::from_secs(20), bench.crash());
+        let restart = tokio::time::timeout(Duration::from_secs(60), bench.crash());
         restart.await.expect("nobody waits for Keystone");
     }
     bench.lab.faults().clear();

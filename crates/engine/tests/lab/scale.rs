@@ -1,14 +1,16 @@
 //! Many servers at once, against the lab in memory: the engine's own time, its calls and its memory.
 //!
-//! `cargo test -p engine --release --test lab scale -- --include-ignored --nocapture` prints the figures.
+//! `cargo xtask bench engine` prints the figures; `cargo xtask test unit --full` runs it, too.
 
-use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::{fmt::Write as _, time::Duration};
 
 use api::RunState;
 use lab::Lab;
 
-use crate::bench::Bench;
+use crate::{
+    bench::Bench,
+    measure::{Clock, Took, memory_mib},
+};
 
 /// A network and servers on it.
 fn template(servers: usize) -> String {
@@ -28,38 +30,46 @@ resources:
     text
 }
 
-/// What a deployment took.
+/// What a deployment took, of this process: the engine, and the lab that it works with.
 #[derive(Debug, Clone, Copy)]
-struct Took {
-    deploy: Duration,
-    undeploy: Duration,
+struct Cost {
+    deploy: Took,
+    undeploy: Took,
     /// Calls to the cloud for both.
     calls: u64,
+    /// More memory than before, with all of them there, in MiB.
+    memory_mib: u64,
+    /// The database, with its log of writes, at the end.
+    database_kib: u64,
 }
 
-async fn round(servers: usize) -> Took {
+async fn round(servers: usize) -> Cost {
     let hour = Duration::from_secs(3600);
+    let before = memory_mib();
     let lab = Lab::memory().await.unwrap();
     let bench = Bench::with_catalog(lab, "no-catalog".as_ref(), hour, hour).await;
     bench.lab.faults().clear_calls();
-    let begin = Instant::now();
+    let clock = Clock::start();
     let (started, run) = bench.deploy(&template(servers)).await;
-    let deploy = begin.elapsed();
+    let deploy = clock.took();
+    let memory_mib = memory_mib().saturating_sub(before);
     assert_eq!(run.state, RunState::Succeeded);
     assert_eq!(bench.lab.model(|model| model.servers.len()), servers);
-    let begin = Instant::now();
+    let clock = Clock::start();
     let run = bench.undeploy(&started.deployment).await;
-    let undeploy = begin.elapsed();
+    let undeploy = clock.took();
     assert_eq!(run.state, RunState::Succeeded);
     assert_eq!(bench.left(), Vec::<String>::new());
     let counts = bench.lab.faults().counts();
-    let took = Took {
+    let cost = Cost {
         deploy,
         undeploy,
         calls: counts.values().flat_map(|methods| methods.values()).sum(),
+        memory_mib,
+        database_kib: bench.database_bytes() / 1024,
     };
-    println!("{servers} servers: {took:?}, {counts:?}");
-    took
+    println!("{servers} servers: {cost:?}, {counts:?}");
+    cost
 }
 
 /// Per server a call to make it, one to delete it, and a share of the lists that say how far they are.
@@ -75,10 +85,29 @@ async fn a_server_more_costs_a_few_calls_more() {
 async fn thousands_of_servers_take_their_time_and_no_more() {
     let few = round(1_000).await;
     let many = round(4_000).await;
+    for (servers, cost) in [(1_000, few), (4_000, many)] {
+        let seconds = |time: Duration| format!("{:.1}\ts", time.as_secs_f64());
+        for (what, figure) in [
+            ("made", seconds(cost.deploy.time)),
+            ("made, processors", seconds(cost.deploy.work)),
+            ("removed", seconds(cost.undeploy.time)),
+            ("removed, processors", seconds(cost.undeploy.work)),
+            ("calls for both", format!("{}\t", cost.calls)),
+            ("memory", format!("{}\tMiB", cost.memory_mib)),
+            ("database", format!("{}\tKiB", cost.database_kib)),
+        ] {
+            println!("engine, {servers} servers: {what}\t{figure}");
+        }
+    }
+    // Four times as many may want four times the work; half as much again, twice over, is for what else there is.
     for (what, few, many) in [
-        ("deploy", few.deploy, many.deploy),
-        ("undeploy", few.undeploy, many.undeploy),
+        ("made", few.deploy.work, many.deploy.work),
+        ("removed", few.undeploy.work, many.undeploy.work),
     ] {
         assert!(many < few * 8, "{what}: {few:?}, then {many:?}");
     }
+    assert!(
+        many.database_kib < few.database_kib * 6,
+        "{few:?}, then {many:?}"
+    );
 }

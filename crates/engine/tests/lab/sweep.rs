@@ -413,13 +413,19 @@ async fn a_successor_that_never_comes_is_cancelled() {
             true => bench.rolls_back(&swing.deployment).await,
             // It may still come, for all that anybody knows, unless a person takes it away.
             false => {
-                let hanging = bench.lab.model(|model| {
-                    let mut servers = model.servers.iter();
-                    let hangs = servers.find(|server| server.status.as_str() == "BUILD");
-                    hangs.map(|server| server.id.clone())
-                });
+                let hanging = || {
+                    bench.lab.model(|model| {
+                        let servers = model.servers.iter();
+                        let hang = servers.filter(|server| server.status.as_str() == "BUILD");
+                        hang.map(|server| server.id.clone()).collect::<Vec<_>>()
+                    })
+                };
+                // Its twin comes to be, if it has not yet.
+                bench
+                    .eventually("one hangs", async || hanging().len() == 1)
+                    .await;
                 let compute = bench.actor.session.compute();
-                compute.server_delete(&hanging.unwrap()).await.unwrap();
+                compute.server_delete(&hanging()[0]).await.unwrap();
                 bench.update(&swing.deployment, to(&swing.after)).await
             }
         };

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use lab::substrate::docker::DockerSubstrate;
+use lab::{Lab, LabConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::process::Command;
@@ -11,14 +13,26 @@ use tokio::time::timeout;
 use super::Client;
 
 /// Long enough for a server to boot on a busy machine.
-pub const BOOT: Duration = Duration::from_secs(60);
-/// Long enough for a busy machine to answer a SYN, short enough to wait for the lack of an answer.
-const CONNECT: Duration = Duration::from_secs(2);
+pub const BOOT: Duration = Duration::from_secs(240);
+/// Long enough for a busy machine to answer a SYN.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Short enough to wait for the lack of an answer.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A lab on this machine, by its name.
 pub struct Machine(pub &'static str);
 
 impl Machine {
+    /// A lab of that name, where nothing is left of the one before.
+    pub async fn starts(&self, config: LabConfig) -> Lab {
+        let substrate = DockerSubstrate::new(self.0, config.public_cidr)
+            .await
+            .expect("this test needs Docker");
+        substrate.reset().await.expect("this test needs root");
+        let lab = Lab::start(config).await;
+        lab.expect("this test needs Docker and the lab's images")
+    }
+
     /// What Docker calls a server's container.
     pub fn container(&self, server: &str) -> String {
         format!("stackloom-{}-server-{server}", self.0)
@@ -77,10 +91,17 @@ async fn output(words: &[&str]) -> String {
 
 /// Whether something listens there and is let in to.
 pub async fn opens(address: &str, port: u16) -> bool {
-    matches!(
-        timeout(CONNECT, TcpStream::connect((address, port))).await,
-        Ok(Ok(_))
-    )
+    connects_in(ANSWER, address, port).await
+}
+
+/// Whether nobody is let in to there.
+pub async fn is_shut(address: &str, port: u16) -> bool {
+    !connects_in(SILENCE, address, port).await
+}
+
+async fn connects_in(limit: Duration, address: &str, port: u16) -> bool {
+    let connected = timeout(limit, TcpStream::connect((address, port))).await;
+    matches!(connected, Ok(Ok(_)))
 }
 
 /// Wait until a volume has this status (`gone` when it is no more).

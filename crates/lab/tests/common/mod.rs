@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 
 pub mod machine;
+pub mod measure;
 
 use std::time::{Duration, Instant};
 
