@@ -28,7 +28,7 @@ pub use event::{Event, EventBody, LogLevel, LogStream};
 pub use import::{ImportNote, ImportRequest, Imported};
 pub use problem::Problem;
 pub use run::{Run, RunKind, RunState, RunStep, StepState};
-pub use session::{CloudInfo, LoginRequest, Me, Quota};
+pub use session::{CloudInfo, LoginRequest, Me, Quota, is_own_page};
 pub use topology::{
     cloud::CloudFacts,
     diagnostic::{Diagnostic, Severity},

@@ -105,3 +105,33 @@ impl LoginRequest {
         }
     }
 }
+
+/// Whether an address leads to one of our own pages, and is none that a browser takes for another site's.
+///
+/// Where to go after the login comes from an address that anybody may have made up. Browsers read `\` as `/`, and leave out tabs and
+/// line ends before they read anything (WHATWG URL, section 4.4).
+pub fn is_own_page(address: &str) -> bool {
+    address.starts_with('/')
+        && !address.starts_with("//")
+        && !address.contains(|c: char| c == '\\' || c.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_pages_are_ours() {
+        assert!(is_own_page("/runs/1?step=web:create"));
+        for elsewhere in [
+            "",
+            "https://evil.example",
+            "//evil.example",
+            "/\\evil.example",
+            "/\t/evil.example",
+            "/\n/evil.example",
+        ] {
+            assert!(!is_own_page(elsewhere), "{elsewhere:?}");
+        }
+    }
+}
