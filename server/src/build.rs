@@ -1,6 +1,13 @@
 //! Puts the server together: database, engine, router. `main` and the tests start the same thing.
 
-use std::{any::Any, fs, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    fs::{self, OpenOptions},
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use axum::{
@@ -28,6 +35,7 @@ use tower_http::{
 use tower_sessions::{SessionManagerLayer, cookie::SameSite};
 
 use crate::{
+    attempts::Attempts,
     auth::{self, TokenLogins},
     config::Config,
     designs::Designs,
@@ -68,6 +76,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         engine,
         sessions: SealedStore::new(pool.clone()),
         tokens: TokenLogins::default(),
+        attempts: Attempts::default(),
         designs: Designs::new(pool.clone()),
         facts: Facts::default(),
         metrics: metrics::Metrics::default(),
@@ -107,6 +116,7 @@ fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
 
 async fn open_database(config: &Config) -> anyhow::Result<SqlitePool> {
     let file = config.data.join("stackloom.db");
+    protect(&file)?;
     let options = SqliteConnectOptions::new()
         .filename(&file)
         .create_if_missing(true)
@@ -120,7 +130,6 @@ async fn open_database(config: &Config) -> anyhow::Result<SqlitePool> {
         .connect_with(options)
         .await
         .with_context(|| format!("cannot open {}", file.display()))?;
-    restrict(&file)?;
     sqlx::migrate!("../migrations")
         .run(&pool)
         .await
@@ -128,11 +137,29 @@ async fn open_database(config: &Config) -> anyhow::Result<SqlitePool> {
     Ok(pool)
 }
 
-/// The database is for the server's own user.
-fn restrict(file: &std::path::Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(file, fs::Permissions::from_mode(0o600))
-        .with_context(|| format!("cannot protect {}", file.display()))
+/// The database is for the server's own user. It is made before SQLite opens it: what SQLite puts beside it has its rights.
+fn protect(file: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file);
+    match made {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error).with_context(|| format!("cannot make {}", file.display())),
+    }
+    for beside in ["", "-wal", "-shm"] {
+        let file = PathBuf::from(format!("{}{beside}", file.display()));
+        match fs::set_permissions(&file, fs::Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot protect {}", file.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config {
@@ -164,7 +191,10 @@ fn router(services: Services) -> Router {
             services.metrics.clone(),
             metrics::count,
         ))
-        .layer(middleware::from_fn(headers::secure))
+        .layer(middleware::from_fn_with_state(
+            services.config.clone(),
+            headers::secure,
+        ))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(CatchPanicLayer::custom(panicked));
     Router::new()

@@ -28,6 +28,7 @@ codes! {
     NOT_SIGNED_IN = "not-signed-in", UNAUTHORIZED, "Not signed in";
     WRONG_CREDENTIALS = "wrong-credentials", UNAUTHORIZED, "Wrong credentials";
     SECOND_FACTOR_NEEDED = "second-factor-needed", UNAUTHORIZED, "One-time code needed";
+    TOO_MANY_ATTEMPTS = "too-many-attempts", TOO_MANY_REQUESTS, "Too many failed logins";
     UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
     UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
     CLOUD_UNREACHABLE = "cloud-unreachable", BAD_GATEWAY, "Cloud unreachable";

@@ -1,7 +1,8 @@
 //! Stored designs and their versions.
 //!
 //! Every query takes the tenant: another project's design is not found, it is not forbidden. A save
-//! makes a version; the canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] are kept. The
+//! makes a version; the canvas saves often, so only the newest [`VERSIONS_KEPT_MAX`] are kept, and of large ones
+//! fewer ([`VERSIONS_BYTES_MAX`]). The
 //! version number is also the lock: a save says which version it was made from, and a save from an
 //! older one is a conflict that changes nothing.
 
@@ -17,6 +18,9 @@ use crate::{
 
 /// How many versions of a design are kept.
 pub const VERSIONS_KEPT_MAX: u32 = 200;
+
+/// How much the kept versions may take together: they are listed in one answer.
+pub const VERSIONS_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 const NAME_CHARS_MAX: usize = 200;
 
@@ -135,11 +139,21 @@ impl Designs {
         .execute(&mut *transaction)
         .await?;
         version_insert(&mut transaction, id, version, author, &now, request).await?;
-        sqlx::query("DELETE FROM design_versions WHERE design = ? AND version <= ?")
-            .bind(id)
-            .bind(i64::from(version) - i64::from(VERSIONS_KEPT_MAX))
-            .execute(&mut *transaction)
-            .await?;
+        // Counted from the newest on: the one that goes over the limit goes, and all before it.
+        sqlx::query(
+            "DELETE FROM design_versions WHERE design = ?1 AND version < ?2 AND version <= MAX(?2 - ?3, (
+                 SELECT COALESCE(MAX(version), 0) FROM (
+                     SELECT version, SUM(octet_length(template) + octet_length(beside) + octet_length(layout))
+                         OVER (ORDER BY version DESC) AS bytes
+                     FROM design_versions WHERE design = ?1)
+                 WHERE bytes > ?4))",
+        )
+        .bind(id)
+        .bind(version)
+        .bind(VERSIONS_KEPT_MAX)
+        .bind(VERSIONS_BYTES_MAX)
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         self.get(tenant, id).await
     }

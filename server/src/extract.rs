@@ -1,5 +1,7 @@
 //! Extractors that answer with problems instead of bare text.
 
+use std::time::Duration;
+
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request, rejection::QueryRejection},
@@ -19,6 +21,9 @@ pub const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// How much more is taken in and thrown away, so that the sender is still there to read the answer.
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How long the next piece of a body may take: who sends nothing keeps no request open.
+const CHUNK_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A JSON body, in or out.
 pub struct Json<T>(pub T);
@@ -59,13 +64,25 @@ pub fn media_type(headers: &HeaderMap) -> String {
 
 /// The whole body, if it is not larger than `limit_bytes`. The hint says what to do where it is.
 pub async fn read(body: Body, limit_bytes: usize, hint: &str) -> Result<Vec<u8>> {
+    read_patiently(body, limit_bytes, hint, CHUNK_PATIENCE).await
+}
+
+async fn read_patiently(
+    body: Body,
+    limit_bytes: usize,
+    hint: &str,
+    patience: Duration,
+) -> Result<Vec<u8>> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut seen = 0usize;
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| {
-            Error::new(codes::INVALID_REQUEST, "The request's body broke off.").caused_by(error)
-        })?;
+    let broke_off = || Error::new(codes::INVALID_REQUEST, "The request's body broke off.");
+    loop {
+        let next = tokio::time::timeout(patience, stream.next()).await;
+        let Some(chunk) = next.map_err(|late| broke_off().caused_by(late))? else {
+            break;
+        };
+        let chunk = chunk.map_err(|error| broke_off().caused_by(error))?;
         seen += chunk.len();
         if seen <= limit_bytes {
             bytes.extend_from_slice(&chunk);
@@ -158,6 +175,15 @@ mod tests {
     fn broken_json_has_a_place() {
         let problem = problem::<api::DesignRequest>("{\"name\": \n oops}");
         assert!(problem.detail.contains("line 2"), "{}", problem.detail);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_does_not_go_on_is_left() {
+        let begun = futures::stream::once(async { Ok::<_, std::io::Error>("{") });
+        let body = Body::from_stream(begun.chain(futures::stream::pending()));
+        let little = Duration::from_millis(10);
+        let read = read_patiently(body, BODY_BYTES_MAX, "", little).await;
+        assert_eq!(read.unwrap_err().into_problem().code, "invalid-request");
     }
 
     #[tokio::test]

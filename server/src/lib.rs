@@ -12,6 +12,7 @@ pub mod config;
 mod services;
 
 // Who asks, and how we answer.
+mod attempts;
 mod auth;
 pub mod codes;
 mod extract;

@@ -147,9 +147,7 @@ fn next_page(query: Option<&str>) -> String {
         .split('&')
         .find_map(|pair| pair.strip_prefix("next="))
         .map(percent_decoded)
-        .filter(|path| {
-            path.starts_with('/') && !path.starts_with("//") && !path.contains(['\\', '\n', '\r'])
-        })
+        .filter(|path| api::is_own_page(path))
         .unwrap_or_else(|| "/designs".to_owned())
 }
 
@@ -204,6 +202,7 @@ mod tests {
             "next=//evil.example",
             "next=/%5Cevil.example",
             "next=/a%0d%0aSet-Cookie:x",
+            "next=/%09/evil.example",
         ] {
             assert_eq!(next_page(Some(bad)), "/designs", "{bad}");
         }

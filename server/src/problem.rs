@@ -4,7 +4,7 @@
 //! log, once. The cause is for the log and never leaves the server; the detail and the hint are for
 //! the person and never hold a secret.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, time::Duration};
 
 use axum::{
     Json,
@@ -22,6 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     problem: Box<api::Problem>,
     cause: Option<String>,
+    retry_after: Option<Duration>,
 }
 
 impl Error {
@@ -42,6 +43,7 @@ impl Error {
                 ..Default::default()
             }),
             cause: None,
+            retry_after: None,
         }
     }
 
@@ -87,6 +89,12 @@ impl Error {
         self
     }
 
+    /// When the same request may be answered.
+    pub fn retry_after(mut self, wait: Duration) -> Error {
+        self.retry_after = Some(wait);
+        self
+    }
+
     /// The field at fault.
     pub fn path(mut self, path: impl Into<String>) -> Error {
         self.problem.path = Some(path.into());
@@ -121,7 +129,11 @@ impl Error {
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let Error { problem, cause } = self;
+        let Error {
+            problem,
+            cause,
+            retry_after,
+        } = self;
         let status =
             StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let cause = cause.unwrap_or_default();
@@ -135,6 +147,11 @@ impl IntoResponse for Error {
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
+        if let Some(wait) = retry_after {
+            let seconds = wait.as_secs_f64().ceil() as u64;
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
         response
     }
 }

@@ -8,8 +8,8 @@ use sqlx::SqlitePool;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    auth::TokenLogins, config::Config, designs::Designs, facts::Facts, metrics::Metrics,
-    session_store::SealedStore,
+    attempts::Attempts, auth::TokenLogins, config::Config, designs::Designs, facts::Facts,
+    metrics::Metrics, session_store::SealedStore,
 };
 
 /// The state of the router.
@@ -27,6 +27,8 @@ pub struct Services {
     pub sessions: SealedStore,
     /// Logins by `X-Auth-Token`, kept for a moment.
     pub tokens: TokenLogins,
+    /// Logins that failed.
+    pub attempts: Attempts,
     /// Stored designs.
     pub designs: Designs,
     /// What clouds have, cached briefly.

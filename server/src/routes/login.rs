@@ -1,5 +1,7 @@
 //! Logging in to a cloud, and out again.
 
+use std::time::{Duration, Instant};
+
 use api::{LoginRequest, Me};
 use axum::{extract::State, http::StatusCode};
 use engine::VaultKey;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use tower_sessions::Session;
 
 use crate::{
+    attempts::Account,
     auth::{self, Caller},
     codes,
     extract::{DONE, Json},
@@ -30,9 +33,21 @@ pub async fn login(
         .get(request.cloud())
         .ok_or_else(|| unknown_cloud(&services, request.cloud()))?;
     let (credentials, scope) = credentials(&request, cloud);
-    let opened = openstack::Session::login(cloud, &credentials, scope.as_ref())
-        .await
-        .map_err(|error| Error::from_cloud(&error).path(field_at_fault(&error)))?;
+    let account = account(&request, cloud);
+    if let Some(account) = account {
+        let begun = services.attempts.begin(account, Instant::now());
+        begun.map_err(too_early)?;
+    }
+    let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
+    match (account, &opened) {
+        // A project that is not theirs comes after a password that is.
+        (Some(account), Ok(_) | Err(openstack::Error::UnknownProject { .. })) => {
+            services.attempts.succeeded(account);
+        }
+        (Some(_), Err(openstack::Error::WrongCredentials { .. })) | (None, _) => {}
+        (Some(account), Err(_)) => services.attempts.undecided(account),
+    }
+    let opened = opened.map_err(|error| Error::from_cloud(&error).path(field_at_fault(&error)))?;
     let user_id = opened.user().id.clone();
     let vault_key = tokio::task::spawn_blocking(move || VaultKey::derive(&credentials, &user_id))
         .await
@@ -147,6 +162,36 @@ fn credentials(request: &LoginRequest, cloud: &CloudConfig) -> (Credentials, Opt
         }
         LoginRequest::Token { token, .. } => (Credentials::token(token.as_str()), None),
     }
+}
+
+/// Whose failures count; nobody guesses a token.
+fn account(request: &LoginRequest, cloud: &CloudConfig) -> Option<Account> {
+    match request {
+        LoginRequest::Password { user, domain, .. } => {
+            let own = match &cloud.user_domain {
+                Domain::Name(name) | Domain::Id(name) => name.as_str(),
+            };
+            let domain = if domain.is_empty() { own } else { domain };
+            // Keystone's names differ in more than case.
+            let user = user.to_lowercase();
+            Some(Account::new(&[&cloud.name, domain, &user]))
+        }
+        LoginRequest::ApplicationCredential {
+            application_credential_id: id,
+            ..
+        } => Some(Account::new(&[&cloud.name, id])),
+        LoginRequest::Token { .. } => None,
+    }
+}
+
+fn too_early(wait: Duration) -> Error {
+    let seconds = wait.as_secs_f64().ceil();
+    Error::new(
+        codes::TOO_MANY_ATTEMPTS,
+        format!("The last logins to this account failed: the next one may come in {seconds} s."),
+    )
+    .hint("Wait, then try again. The account is not locked.")
+    .retry_after(wait)
 }
 
 /// Keystone's ids are 32 hexadecimal digits; nobody names a project like that.

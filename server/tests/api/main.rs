@@ -14,5 +14,6 @@ mod lab;
 mod login;
 mod pages;
 mod requests;
+mod security;
 mod sessions;
 mod stream;

@@ -37,22 +37,35 @@ impl Stack {
             "clouds:\n  test:\n    auth: {{auth_url: '{auth_url}'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
         );
         std::fs::write(folder.path().join("clouds.yaml"), clouds).unwrap();
-        Stack::on(folder, Asked::default()).await
+        Stack::on(folder, Asked::default(), &[]).await
     }
 
-    async fn on(folder: TempDir, asked: Asked) -> Stack {
+    /// The same data under a new process.
+    pub async fn restart(self) -> Stack {
+        self.restart_with(&[]).await
+    }
+
+    /// The same data under a new process, with more settings.
+    pub async fn restart_with(self, settings: &[&str]) -> Stack {
+        self.server.stop().await;
+        Stack::on(self.folder, self.asked, settings).await
+    }
+
+    async fn on(folder: TempDir, asked: Asked, settings: &[&str]) -> Stack {
         let path = |name: &str| folder.path().join(name).display().to_string();
-        let config = server::Config::parse_from([
+        let (clouds, data, site) = (path("clouds.yaml"), path("data"), path("site"));
+        let usual = [
             "stackloom",
             "--clouds",
-            &path("clouds.yaml"),
+            &clouds,
             "--data",
-            &path("data"),
+            &data,
             "--site",
-            &path("site"),
+            &site,
             "--catalog",
             concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"),
-        ]);
+        ];
+        let config = server::Config::parse_from([&usual, settings].concat());
         let server = server::build(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -64,12 +77,6 @@ impl Stack {
             http: http(),
             server,
         }
-    }
-
-    /// The same data under a new process.
-    pub async fn restart(self) -> Stack {
-        self.server.stop().await;
-        Stack::on(self.folder, self.asked).await
     }
 
     /// Where the database lies.

@@ -1,0 +1,169 @@
+//! Logins that fail: who guesses has to wait.
+//!
+//! Keystone locks nobody out by default, and a guess costs it much more than it costs who makes it. So failures in a row are
+//! counted for each account: the first few are free, then each doubles the time until the next try, up to a minute. Whatever address
+//! a guess comes from counts: addresses are cheap, and behind a proxy all people have the same. An account is never locked, so
+//! nobody can be kept out of theirs for longer than that minute.
+//!
+//! A try counts as failed until it is known to be right: many at once are no way around it. What is counted is in memory only,
+//! and forgotten a while after the last failure.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use sha2::{Digest, Sha256};
+
+/// Failures in a row that cost nothing: people mistype.
+const FREE: u32 = 5;
+const WAIT_FIRST: Duration = Duration::from_secs(1);
+const WAIT_MAX: Duration = Duration::from_secs(60);
+const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
+/// Accounts that are remembered; the one that failed longest ago makes room.
+const REMEMBERED_MAX: usize = 10_000;
+
+/// All accounts whose last login failed.
+#[derive(Clone, Default)]
+pub struct Attempts {
+    failures: Arc<Mutex<HashMap<Account, Failures>>>,
+}
+
+/// Whose failures count together; a hash, so that long names take no more room than short ones.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Account([u8; 32]);
+
+#[derive(Clone, Copy)]
+struct Failures {
+    count: u32,
+    last: Instant,
+}
+
+impl Account {
+    /// Of what names it: a cloud, a domain, a user.
+    pub fn new(names: &[&str]) -> Account {
+        let hash = names.iter().fold(Sha256::new(), |hash, name| {
+            hash.chain_update((name.len() as u64).to_be_bytes())
+                .chain_update(name)
+        });
+        Account(hash.finalize().into())
+    }
+}
+
+impl Failures {
+    /// How long after the last failure the next try may come.
+    fn wait(self) -> Duration {
+        match self.count.checked_sub(FREE) {
+            Some(doublings) => (WAIT_FIRST * (1 << doublings.min(6))).min(WAIT_MAX),
+            None => Duration::ZERO,
+        }
+    }
+}
+
+impl Attempts {
+    /// A try begins; it counts as a failure until [`Attempts::succeeded`] or [`Attempts::undecided`].
+    ///
+    /// # Errors
+    /// How long to wait, where it comes too early; then it does not count.
+    pub fn begin(&self, account: Account, now: Instant) -> Result<(), Duration> {
+        let mut all = self.lock();
+        all.retain(|_, one| now.saturating_duration_since(one.last) < REMEMBERED_FOR);
+        if let Some(failures) = all.get_mut(&account) {
+            let next = failures.last + failures.wait();
+            if now < next {
+                return Err(next - now);
+            }
+            failures.count = failures.count.saturating_add(1);
+            failures.last = now;
+            return Ok(());
+        }
+        if all.len() >= REMEMBERED_MAX
+            && let Some(oldest) = all.iter().min_by_key(|(_, one)| one.last).map(|one| *one.0)
+        {
+            all.remove(&oldest);
+        }
+        let first = Failures {
+            count: 1,
+            last: now,
+        };
+        all.insert(account, first);
+        Ok(())
+    }
+
+    /// It was right: all that came before is forgotten.
+    pub fn succeeded(&self, account: Account) {
+        self.lock().remove(&account);
+    }
+
+    /// It was neither right nor wrong, for the cloud could not say: this one is forgotten.
+    pub fn undecided(&self, account: Account) {
+        let mut all = self.lock();
+        if let Some(failures) = all.get_mut(&account) {
+            failures.count = failures.count.saturating_sub(1);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Account, Failures>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ada() -> Account {
+        Account::new(&["lab", "Default", "ada"])
+    }
+
+    #[test]
+    fn who_guesses_waits_longer_each_time_and_a_minute_at_most() {
+        let attempts = Attempts::default();
+        let mut now = Instant::now();
+        for _ in 0..FREE {
+            assert_eq!(attempts.begin(ada(), now), Ok(()));
+        }
+        let mut waits = Vec::new();
+        for _ in 0..9 {
+            let wait = attempts.begin(ada(), now).unwrap_err();
+            waits.push(wait.as_secs());
+            assert!(attempts.begin(ada(), now + wait / 2).is_err(), "too early");
+            now += wait;
+            assert_eq!(attempts.begin(ada(), now), Ok(()));
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[test]
+    fn others_do_not_wait_and_neither_does_who_got_in() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        while attempts.begin(ada(), now).is_ok() {}
+        let other = Account::new(&["lab", "Defaultada", ""]);
+        assert_eq!(attempts.begin(other, now), Ok(()));
+        attempts.succeeded(ada());
+        assert_eq!(attempts.begin(ada(), now), Ok(()));
+    }
+
+    #[test]
+    fn a_cloud_that_does_not_answer_costs_nobody_a_try() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        for _ in 0..100 {
+            assert_eq!(attempts.begin(ada(), now), Ok(()));
+            attempts.undecided(ada());
+        }
+    }
+
+    #[test]
+    fn what_is_long_ago_is_forgotten() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        while attempts.begin(ada(), now).is_ok() {}
+        let later = now + REMEMBERED_FOR;
+        for _ in 0..FREE {
+            assert_eq!(attempts.begin(ada(), later), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What nobody may do: see another project, act as a reader, guess, follow a link out, read over the server's shoulder.
+
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt};
+
+use reqwest::{Method, header};
+use serde_json::{Value, json};
+
+use crate::stack::{Client, Stack, cookie, credentials, json, problem};
+
+const TEMPLATE: &str =
+    "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
+
+/// What is there for everybody.
+const OPEN: [&str; 7] = [
+    "/api/v1/login",
+    "/api/v1/logout",
+    "/api/v1/clouds",
+    "/api/v1/openapi.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+];
+
+/// Changes nothing, whatever its method says.
+const ONLY_LOOK: [&str; 4] = [
+    "/api/v1/validate",
+    "/api/v1/plan",
+    "/api/v1/export",
+    "/api/v1/import",
+];
+
+/// A method and a path, with the ids of things that are there.
+type Call = (Method, String);
+
+/// Every call that the API's own document describes, but for what is open: so a route that is added later is looked at, too.
+async fn calls(stack: &Stack, ids: &[(&str, &str)]) -> Vec<Call> {
+    let document = json(stack.stranger().get("/api/v1/openapi.json").await, 200).await;
+    let mut calls = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        if OPEN.contains(&path.as_str()) {
+            continue;
+        }
+        let owner = ids.iter().find(|(start, _)| path.starts_with(start));
+        let path = match owner {
+            Some((_, id)) => path.replace("{id}", id),
+            None => path.clone(),
+        };
+        let path = match path.ends_with("/export") && path.contains("designs") {
+            true => format!("{path}?format=hot"),
+            false => path,
+        };
+        for method in methods.as_object().unwrap().keys() {
+            let method = method.to_uppercase().parse().unwrap();
+            calls.push((method, path.clone()));
+        }
+    }
+    calls
+}
+
+/// What is answered to a request that is right in itself.
+async fn asked(browser: &Client, (method, path): &Call) -> (u16, String) {
+    let body = json!({"name": "x", "template": TEMPLATE, "text": TEMPLATE, "format": "hot"});
+    let request = browser.request(method.clone(), path);
+    let request = match path.as_str() {
+        "/api/v1/catalog" if method == Method::POST => {
+            request.header(header::CONTENT_TYPE, "application/gzip")
+        }
+        _ if method == Method::GET => request,
+        _ => request.json(&body),
+    };
+    let answer = request.send().await.unwrap();
+    match answer.status().is_success() {
+        true => (answer.status().as_u16(), String::new()),
+        false => problem(answer).await,
+    }
+}
+
+#[tokio::test]
+async fn whatever_has_an_id_is_there_for_its_own_project_only() {
+    let stack = Stack::start().await;
+    let demo = stack.login("demo").await;
+    let named = json!({"name": "shop", "template": TEMPLATE});
+    let design = json(demo.post("/api/v1/designs", &named).await, 201).await;
+    let started = json(demo.post("/api/v1/deployments", &named).await, 202).await;
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (design, run) = (text(&design["id"]), text(&started["run"]));
+    crate::stream::watch(&demo, &run, 0).await;
+    let ids = [
+        ("/api/v1/designs/", design.as_str()),
+        (
+            "/api/v1/deployments/",
+            started["deployment"].as_str().unwrap(),
+        ),
+        ("/api/v1/runs/", run.as_str()),
+    ];
+    let other = stack.login("other").await;
+    let all = calls(&stack, &ids).await;
+    let owned = |(_, path): &&Call| ids.iter().any(|(_, id)| path.contains(id));
+    let owned: Vec<&Call> = all.iter().filter(owned).collect();
+    assert!(owned.len() >= 14, "{owned:?}");
+    for call in owned {
+        let missing = (404, "not-found".to_owned());
+        assert_eq!(asked(&other, call).await, missing, "{call:?}");
+    }
+    let lists = ["designs", "deployments"].map(|list| format!("/api/v1/{list}"));
+    for list in lists {
+        assert_eq!(json(other.get(&list).await, 200).await, json!([]), "{list}");
+        let own = json(demo.get(&list).await, 200).await;
+        assert_eq!(own.as_array().unwrap().len(), 1, "{list}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_login_nothing_is_answered_and_a_reader_changes_nothing() {
+    let stack = Stack::start().await;
+    let (stranger, reader) = (stack.stranger(), stack.login("ada").await);
+    for call in calls(&stack, &[("/api/v1/", "1")]).await {
+        let (method, path) = &call;
+        if path.starts_with("/errors/") {
+            continue;
+        }
+        let refused = (401, "not-signed-in".to_owned());
+        assert_eq!(asked(&stranger, &call).await, refused, "{call:?}");
+        if *method != Method::GET && !ONLY_LOOK.contains(&path.as_str()) {
+            let refused = (403, "reader-cannot-change".to_owned());
+            assert_eq!(asked(&reader, &call).await, refused, "{call:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_guesses_has_to_wait_and_nobody_else_has() {
+    let stack = Stack::start().await;
+    let stranger = stack.stranger();
+    let guess = async |user: &str| {
+        let body = credentials(user, "a guess", "demo");
+        stranger.post("/api/v1/login", &body).await
+    };
+    // Each failure doubles the time, so at some point no machine is too slow to come too early.
+    let refused = loop {
+        let answer = guess("demo").await;
+        if answer.status() != 401 {
+            break answer;
+        }
+    };
+    let wait: u64 = refused.headers()[header::RETRY_AFTER]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert_eq!(problem(refused).await, (429, "too-many-attempts".into()));
+    assert_eq!(guess("ada").await.status(), 401, "another account");
+    stack.login("other").await;
+}
+
+#[tokio::test]
+async fn a_session_that_somebody_else_chose_is_not_taken_over() {
+    let stack = Stack::start().await;
+    let planted = "stackloom_session=QUFBQUFBQUFBQUFBQUFBQQ";
+    let victim = stack.with_cookie(planted);
+    let body = credentials("demo", "demo", "demo");
+    let answer = victim.post("/api/v1/login", &body).await;
+    assert_eq!(answer.status(), 200);
+    let own = cookie(&answer);
+    assert_ne!(own, planted);
+    let attacker = stack.with_cookie(planted);
+    assert_eq!(problem(attacker.get("/api/v1/me").await).await.0, 401);
+    assert_eq!(
+        stack.with_cookie(&own).get("/api/v1/me").await.status(),
+        200
+    );
+}
+
+#[tokio::test]
+async fn over_tls_the_cookie_stays_there_and_so_does_the_browser() {
+    let stack = Stack::start().await;
+    let plain = stack.stranger().get("/login").await;
+    assert!(!plain.headers().contains_key("strict-transport-security"));
+    let settings = ["--public-url", "https://stackloom.example.org"];
+    let stack = stack.restart_with(&settings).await;
+    let body = credentials("demo", "demo", "demo");
+    let answer = stack.stranger().post("/api/v1/login", &body).await;
+    let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
+    assert!(cookie.contains("Secure"), "{cookie}");
+    let only = &answer.headers()["strict-transport-security"];
+    assert!(only.to_str().unwrap().starts_with("max-age="), "{only:?}");
+}
+
+#[tokio::test]
+async fn a_link_to_the_login_leads_nowhere_else() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    for elsewhere in [
+        "https://evil.example",
+        "//evil.example",
+        "/%5Cevil.example",
+        "/%09/evil.example",
+        "%09//evil.example",
+    ] {
+        let answer = browser.get(&format!("/login?next={elsewhere}")).await;
+        let to = answer.headers()[header::LOCATION].to_str().unwrap();
+        assert_eq!(to, "/designs", "{elsewhere}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_stored_is_for_the_server_alone() {
+    let stack = Stack::start().await;
+    stack.login("demo").await;
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(stack.data()).unwrap() {
+        let path = entry.unwrap().path();
+        let rights = fs::metadata(&path).unwrap().permissions().mode();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_file() {
+            assert_eq!(rights & 0o077, 0, "{name}: {rights:o}");
+            seen.insert(name);
+        }
+    }
+    for file in ["engine.key", "stackloom.db", "stackloom.db-wal"] {
+        assert!(seen.contains(file), "{file} is not among {seen:?}");
+    }
+}
+
+/// Names of files come from whoever made the design, and the archive is unpacked by somebody else.
+#[tokio::test]
+async fn an_exported_archive_stays_in_its_folder() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let body = json!({
+        "name": "site",
+        "template": TEMPLATE,
+        "files": {"../../out.yaml": "a", "/etc/cron.d/x": "b", "lib/./../../y.sh": "c", "ok.sh": "d"},
+    });
+    let made = json(browser.post("/api/v1/designs", &body).await, 201).await;
+    let path = format!("/api/v1/designs/{}/export", made["id"].as_str().unwrap());
+    let path = format!("{path}?format=hot&download=true");
+    let file = browser.get(&path).await;
+    assert_eq!(file.status(), 200);
+    let bytes = file.bytes().await.unwrap();
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(&bytes[..]));
+    let mut names = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let entry = entry.unwrap();
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let mut parts = name.split('/');
+        assert!(parts.all(|part| !part.is_empty() && part != ".."), "{name}");
+        assert!(name.starts_with("site.hot/"), "{name}");
+        names.push(name);
+    }
+    assert_eq!(names.len(), 5, "{names:?}");
+}
+
+#[tokio::test]
+async fn versions_of_a_large_design_do_not_pile_up() {
+    let stack = Stack::start().await;
+    let browser = stack.login("demo").await;
+    let text = |version: u32| format!("{version}{}", "x".repeat(1024 * 1024));
+    let body =
+        |version: u32| json!({"name": "big", "template": TEMPLATE, "files": {"a": text(version)}});
+    let made = json(browser.post("/api/v1/designs", &body(1)).await, 201).await;
+    let path = format!("/api/v1/designs/{}", made["id"].as_str().unwrap());
+    for version in 2..=20 {
+        json(browser.put(&path, &body(version)).await, 200).await;
+    }
+    let versions = json(browser.get(&format!("{path}/versions")).await, 200).await;
+    let kept: Vec<u64> = versions
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["version"].as_u64().unwrap())
+        .collect();
+    assert_eq!(kept, (6..=20).rev().collect::<Vec<_>>());
+    let newest = json(browser.get(&path).await, 200).await;
+    assert_eq!(newest["files"]["a"], text(20));
+}
