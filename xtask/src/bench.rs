@@ -26,6 +26,9 @@ pub struct Options {
     /// For `heat`: how many servers, one size after the other.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 50, 100])]
     servers: Vec<u32>,
+    /// For `heat`: neither of both, but what the services spend on the calls that nobody can do without.
+    #[arg(long)]
+    floor: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -93,6 +96,9 @@ fn heat(options: &Options) -> Result<()> {
     example.args(["--example", "heat", "--"]).arg(clouds);
     if let Some(logs) = &options.logs {
         example.arg("--logs").arg(logs);
+    }
+    if options.floor {
+        example.arg("--floor");
     }
     example.args(options.servers.iter().map(u32::to_string));
     shell::run(&mut example)

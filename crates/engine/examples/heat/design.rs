@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-const KEY: &str =
+/// A public key that nobody has the private half of.
+pub const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJUeD3v1eHh8oVZVPAiTqOZkuVVCVBZqDOL8LkEAAAAA bench";
 
 /// A network behind a router, a security group, a key pair, and for every server a port, the server and a

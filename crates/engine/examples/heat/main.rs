@@ -1,6 +1,7 @@
 //! The same template, made and removed by our engine and by the cloud's own Heat: a table.
 //!
-//! `heat <clouds.yaml> <servers>...`, optionally `--ours` or `--heat` alone, and `--logs DIR`, the folder of
+//! `heat <clouds.yaml> <servers>...`, optionally `--ours` or `--heat` alone, or `--floor`: then neither, but what
+//! the services spend when they are asked nothing but what must be ([`bare`]). `--logs DIR` is the folder of
 //! the services' logs where they are on this machine (else the folder `log` beside the clouds file, if there
 //! is one). Both run on this machine, one after the other, against the same services; so does Heat's engine. The
 //! command line is the `openstack` of the machine, as people use it.
@@ -12,14 +13,15 @@
 #[expect(dead_code, reason = "the tests look at more")]
 mod place;
 
+mod bare;
 mod broom;
 mod design;
 mod meter;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::time::Duration;
 
 use api::RunState;
 use arguments::Arguments;
@@ -27,7 +29,7 @@ use meter::{Meter, Taken, Who};
 use place::Place;
 
 /// What is measured of one size by one side.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Both {
     create: Taken,
     delete: Taken,
@@ -69,13 +71,14 @@ async fn main() -> ExitCode {
     }
 }
 
-/// All sizes; the table's lines come as they are known. Whether all ended well.
+/// All sizes; the table's lines come as they are known, what it was made of after it. Whether all ended well.
 async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
-    println!(
-        "| servers (resources) | ours: create, delete | Heat: create, delete | ratio | calls at the services: ours; Heat | client's processor time: ours; Heat | the machine's: ours; Heat |"
-    );
-    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    if arguments.floor {
+        return floor(place, arguments).await;
+    }
+    println!("{}", tables::HEAD);
     let mut all_well = true;
+    let mut details = Vec::new();
     for &size in &arguments.sizes {
         let mut ours = Both::default();
         let mut heats = Both::default();
@@ -87,41 +90,27 @@ async fn measure(place: &Place, arguments: &Arguments, name: &str) -> bool {
             heats = by_heat(arguments, name, size).await;
             all_well &= heats.create.well && heats.delete.well;
         }
-        println!("{}", line(size, &ours, &heats));
+        println!("{}", tables::line(size, &ours, &heats));
+        details.push(tables::details(size, &ours, &heats));
     }
+    println!("\n{}", details.join("\n"));
     all_well
 }
 
-fn line(size: usize, ours: &Both, heats: &Both) -> String {
-    let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
-    let pair = |both: &Both, of: &dyn Fn(&Taken) -> String| {
-        let (create, delete) = (of(&both.create), of(&both.delete));
-        format!("{create}, {delete}")
-    };
-    let each = |of: &dyn Fn(&Taken) -> String| format!("{}; {}", pair(ours, of), pair(heats, of));
-    let wall = |taken: &Taken| {
-        let mark = if taken.well { "" } else { " (failed)" };
-        format!("{} s{mark}", seconds(taken.wall))
-    };
-    let ratio = |ours: &Taken, heats: &Taken| {
-        if ours.wall.is_zero() || heats.wall.is_zero() {
-            return "-".to_owned();
+/// The same by no more calls than must be.
+async fn floor(place: &Place, arguments: &Arguments) -> bool {
+    for &size in &arguments.sizes {
+        let (session, logs) = (&place.actor.session, arguments.logs.as_deref());
+        let name = format!("{}-floor-{size}", broom::OURS);
+        match bare::measure(session, &name, size, logs).await {
+            Ok(floor) => println!("{}", tables::floor(size, &floor)),
+            Err(error) => {
+                eprintln!("{size} servers, by bare calls: {error}");
+                return false;
+            }
         }
-        format!("{:.1}", heats.wall.as_secs_f64() / ours.wall.as_secs_f64())
-    };
-    format!(
-        "| {size} ({}) | {} | {} | {}, {} | {} | {} | {} |",
-        design::resources(size),
-        pair(ours, &wall),
-        pair(heats, &wall),
-        ratio(&ours.create, &heats.create),
-        ratio(&ours.delete, &heats.delete),
-        each(&|taken| taken
-            .calls
-            .map_or_else(|| "-".into(), |calls| calls.to_string())),
-        each(&|taken| format!("{} s", seconds(taken.client))),
-        each(&|taken| format!("{} s", seconds(taken.machine))),
-    )
+    }
+    true
 }
 
 fn say(what: &str, size: usize, who: &str, taken: &Taken) {
@@ -224,6 +213,7 @@ mod arguments {
         pub sizes: Vec<usize>,
         pub us: bool,
         pub heat: bool,
+        pub floor: bool,
     }
 
     impl Arguments {
@@ -231,11 +221,12 @@ mod arguments {
             let mut words = std::env::args().skip(1);
             let mut plain = Vec::new();
             let mut logs = None;
-            let (mut us, mut heat) = (true, true);
+            let (mut us, mut heat, mut floor) = (true, true, false);
             while let Some(word) = words.next() {
                 match word.as_str() {
                     "--ours" => heat = false,
                     "--heat" => us = false,
+                    "--floor" => (us, heat, floor) = (false, false, true),
                     "--logs" => logs = words.next().map(PathBuf::from),
                     _ => plain.push(word),
                 }
@@ -250,6 +241,7 @@ mod arguments {
                 sizes: sizes.collect(),
                 us,
                 heat,
+                floor,
                 file,
             }
         }

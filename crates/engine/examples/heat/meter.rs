@@ -2,6 +2,9 @@
 //!
 //! Calls are counted where they arrive: in the access logs that the services write. So what a service asks of
 //! another is counted, too, and so is what Heat asks in our place. Keystone and Octavia keep no such log here.
+//!
+//! What the services spend of processors is the figure that another job on the machine moves least; the
+//! wall clock and the whole machine's time are for quiet machines.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -12,23 +15,58 @@ use std::time::{Duration, Instant};
 pub struct Meter {
     begun: Instant,
     client: Duration,
+    services: BTreeMap<&'static str, Duration>,
     machine: Duration,
     logs: BTreeMap<PathBuf, u64>,
 }
 
 /// What it took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Taken {
     /// Whether it ended well.
     pub well: bool,
     pub wall: Duration,
     /// Of whoever orchestrates: our own process; Heat's engine and API, and the command line.
     pub client: Duration,
+    /// Of the services that run on this machine, with what they keep their things in.
+    pub services: BTreeMap<&'static str, Duration>,
     /// Of all processes of the machine.
     pub machine: Duration,
-    /// Calls that arrived at services; none where their logs cannot be seen.
-    pub calls: Option<usize>,
+    /// Calls that arrived at services, by kind; none where their logs cannot be seen.
+    pub calls: Option<BTreeMap<String, usize>>,
 }
+
+impl Taken {
+    /// Of all services together.
+    pub fn all_services(&self) -> Duration {
+        self.services.values().sum()
+    }
+
+    /// All calls that arrived.
+    pub fn all_calls(&self) -> Option<usize> {
+        Some(self.calls.as_ref()?.values().sum())
+    }
+}
+
+/// What is spent where: a service, and how the command lines of its processes tell it.
+const SERVICES: [(&str, &[&str]); 8] = [
+    ("keystone", &["keystone-wsgi"]),
+    ("glance", &["glance-api"]),
+    ("placement", &["placement-api"]),
+    (
+        "nova",
+        &[
+            "nova-api",
+            "nova-conductor",
+            "nova-scheduler",
+            "nova-compute",
+        ],
+    ),
+    ("neutron", &["neutron-server"]),
+    ("database", &["mariadbd", "mysqld"]),
+    ("broker", &["beam.smp"]),
+    ("memcached", &["memcached"]),
+];
 
 /// Who orchestrates.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +80,7 @@ impl Meter {
     pub fn start(who: Who, logs: Option<&Path>) -> Meter {
         Meter {
             client: client(who),
+            services: services(),
             machine: machine(),
             logs: logs.map(lengths).unwrap_or_default(),
             begun: Instant::now(),
@@ -51,18 +90,18 @@ impl Meter {
     /// What it took until now.
     pub fn stop(self, who: Who, well: bool) -> Taken {
         let wall = self.begun.elapsed();
-        let count = || {
-            self.logs
-                .iter()
-                .map(|(file, from)| calls(file, *from))
-                .sum()
-        };
+        let mut services = services();
+        for (name, spent) in &mut services {
+            let before = self.services.get(name).copied().unwrap_or_default();
+            *spent = spent.saturating_sub(before);
+        }
         Taken {
             well,
             wall,
             client: client(who).saturating_sub(self.client),
+            services,
             machine: machine().saturating_sub(self.machine),
-            calls: (!self.logs.is_empty()).then(count),
+            calls: (!self.logs.is_empty()).then(|| kinds(&self.logs)),
         }
     }
 }
@@ -89,15 +128,35 @@ fn time(ticks: u64) -> Duration {
 
 /// Of Heat's processes on this machine: engine and API.
 fn of_heat() -> Duration {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let of_heat = processes.filter_map(|entry| {
+    let lines = processes();
+    spent(&lines, &["heat-engine", "heat-api"])
+}
+
+fn services() -> BTreeMap<&'static str, Duration> {
+    let lines = processes();
+    let each = SERVICES.iter();
+    each.map(|(name, words)| (*name, spent(&lines, words)))
+        .collect()
+}
+
+/// Ids and command lines.
+fn processes() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let with_line = entries.filter_map(|entry| {
         let id = entry.file_name().into_string().ok()?;
         id.parse::<u32>().ok()?;
         let line = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
-        let heat = ["heat-engine", "heat-api"];
-        heat.iter().any(|name| line.contains(name)).then_some(id)
+        Some((id, line))
     });
-    time(of_heat.filter_map(|id| Some(ticks(&id)?.0)).sum())
+    with_line.collect()
+}
+
+/// Of those whose command line has one of the words in it.
+fn spent(lines: &[(String, String)], words: &[&str]) -> Duration {
+    let meant = lines
+        .iter()
+        .filter(|(_, line)| words.iter().any(|word| line.contains(word)));
+    time(meant.filter_map(|(id, _)| Some(ticks(id)?.0)).sum())
 }
 
 /// Of all processes: user, nice, system, interrupts.
@@ -121,23 +180,44 @@ fn lengths(folder: &Path) -> BTreeMap<PathBuf, u64> {
         .collect()
 }
 
-/// Access lines of a log from a place on.
-fn calls(file: &Path, from: u64) -> usize {
-    let mut added = Vec::new();
-    let read = std::fs::File::open(file).and_then(|mut file| {
-        file.seek(SeekFrom::Start(from))?;
-        file.read_to_end(&mut added)
-    });
-    if read.is_err() {
-        return 0;
+/// Access lines of all logs, each from a place on, by kind.
+fn kinds(logs: &BTreeMap<PathBuf, u64>) -> BTreeMap<String, usize> {
+    let mut counted = BTreeMap::new();
+    for (file, from) in logs {
+        let mut added = Vec::new();
+        let read = std::fs::File::open(file).and_then(|mut file| {
+            file.seek(SeekFrom::Start(*from))?;
+            file.read_to_end(&mut added)
+        });
+        if read.is_err() {
+            continue;
+        }
+        let service = file.file_stem().unwrap_or_default().to_string_lossy();
+        for line in String::from_utf8_lossy(&added).lines() {
+            if let Some(kind) = kind(line) {
+                *counted.entry(format!("{service} {kind}")).or_default() += 1;
+            }
+        }
     }
-    let text = String::from_utf8_lossy(&added);
-    text.lines().filter(|line| is_access(line)).count()
+    counted
 }
 
-/// `"GET /v2.0/ports HTTP/1.1" status: 200`, or as Barbican has it `Processed request: 200 OK - GET http://...`.
-fn is_access(line: &str) -> bool {
+/// `GET /v2.0/ports/*` of `"GET /v2.0/ports/3b0f...?fields=id HTTP/1.1" status: 200`, or as Barbican has it
+/// `Processed request: 200 OK - GET http://...`.
+fn kind(line: &str) -> Option<String> {
     const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-    let quoted = |method: &&str| line.contains(&format!("\"{method} /"));
-    METHODS.iter().any(quoted) || line.contains("Processed request: ")
+    if line.contains("Processed request: ") {
+        return Some("all".to_owned());
+    }
+    let asked = |method: &&str| {
+        let (_, path) = line.split_once(&format!("\"{method} /"))?;
+        let path = path.split(['?', ' ', '"']).next()?;
+        let is_id = |word: &str| openstack::network::looks_like_id(word);
+        let words: Vec<&str> = path
+            .split('/')
+            .map(|word| if is_id(word) { "*" } else { word })
+            .collect();
+        Some(format!("{method} /{}", words.join("/")))
+    };
+    METHODS.iter().find_map(asked)
 }
