@@ -152,7 +152,11 @@ impl<'f> Frame<'f> {
             Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
             Expr::GetParam(name, path) => {
                 let path = path.iter().map(|key| self.global_expr(key)).collect();
-                let argument = arguments.get(name)?;
+                let Some(argument) = arguments.get(name) else {
+                    // Declared nowhere: it must not mean one of the outer template.
+                    let is_ours = !name.contains("::");
+                    return is_ours.then(|| Expr::GetParam(self.full(name), path));
+                };
                 let has_room = self.spelling.has_room_for(argument.parts);
                 let value = has_room.then(|| argument.value.clone());
                 Some(value.unwrap_or_else(nothing).pick(path))

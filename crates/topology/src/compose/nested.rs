@@ -12,13 +12,14 @@ use super::{
     overlay,
 };
 use crate::{
+    diagnostic::Severity,
     document::Document,
     expr::Function,
     parameters,
     scope::Known,
     template::{Parameter, Template},
     text::shown,
-    validate::validate_call,
+    validate::{look_later, validate_call},
 };
 
 const STACK_NAME: &str = "OS::stack_name";
@@ -53,7 +54,8 @@ impl Composer<'_> {
         let (known, open) = self.known(frame, &full, template, &spec, &arguments);
         let mut itself = frame.itself.clone();
         itself.push(spec.resource_type.clone());
-        self.check(&full, path, document, (&known, &open), &itself);
+        let is_deep = frame.depth > 0;
+        self.check(&full, path, document, (&known, &open), &itself, is_deep);
 
         let facade = self.facade(frame, name, &spec);
         let scope = Known::of_call(template, &known, &open)
@@ -226,6 +228,7 @@ impl Composer<'_> {
         document: &Document,
         (known, open): (&BTreeMap<String, Value>, &HashSet<String>),
         itself: &[String],
+        is_deep: bool,
     ) {
         let mut unknown: Vec<&String> = open.iter().collect();
         unknown.sort();
@@ -242,7 +245,10 @@ impl Composer<'_> {
             Some(path),
             itself,
         );
-        let found = validate_call(document, &types, around.cloud, known, open);
+        let mut found = validate_call(document, &types, around.cloud, known, open);
+        for one in &mut found {
+            later(one, document.template(), is_deep);
+        }
         let found = found
             .into_iter()
             .map(|one| within(one, full, path, document));
@@ -263,6 +269,25 @@ pub(crate) fn not_given(resource: &str, file: &str) -> String {
             "`{resource}` is made from `{}`, which is not given: add the file beside the template",
             shown(file)
         ),
+    }
+}
+
+/// Heat looks at most values of nested templates when it makes them; at what these are given too, where that is given by one
+/// (`is_deep`).
+fn later(one: &mut Diagnostic, template: &Template, is_deep: bool) {
+    if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_deep {
+        one.severity = one.severity.max(Severity::Warning);
+        return;
+    }
+    let Some(rest) = one.path.strip_prefix("resources.") else {
+        return;
+    };
+    let about = template.resources.iter().find(|resource| {
+        let rest = rest.strip_prefix(resource.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    });
+    if let Some(resource) = about {
+        look_later(one, &resource.resource_type);
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{Document, Edit, EditError, references, remove, set, splice};
 use crate::{
     template::is_name,
-    yaml::{surrogates, write},
+    yaml::{scalar, surrogates, write},
 };
 
 const RESOURCES: &str = "resources";
@@ -246,10 +246,12 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
         .chain([key.key_span.clone()]);
     // Quotes stay, except those that only the old name needed: such an edit may have put them there. A name has no letter
     // that is written otherwise in quotes.
-    let needed = write::key_text(from, true) != from && !surrogates::is_json(document.text());
+    let is_plain = |name: &str| matches!(scalar::resolve(name), Value::String(_));
+    let needed = !is_plain(from) && !surrogates::is_json(document.text());
     let written = |span: std::ops::Range<usize>| match document.text().as_bytes().get(span.start) {
         Some(b'"') if !needed => format!("\"{to}\""),
         Some(b'\'') => format!("'{to}'"),
+        _ if is_plain(to) => to.to_owned(),
         _ => write::key_text(to, true),
     };
     let splices = spans

@@ -53,7 +53,11 @@ impl Checker<'_> {
         self.resource_type(&member, &path);
         if let Some(described) = self.types.get(written) {
             let simple = self.simple(&member, &path);
+            let before = self.diagnostics.len();
             self.properties(&member, &simple, described, &path);
+            for one in &mut self.diagnostics[before..] {
+                look_later(one, written);
+            }
         }
         // Groups in groups.
         self.members(&member, &path);
@@ -152,12 +156,10 @@ impl Checker<'_> {
             let simple = self.simple(&member, &inner);
             let before = self.diagnostics.len();
             self.properties(&member, &simple, described, &path);
-            // Heat looks at the members' values when it makes them.
+            // Heat looks at none of the members' values here, a server's included.
             for one in &mut self.diagnostics[before..] {
-                if matches!(
-                    one.code.as_str(),
-                    "property-constraint" | "property-missing" | "property-conflict"
-                ) {
+                look_later(one, written);
+                if matches!(one.code.as_str(), "property-missing" | "property-conflict") {
                     one.severity = Severity::Warning;
                 }
             }

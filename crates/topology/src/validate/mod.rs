@@ -28,9 +28,12 @@ use crate::{
 mod components;
 mod facts;
 mod groups;
+mod later;
 mod references;
 mod rules;
 mod values;
+
+pub(crate) use later::look_later;
 
 /// All problems of a document, those of syntax and structure included, in the order of the text.
 pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Vec<Diagnostic> {
