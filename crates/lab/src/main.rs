@@ -37,7 +37,7 @@ struct Arguments {
     name: String,
 
     /// Range of the external network; its first address is this machine's
-    #[arg(long, default_value = "172.30.0.0/24", global = true)]
+    #[arg(long, default_value = "172.30.0.0/24", global = true, value_parser = range_of_v4)]
     public_cidr: Cidr,
 
     /// What servers are made of
@@ -142,4 +142,13 @@ async fn reset(arguments: &Arguments) -> anyhow::Result<()> {
     }
     println!("lab: nothing is left of `{}`", arguments.name);
     Ok(())
+}
+
+/// What is outside is reached over IPv4, and has room for a router.
+fn range_of_v4(text: &str) -> Result<Cidr, String> {
+    let range: Cidr = text.parse().map_err(|error| format!("{error}"))?;
+    match (range.version(), range.prefix()) {
+        (4, 1..=28) => Ok(range),
+        _ => Err("it must be a range of IPv4, /28 or larger".to_owned()),
+    }
 }

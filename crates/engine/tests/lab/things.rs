@@ -37,6 +37,46 @@ outputs:",
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
+/// A network of both families, whose second subnet of IPv6 shares the router's leg with the first.
+const BOTH_FAMILIES: &str = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  four: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  own:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, ip_version: 6, cidr: 'fd00:0:0:1::/64', ipv6_ra_mode: slaac, ipv6_address_mode: slaac}
+  handed: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, ip_version: 6, cidr: 'fd00:0:0:2::/64'}}
+  gate: {type: OS::Neutron::Router}
+  foot_four: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: four}}}
+  foot_own: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: own}}}
+  foot_handed: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: handed}}}
+  web:
+    type: OS::Nova::Server
+    depends_on: [four, own, handed]
+    properties: {image: debian-12, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
+";
+
+#[tokio::test]
+async fn a_network_of_both_families_comes_and_goes() {
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(BOTH_FAMILIES).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    bench.lab.model(|model| {
+        let server = model.servers.iter().next().unwrap();
+        let port = model.ports.get(&server.ports[0]).unwrap();
+        let six = port.fixed_ips.iter().filter(|ip| ip.ip_address.is_ipv6());
+        assert_eq!((port.fixed_ips.len(), six.count()), (3, 2), "{port:?}");
+        let router = model.routers.iter().next().unwrap();
+        let legs = model.router_interfaces(&router.id);
+        let mut legs: Vec<usize> = legs.map(|leg| leg.fixed_ips.len()).collect();
+        legs.sort_unstable();
+        assert_eq!(legs, [1, 2], "all of IPv6 on one");
+    });
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
 /// A router with routes by one neighbour.
 fn routed(ranges: &[&str]) -> String {
     let routes: Vec<String> = ranges

@@ -60,7 +60,7 @@ pub fn addresses(model: &Model, row: &Server) -> Value {
     let mut by_network: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for address in model.server_addresses(row) {
         by_network.entry(address.network).or_default().push(json!({
-            "version": 4,
+            "version": if address.address.contains(':') { 6 } else { 4 },
             "addr": address.address,
             "OS-EXT-IPS:type": address.kind,
             "OS-EXT-IPS-MAC:mac_addr": address.mac,

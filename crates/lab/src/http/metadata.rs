@@ -4,6 +4,8 @@
 //! proof of who makes it, and no server can ask about another. Answers come from the model at the time of the call. Both families are there:
 //! `/openstack/<version>/...` and the older one of EC2, `/<version>/meta-data/...`.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -16,7 +18,9 @@ use serde_json::{Value, json};
 use super::App;
 use super::answer::json_answer;
 use crate::model::Model;
+use crate::model::network::ip::Cidr;
 use crate::model::network::port::Port;
+use crate::model::network::subnet::Subnet;
 use crate::model::server::Server;
 
 /// Versions of Nova's own family, oldest first.
@@ -146,14 +150,15 @@ fn network_data(model: &Model, server: &Server) -> Value {
             let Some(subnet) = model.subnets.get(&ip.subnet_id) else {
                 continue;
             };
-            let mask = |prefix: u8| {
-                let bits = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
-                std::net::Ipv4Addr::from(bits)
+            let everywhere = match subnet.ip_version {
+                6 => "::",
+                _ => "0.0.0.0",
             };
             let mut routes = Vec::new();
             if let Some(gateway) = subnet.gateway_ip {
-                routes
-                    .push(json!({"network": "0.0.0.0", "netmask": "0.0.0.0", "gateway": gateway}));
+                routes.push(
+                    json!({"network": everywhere, "netmask": everywhere, "gateway": gateway}),
+                );
             }
             let name_servers = subnet.dns_nameservers.iter();
             let name_servers = name_servers.map(|one| json!({"type": "dns", "address": one}));
@@ -161,10 +166,10 @@ fn network_data(model: &Model, server: &Server) -> Value {
             services.extend(name_servers.clone());
             networks.push(json!({
                 "id": format!("network{at}"),
-                "type": "ipv4",
+                "type": kind(subnet),
                 "link": link,
                 "ip_address": ip.ip_address,
-                "netmask": mask(subnet.cidr.prefix()),
+                "netmask": netmask(&subnet.cidr),
                 "routes": routes,
                 "network_id": port.network_id,
                 "services": name_servers,
@@ -172,6 +177,22 @@ fn network_data(model: &Model, server: &Server) -> Value {
         }
     }
     json!({"links": links, "networks": networks, "services": services})
+}
+
+/// How a subnet's addresses come to a server, as cloud-init knows it.
+fn kind(subnet: &Subnet) -> String {
+    match (subnet.ip_version, &subnet.ipv6_address_mode) {
+        (6, Some(mode)) => format!("ipv6_{mode}"),
+        (version, _) => format!("ipv{version}"),
+    }
+}
+
+fn netmask(range: &Cidr) -> IpAddr {
+    let ones: IpAddr = match range.version() {
+        6 => Ipv6Addr::from(u128::MAX).into(),
+        _ => Ipv4Addr::BROADCAST.into(),
+    };
+    Cidr::new(ones, range.prefix()).network()
 }
 
 /// The older family: a tree of texts.
@@ -195,7 +216,9 @@ fn tree(model: &Model, server: &Server) -> Value {
     let short = &server.id[..8];
     let addresses = model.server_addresses(server);
     let first = |kind: &str| {
-        let found = addresses.iter().find(|one| one.kind == kind);
+        // The older family knows IPv4 only.
+        let mut of_v4 = addresses.iter().filter(|one| !one.address.contains(':'));
+        let found = of_v4.find(|one| one.kind == kind);
         found.map_or("", |one| one.address.as_str())
     };
     let mut groups: Vec<&str> = ports(model, server)

@@ -26,7 +26,7 @@ pub mod table;
 pub mod wiring;
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ pub struct Model {
     pub quotas: Quotas,
     /// By subnet: no address below this one is free. A hint only, so it is not kept.
     #[serde(skip)]
-    pub free_from: HashMap<String, Ipv4Addr>,
+    pub free_from: HashMap<String, IpAddr>,
 }
 
 /// The name of the external network.
@@ -190,7 +190,6 @@ impl Model {
             },
             common: common(),
         });
-        let last = u32::from(cidr.broadcast()).saturating_sub(1).into();
         self.subnets.insert(Subnet {
             id: subnet_id,
             name: "public-subnet".into(),
@@ -200,7 +199,8 @@ impl Model {
             gateway_ip: Some(cidr.nth(1)),
             allocation_pools: vec![Pool {
                 start: cidr.nth(10),
-                end: last,
+                // All but the last, which is that of all.
+                end: cidr.nth((1 << (32 - cidr.prefix())) - 2),
             }],
             dns_nameservers: Vec::new(),
             host_routes: Vec::new(),

@@ -1,5 +1,7 @@
 //! What the data means for wires: the interfaces, routes, name servers, packet filters and address translation that have to exist.
 //!
+//! IPv4 only: subnets, addresses, routes and rules of IPv6 are data without wires.
+//!
 //! A pure function of the model. The substrate compares its answer with what it has done already and does the rest, so it does
 //! not matter which call changed what: a rule, a member of a group, a floating IP.
 
@@ -9,7 +11,7 @@ use std::net::Ipv4Addr;
 use super::Model;
 use super::load_balancing::haproxy::{configuration, standing};
 use super::load_balancing::{Part, Piece, Provisioning};
-use super::network::ip::Cidr;
+use super::network::ip::{self, Cidr};
 use super::network::port::{Port, ROUTER_GATEWAY, ROUTER_INTERFACE};
 use super::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
 use super::network::subnet::HostRoute;
@@ -173,7 +175,7 @@ pub fn wiring(model: &Model) -> Wiring {
             .collect();
         let outside = legs(ROUTER_GATEWAY).next().map(|port| Outside {
             nic: nic(model, port),
-            gateway: first_subnet(model, port).and_then(|subnet| subnet.gateway_ip),
+            gateway: first_subnet(model, port).and_then(|subnet| ip::v4(subnet.gateway_ip?)),
             snat: router
                 .external_gateway_info
                 .as_ref()
@@ -191,7 +193,7 @@ pub fn wiring(model: &Model) -> Wiring {
                 RouterWiring {
                     outside,
                     inside,
-                    routes: router.routes.clone(),
+                    routes: of_v4(&router.routes).collect(),
                 },
             );
         }
@@ -221,7 +223,7 @@ fn members(model: &Model) -> BTreeMap<&str, BTreeSet<Ipv4Addr>> {
             members
                 .entry(group)
                 .or_default()
-                .extend(port.fixed_ips.iter().map(|ip| ip.ip_address));
+                .extend(port.v4().map(|(_, address)| address));
         }
     }
     members
@@ -237,16 +239,17 @@ fn server_wiring(
         addresses.filter_map(|ip| model.subnets.get(&ip.subnet_id))
     };
     let mut name_servers: Vec<Ipv4Addr> = Vec::new();
-    for server in subnets().flat_map(|subnet| &subnet.dns_nameservers) {
-        if !name_servers.contains(server) {
-            name_servers.push(*server);
+    let told = subnets().flat_map(|subnet| &subnet.dns_nameservers);
+    for server in told.filter_map(|server| ip::v4(*server)) {
+        if !name_servers.contains(&server) {
+            name_servers.push(server);
         }
     }
     ServerWiring {
         nics: ports.iter().map(|port| nic(model, port)).collect(),
-        gateway: subnets().find_map(|subnet| subnet.gateway_ip),
+        gateway: subnets().find_map(|subnet| ip::v4(subnet.gateway_ip?)),
         routes: subnets()
-            .flat_map(|subnet| subnet.host_routes.clone())
+            .flat_map(|subnet| of_v4(&subnet.host_routes))
             .collect(),
         name_servers,
         filters: ports
@@ -320,17 +323,20 @@ fn nic(model: &Model, port: &Port) -> Nic {
         network_id: port.network_id.clone(),
         mac: port.mac_address.clone(),
         addresses: port
-            .fixed_ips
-            .iter()
-            .map(|ip| (ip.ip_address, prefix(&ip.subnet_id)))
+            .v4()
+            .map(|(ip, address)| (address, prefix(&ip.subnet_id)))
             .collect(),
     }
 }
 
 fn first_subnet<'a>(model: &'a Model, port: &Port) -> Option<&'a super::network::subnet::Subnet> {
-    port.fixed_ips
-        .first()
-        .and_then(|ip| model.subnets.get(&ip.subnet_id))
+    let (ip, _) = port.v4().next()?;
+    model.subnets.get(&ip.subnet_id)
+}
+
+fn of_v4(routes: &[HostRoute]) -> impl Iterator<Item = HostRoute> {
+    let of_v4 = |route: &&HostRoute| route.destination.version() == 4;
+    routes.iter().filter(of_v4).cloned()
 }
 
 fn filter(model: &Model, members: &BTreeMap<&str, BTreeSet<Ipv4Addr>>, port: &Port) -> Filter {

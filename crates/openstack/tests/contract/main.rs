@@ -16,6 +16,7 @@
 mod compute;
 mod identity;
 mod image;
+mod ipv6;
 mod key_manager;
 mod load_balancer;
 mod network;

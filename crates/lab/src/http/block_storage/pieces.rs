@@ -35,14 +35,16 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
     /// All of them, to change one.
     fn table_mut(model: &mut Model) -> &mut Table<Self>;
 
-    /// Whose it is.
-    fn project_id(&self) -> &str;
+    /// What every kind has.
+    fn common(&self) -> Common<'_>;
 
-    /// Whether a list's filters want it; names that are no filters let everything through.
-    fn fits(&self, filters: &[(String, String)]) -> bool;
+    /// Whether a filter of its kind alone wants it; one that is none lets everything through.
+    fn fits(&self, filter: &str, wanted: &str) -> bool;
 
-    /// What lists are ordered by.
-    fn order(&self, key: &str) -> String;
+    /// What lists of its kind alone are ordered by.
+    fn order(&self, _key: &str) -> Option<String> {
+        None
+    }
 
     /// The 404.
     fn not_found(id: &str) -> Refusal;
@@ -58,6 +60,38 @@ pub trait Piece: Keyed + Sized + Send + Sync + 'static {
 
     /// It was changed.
     fn touched(&mut self);
+}
+
+/// What every piece has.
+pub struct Common<'a> {
+    pub id: &'a str,
+    pub project_id: &'a str,
+    pub name: &'a str,
+    pub status: &'a str,
+    pub created_at: &'a str,
+}
+
+/// Whether a list's filters want it.
+fn fits<T: Piece>(row: &T, filters: &[(String, String)]) -> bool {
+    let common = row.common();
+    filters.iter().all(|(name, wanted)| match name.as_str() {
+        "name" | "display_name" => common.name == wanted,
+        "status" => common.status == wanted,
+        "id" => common.id == wanted,
+        other => row.fits(other, wanted),
+    })
+}
+
+/// What lists are ordered by.
+fn order<T: Piece>(row: &T, key: &str) -> String {
+    let common = row.common();
+    let known = match key {
+        "name" | "display_name" => common.name,
+        "status" => common.status,
+        "created_at" => common.created_at,
+        other => return row.order(other).unwrap_or_else(|| common.id.to_owned()),
+    };
+    known.to_owned()
 }
 
 /// How much of each row a list shows.
@@ -94,7 +128,7 @@ impl FromRequestParts<App> for ListCall {
 /// The piece with this id, if it is the project's.
 pub fn owned<'a, T: Piece>(model: &'a Model, project_id: &str, id: &str) -> Result<&'a T, Refusal> {
     let row = T::table(model).get(id);
-    row.filter(|row| row.project_id() == project_id)
+    row.filter(|row| row.common().project_id == project_id)
         .ok_or_else(|| T::not_found(id))
 }
 
@@ -173,7 +207,7 @@ fn may_be_asked<T: Piece>(filters: &[(String, String)]) -> Result<(), Refusal> {
 }
 
 /// A list.
-pub async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
+async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
     let (member, filters) = (call.asked.member()?, &call.filters);
     may_be_asked::<T>(filters)?;
     let (page, count) = call.app.read(|model| {
@@ -181,9 +215,9 @@ pub async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
         let mine = T::table(model)
             .iter()
             .rev()
-            .filter(|row| row.project_id() == member.project_id && row.fits(filters));
+            .filter(|row| row.common().project_id == member.project_id && fits(*row, filters));
         let mut rows: Vec<&T> = mine.collect();
-        query::sort_rows(&mut rows, filters, |row, key| row.order(key));
+        query::sort_rows(&mut rows, filters, |row, key| order(row, key));
         let count = rows.len();
         let page = query::page_rows(rows, filters, 1_000, |row| row.key());
         let page = page.map(|(rows, next)| {
@@ -217,10 +251,16 @@ pub async fn list<T: Piece>(call: ListCall, detail: Detail) -> Answer {
     Ok(json_answer(200, body))
 }
 
-/// The metadata of a kind of piece.
-pub fn metadata_routes<T: Piece>(prefix: &str) -> Router<App> {
-    let path = format!("{prefix}/{}/{{id}}/metadata", T::COLLECTION);
+/// The lists of a kind of piece, and its metadata.
+pub fn routes<T: Piece>(prefix: &str) -> Router<App> {
+    let all = format!("{prefix}/{}", T::COLLECTION);
+    let path = format!("{all}/{{id}}/metadata");
     Router::new()
+        .route(&all, get(|call| list::<T>(call, Detail::Bare)))
+        .route(
+            &format!("{all}/detail"),
+            get(|call| list::<T>(call, Detail::Full)),
+        )
         .route(
             &path,
             get(metadata::<T>)

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use super::pieces::{Detail, ListCall, Piece, change, list, metadata_routes};
+use super::pieces::{self, Common, Detail, ListCall, Piece, change};
 use super::view::snapshot_document;
 use super::{Answer, Asked, object, pairs, text};
 use crate::http::App;
@@ -22,16 +22,8 @@ use crate::model::table::Table;
 
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
-    Router::new()
-        .merge(metadata_routes::<Snapshot>(prefix))
-        .route(
-            &at("/snapshots"),
-            get(|call| list::<Snapshot>(call, Detail::Bare)).post(create),
-        )
-        .route(
-            &at("/snapshots/detail"),
-            get(|call| list::<Snapshot>(call, Detail::Full)),
-        )
+    pieces::routes::<Snapshot>(prefix)
+        .route(&at("/snapshots"), post(create))
         .route(&at("/snapshots/{id}"), get(show).put(update).delete(delete))
 }
 
@@ -59,27 +51,18 @@ impl Piece for Snapshot {
         &mut model.block_storage.snapshots
     }
 
-    fn project_id(&self) -> &str {
-        &self.project_id
-    }
-
-    fn fits(&self, filters: &[(String, String)]) -> bool {
-        filters.iter().all(|(name, wanted)| match name.as_str() {
-            "name" | "display_name" => self.name.as_deref().unwrap_or_default() == wanted,
-            "status" => self.status.as_str() == wanted,
-            "volume_id" => &self.volume_id == wanted,
-            "id" => &self.id == wanted,
-            _ => true,
-        })
-    }
-
-    fn order(&self, key: &str) -> String {
-        match key {
-            "name" | "display_name" => self.name.clone().unwrap_or_default(),
-            "status" => self.status.as_str().to_owned(),
-            "created_at" => self.created_at.clone(),
-            _ => self.id.clone(),
+    fn common(&self) -> Common<'_> {
+        Common {
+            id: &self.id,
+            project_id: &self.project_id,
+            name: self.name.as_deref().unwrap_or_default(),
+            status: self.status.as_str(),
+            created_at: &self.created_at,
         }
+    }
+
+    fn fits(&self, filter: &str, wanted: &str) -> bool {
+        filter != "volume_id" || self.volume_id == wanted
     }
 
     fn not_found(id: &str) -> Refusal {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, State};
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 
-use super::pieces::{Detail, ListCall, Piece, change, list, metadata_routes};
+use super::pieces::{self, Common, Detail, ListCall, Piece, change};
 use super::view::{volume_document, volume_summary};
 use super::{Answer, Asked, object, pairs, text, wrong};
 use crate::http::answer::{empty_answer, json_answer, read_json};
@@ -22,16 +22,8 @@ use crate::model::table::Table;
 
 pub fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
-    Router::new()
-        .merge(metadata_routes::<Volume>(prefix))
-        .route(
-            &at("/volumes"),
-            get(|call| list::<Volume>(call, Detail::Bare)).post(create),
-        )
-        .route(
-            &at("/volumes/detail"),
-            get(|call| list::<Volume>(call, Detail::Full)),
-        )
+    pieces::routes::<Volume>(prefix)
+        .route(&at("/volumes"), post(create))
         .route(&at("/volumes/summary"), get(summary))
         .route(&at("/volumes/{id}"), get(show).put(update).delete(delete))
 }
@@ -67,34 +59,31 @@ impl Piece for Volume {
         &mut model.block_storage.volumes
     }
 
-    fn project_id(&self) -> &str {
-        &self.project_id
+    fn common(&self) -> Common<'_> {
+        Common {
+            id: &self.id,
+            project_id: &self.project_id,
+            name: self.name.as_deref().unwrap_or_default(),
+            status: self.status.as_str(),
+            created_at: &self.created_at,
+        }
     }
 
-    fn fits(&self, filters: &[(String, String)]) -> bool {
-        filters.iter().all(|(name, wanted)| match name.as_str() {
-            "name" | "display_name" => self.name.as_deref().unwrap_or_default() == wanted,
-            "name~" => self.name.as_deref().unwrap_or_default().contains(wanted),
-            "status" => self.status.as_str() == wanted,
-            "id" => &self.id == wanted,
-            "size" => self.size.to_string() == *wanted,
-            "volume_type" => &self.volume_type == wanted,
-            "availability_zone" => &self.availability_zone == wanted,
+    fn fits(&self, filter: &str, wanted: &str) -> bool {
+        match filter {
+            "name~" => self.common().name.contains(wanted),
+            "size" => self.size.to_string() == wanted,
+            "volume_type" => self.volume_type == wanted,
+            "availability_zone" => self.availability_zone == wanted,
             "bootable" => self.bootable == wanted.eq_ignore_ascii_case("true"),
-            "user_id" => &self.user_id == wanted,
+            "user_id" => self.user_id == wanted,
             "metadata" => query::pairs_fit(&self.metadata, wanted),
             _ => true,
-        })
+        }
     }
 
-    fn order(&self, key: &str) -> String {
-        match key {
-            "name" | "display_name" => self.name.clone().unwrap_or_default(),
-            "status" => self.status.as_str().to_owned(),
-            "size" => format!("{:010}", self.size),
-            "created_at" => self.created_at.clone(),
-            _ => self.id.clone(),
-        }
+    fn order(&self, key: &str) -> Option<String> {
+        (key == "size").then(|| format!("{:010}", self.size))
     }
 
     fn not_found(id: &str) -> Refusal {

@@ -3,7 +3,8 @@
 //! Neutron checks bodies against such a table too, so unknown, read-only, missing and ill-typed attributes are refused here once,
 //! in its words.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
@@ -247,8 +248,17 @@ impl Attributes {
         self.take(name).as_ref().and_then(as_number)
     }
 
+    /// Take an address of either family out.
+    pub fn any_address(&mut self, name: &str) -> Result<Option<IpAddr>, Refusal> {
+        self.parsed_address(name)
+    }
+
     /// Take an IPv4 address out.
     pub fn address(&mut self, name: &str) -> Result<Option<Ipv4Addr>, Refusal> {
+        self.parsed_address(name)
+    }
+
+    fn parsed_address<A: FromStr>(&mut self, name: &str) -> Result<Option<A>, Refusal> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
-use super::port::FLOATING_IP as OWNER;
+use super::ip;
+use super::port::{FLOATING_IP as OWNER, Taker};
 use super::port_forwarding::PortForwarding;
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
-use crate::model::ids::new_id;
+use crate::model::ids::{new_id, new_mac};
 use crate::model::indexed::Worded;
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
@@ -184,8 +185,15 @@ fn create(
         }
         (None, Some(subnet_id)) => Some(json!([{ "subnet_id": subnet_id }])),
     };
-    let fixed_ips = model.allocate(&network_id, wanted, &[])?;
-    let Some(floating_ip_address) = fixed_ips.first().map(|ip| ip.ip_address) else {
+    let mac = new_mac();
+    let taker = Taker {
+        mac: &mac,
+        device_owner: OWNER,
+        mine: &[],
+    };
+    let fixed_ips = model.allocate(&network_id, wanted, taker)?;
+    let mut addresses = fixed_ips.iter().map(|ip| ip.ip_address);
+    let Some(floating_ip_address) = addresses.find_map(ip::v4) else {
         return Err(Refusal::conflict(
             "ExternalIpAddressExhausted",
             format!("Unable to find any IP address on external network {network_id}."),
@@ -206,7 +214,7 @@ fn create(
         common: Common::new(project_id, &mut attributes)?,
     };
     floating_ip.lead_to(target);
-    model.add_service_port("", &network_id, OWNER, &id, fixed_ips);
+    model.add_service_port("", &network_id, OWNER, &id, mac, fixed_ips);
     model.floating_ips.insert(floating_ip);
     Ok(id)
 }
@@ -304,16 +312,15 @@ impl Model {
                     format!("Port {port_id} could not be found."),
                 )
             })?;
-        let address = match fixed {
-            None => port.fixed_ips.first().ok_or_else(|| {
+        let (fixed_ip, address) = match fixed {
+            None => port.v4().next().ok_or_else(|| {
                 bad_request(format!(
                     "Cannot add floating IP to port {port_id} that has no fixed IPv4 addresses"
                 ))
             })?,
             Some(fixed) => port
-                .fixed_ips
-                .iter()
-                .find(|ip| ip.ip_address == fixed)
+                .v4()
+                .find(|(_, address)| *address == fixed)
                 .ok_or_else(|| {
                     bad_request(format!("Port {port_id} does not have fixed ip {fixed}"))
                 })?,
@@ -321,7 +328,7 @@ impl Model {
         let mut others = self.floating_ips.having(&format!("port:{port_id}"));
         let taken = others.find(|row| {
             row.id != floating_ip_id
-                && row.fixed_ip_address == Some(address.ip_address)
+                && row.fixed_ip_address == Some(address)
                 && row.floating_network_id == network_id
         });
         if let Some(taken) = taken {
@@ -330,24 +337,24 @@ impl Model {
                 format!(
                     "Cannot associate floating IP {} ({}) with port {port_id} using fixed IP {}, as that fixed IP already has a \
                      floating IP on external network {network_id}.",
-                    taken.floating_ip_address, taken.id, address.ip_address
+                    taken.floating_ip_address, taken.id, address
                 ),
             ));
         }
-        let way = self.way_out(network_id, &port.network_id, &address.subnet_id);
+        let way = self.way_out(network_id, &port.network_id, &fixed_ip.subnet_id);
         let router_id = way.ok_or_else(|| {
             Refusal::not_found(
                 "ExternalGatewayForFloatingIPNotFound",
                 format!(
                     "External network {network_id} is not reachable from subnet {}.  Therefore, cannot associate Port {port_id} \
                      with a Floating IP.",
-                    address.subnet_id
+                    fixed_ip.subnet_id
                 ),
             )
         })?;
         Ok(Target {
             port_id: port_id.into(),
-            fixed_ip_address: address.ip_address,
+            fixed_ip_address: address,
             router_id,
         })
     }

@@ -1,11 +1,12 @@
 //! Ports: where something plugs into a network, with which addresses and behind which security groups.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Author, Form, Said, attribute};
+use super::ip;
 use super::port_checks::{
     GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
     is_mac, is_vnic_type, list, owner, qos_policy,
@@ -62,14 +63,33 @@ pub struct FixedIp {
     /// From this subnet.
     pub subnet_id: String,
     /// The address.
-    pub ip_address: Ipv4Addr,
+    pub ip_address: IpAddr,
+}
+
+impl Port {
+    /// Its addresses of IPv4, which alone lead outside and can be translated.
+    pub fn v4(&self) -> impl Iterator<Item = (&FixedIp, Ipv4Addr)> {
+        let all = self.fixed_ips.iter();
+        all.filter_map(|ip| Some((ip, ip::v4(ip.ip_address)?)))
+    }
+}
+
+/// For whom addresses are found.
+#[derive(Clone, Copy, Default)]
+pub struct Taker<'a> {
+    /// The port's Ethernet address, where there is one already.
+    pub mac: &'a str,
+    /// What the port belongs to.
+    pub device_owner: &'a str,
+    /// What it has already and may keep.
+    pub mine: &'a [FixedIp],
 }
 
 keyed_by_id!(Port);
 super::row!(Port, name, device_id, network_id, device_owner);
 
 /// The word of an address in its subnet.
-pub(super) fn address_word(subnet_id: &str, address: Ipv4Addr) -> String {
+pub(super) fn address_word(subnet_id: &str, address: IpAddr) -> String {
     format!("ip:{subnet_id}/{address}")
 }
 
@@ -209,7 +229,12 @@ fn create(
             ),
         ));
     }
-    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), &[])?;
+    let taker = Taker {
+        mac: &mac_address,
+        device_owner: device_owner.as_deref().unwrap_or_default(),
+        mine: &[],
+    };
+    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), taker)?;
     let asked = groups(&mut attributes)?;
     groups_need_a_filter(
         port_security_enabled,
@@ -248,7 +273,12 @@ fn create(
 fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
     let port = model.ports.get(id).ok_or_else(|| not_found(id))?.clone();
     if let Some(value) = attributes.take("fixed_ips") {
-        let fixed_ips = model.allocate(&port.network_id, Some(value), &port.fixed_ips)?;
+        let taker = Taker {
+            mac: &port.mac_address,
+            device_owner: &port.device_owner,
+            mine: &port.fixed_ips,
+        };
+        let fixed_ips = model.allocate(&port.network_id, Some(value), taker)?;
         attributes.set("fixed_ips", to_value(&fixed_ips));
     }
     let asked = groups(&mut attributes)?;
@@ -340,6 +370,7 @@ impl Model {
         network_id: &str,
         owner: &str,
         device_id: &str,
+        mac_address: String,
         fixed_ips: Vec<FixedIp>,
     ) -> String {
         let id = new_id();
@@ -354,7 +385,7 @@ impl Model {
                 "ACTIVE"
             }
             .into(),
-            mac_address: new_mac(),
+            mac_address,
             fixed_ips,
             device_id: device_id.into(),
             device_owner: owner.into(),

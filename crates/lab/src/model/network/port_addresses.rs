@@ -1,64 +1,125 @@
 //! Addresses of ports: which are free, which are asked for, and which of them a port gets.
+//!
+//! In a subnet where ports make their own (`Subnet::is_automatic`) every port of the network but a router's leg has one, and nobody
+//! chooses it.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
 use super::attributes::bare;
-use super::ip::next_free;
-use super::port::{FixedIp, address_word};
+use super::ip::{eui64, next_free};
+use super::port::{FixedIp, ROUTER_INTERFACE, Taker, address_word};
+use super::subnet::Subnet;
 use crate::model::Model;
 use crate::model::refusal::Refusal;
 
+fn exhausted(network_id: &str) -> Refusal {
+    Refusal::conflict(
+        "IpAddressGenerationFailure",
+        format!("No more IP addresses available on network {network_id}."),
+    )
+}
+
 impl Model {
-    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one from the first subnet with
-    /// room. `mine` are addresses that the port has already and may keep.
+    /// Find addresses on a network: those asked for (`[{subnet_id?, ip_address?}]`), else one of each family from the first subnet with
+    /// room; and one of each subnet where ports make their own, whether it was asked for or not, for all but routers' legs.
     pub fn allocate(
         &mut self,
         network_id: &str,
         wanted: Option<Value>,
-        mine: &[FixedIp],
+        taker: Taker<'_>,
     ) -> Result<Vec<FixedIp>, Refusal> {
         let network = self.networks.get(network_id);
         let ids: Vec<String> = network.map(|row| row.subnets.clone()).unwrap_or_default();
-        let exhausted = || {
-            Refusal::conflict(
-                "IpAddressGenerationFailure",
-                format!("No more IP addresses available on network {network_id}."),
-            )
-        };
-        let Some(wanted) = wanted else {
-            if ids.is_empty() {
-                return Ok(Vec::new());
+        let mut given = match wanted {
+            None => self.usual_addresses(network_id, &ids)?,
+            Some(Value::Array(wanted)) => {
+                self.wanted_addresses(network_id, &ids, &wanted, taker)?
             }
-            let found = ids.into_iter().find_map(|subnet_id| {
-                let ip_address = self.next_address(&subnet_id, &[])?;
+            Some(other) => {
+                return Err(Refusal::invalid_input(
+                    "fixed_ips",
+                    format!("Invalid data format for fixed IP: '{}'", bare(&other)),
+                ));
+            }
+        };
+        if taker.device_owner != ROUTER_INTERFACE {
+            let subnets = ids.iter().filter_map(|id| self.subnets.get(id));
+            let automatic = subnets.filter(|subnet| subnet.is_automatic());
+            given.extend(automatic.map(|subnet| FixedIp {
+                subnet_id: subnet.id.clone(),
+                ip_address: eui64(&subnet.cidr, taker.mac),
+            }));
+        }
+        Ok(given)
+    }
+
+    /// An address of each family that the network hands out.
+    fn usual_addresses(
+        &mut self,
+        network_id: &str,
+        subnets: &[String],
+    ) -> Result<Vec<FixedIp>, Refusal> {
+        let mut given = Vec::new();
+        for version in [4, 6] {
+            let hands_out = |id: &&String| {
+                let subnet = self.subnets.get(id);
+                subnet.is_some_and(|one| one.ip_version == version && !one.is_automatic())
+            };
+            let subnets: Vec<&String> = subnets.iter().filter(hands_out).collect();
+            if subnets.is_empty() {
+                continue;
+            }
+            let found = subnets.into_iter().find_map(|subnet_id| {
+                let ip_address = self.next_address(subnet_id, &[])?;
                 Some(FixedIp {
-                    subnet_id,
+                    subnet_id: subnet_id.clone(),
                     ip_address,
                 })
             });
-            return Ok(vec![found.ok_or_else(exhausted)?]);
-        };
-        let Value::Array(wanted) = wanted else {
-            return Err(Refusal::invalid_input(
-                "fixed_ips",
-                format!("Invalid data format for fixed IP: '{}'", bare(&wanted)),
-            ));
-        };
+            given.push(found.ok_or_else(|| exhausted(network_id))?);
+        }
+        Ok(given)
+    }
+
+    fn wanted_addresses(
+        &mut self,
+        network_id: &str,
+        subnets: &[String],
+        wanted: &[Value],
+        taker: Taker<'_>,
+    ) -> Result<Vec<FixedIp>, Refusal> {
+        let is_leg = taker.device_owner == ROUTER_INTERFACE;
         let mut given: Vec<FixedIp> = Vec::new();
         for entry in wanted {
-            let (subnet_id, address) = self.wanted_address(network_id, &ids, &entry)?;
-            let subnet_id = subnet_id.ok_or_else(exhausted)?;
-            let so_far: Vec<Ipv4Addr> = given.iter().map(|ip| ip.ip_address).collect();
+            let (subnet_id, address) = self.wanted_address(network_id, subnets, entry)?;
+            let subnet_id = subnet_id.ok_or_else(|| exhausted(network_id))?;
+            let subnet = self.subnets.get(&subnet_id);
+            let is_automatic = subnet.is_some_and(Subnet::is_automatic) && !is_leg;
+            let so_far: Vec<IpAddr> = given.iter().map(|ip| ip.ip_address).collect();
+            let mine = |address: IpAddr| taker.mine.iter().any(|ip| ip.ip_address == address);
             let ip_address = match address {
+                // What a port makes itself it has anyway.
+                None if is_automatic => continue,
+                Some(address) if is_automatic && mine(address) => continue,
+                Some(address) if is_automatic => {
+                    return Err(Refusal::new(
+                        400,
+                        "AllocationOnAutoAddressSubnet",
+                        format!(
+                            "IPv6 address {address} cannot be directly assigned to a port on subnet {subnet_id} as the subnet is configured \
+                             for automatic addresses"
+                        ),
+                    ));
+                }
                 None => self
                     .next_address(&subnet_id, &so_far)
-                    .ok_or_else(exhausted)?,
+                    .ok_or_else(|| exhausted(network_id))?,
                 Some(address) => {
-                    let kept = mine.iter().any(|ip| ip.ip_address == address);
-                    let taken = self.ports.has(&address_word(&subnet_id, address)) && !kept;
-                    if taken || so_far.contains(&address) {
+                    let is_theirs =
+                        self.ports.has(&address_word(&subnet_id, address)) && !mine(address);
+                    if is_theirs || so_far.contains(&address) {
                         return Err(Refusal::conflict(
                             "IpAddressAlreadyAllocated",
                             format!("IP address {address} already allocated in subnet {subnet_id}"),
@@ -75,6 +136,36 @@ impl Model {
         Ok(given)
     }
 
+    /// A subnet is new where ports make their own addresses: those that are there do so, too.
+    pub fn add_automatic_addresses(&mut self, subnet_id: &str) {
+        let Some(subnet) = self.subnets.get(subnet_id) else {
+            return;
+        };
+        let (cidr, network) = (subnet.cidr, format!("network:{}", subnet.network_id));
+        let ports = self.ports.having(&network);
+        let ports = ports.filter(|port| port.device_owner != ROUTER_INTERFACE);
+        let ids: Vec<String> = ports.map(|port| port.id.clone()).collect();
+        for id in ids {
+            self.ports.change(&id, |port| {
+                port.fixed_ips.push(FixedIp {
+                    subnet_id: subnet_id.to_owned(),
+                    ip_address: eui64(&cidr, &port.mac_address),
+                });
+            });
+        }
+    }
+
+    /// A subnet goes, and with it what ports made there.
+    pub fn remove_automatic_addresses(&mut self, subnet_id: &str) {
+        let ports = self.ports.having(&format!("subnet:{subnet_id}"));
+        let ids: Vec<String> = ports.map(|port| port.id.clone()).collect();
+        for id in ids {
+            self.ports.change(&id, |port| {
+                port.fixed_ips.retain(|ip| ip.subnet_id != subnet_id);
+            });
+        }
+    }
+
     /// What one entry of `fixed_ips` asks for: the subnet, and the address if it names one that the subnet has. No subnet when
     /// the network has none at all.
     fn wanted_address(
@@ -82,9 +173,9 @@ impl Model {
         network_id: &str,
         subnets: &[String],
         entry: &Value,
-    ) -> Result<(Option<String>, Option<Ipv4Addr>), Refusal> {
+    ) -> Result<(Option<String>, Option<IpAddr>), Refusal> {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
-        let address: Option<Ipv4Addr> = match text("ip_address") {
+        let address: Option<IpAddr> = match text("ip_address") {
             None => None,
             Some(address) => Some(address.parse().map_err(|_| {
                 Refusal::invalid_input(
@@ -93,7 +184,7 @@ impl Model {
                 )
             })?),
         };
-        let has = |id: &String, address: Ipv4Addr| {
+        let has = |id: &String, address: IpAddr| {
             let subnet = self.subnets.get(id);
             subnet.is_some_and(|subnet| subnet.cidr.has_host(address))
         };
@@ -140,10 +231,10 @@ impl Model {
     }
 
     /// The lowest free address of a subnet, leaving out these.
-    fn next_address(&mut self, subnet_id: &str, given: &[Ipv4Addr]) -> Option<Ipv4Addr> {
+    fn next_address(&mut self, subnet_id: &str, given: &[IpAddr]) -> Option<IpAddr> {
         let subnet = self.subnets.get(subnet_id)?;
         let from = self.free_from.get(subnet_id).copied();
-        let taken = |address: Ipv4Addr| {
+        let taken = |address: IpAddr| {
             given.contains(&address) || self.ports.has(&address_word(subnet_id, address))
         };
         let pools = &subnet.allocation_pools;

@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::port::FixedIp;
 use super::to_value;
 use crate::model::Model;
 use crate::model::ids::new_id;
@@ -213,9 +214,9 @@ impl Model {
                 ),
             ));
         }
-        let mut fixed = port.fixed_ips.iter();
-        let fixed = fixed.find(|ip| address.is_none_or(|address| ip.ip_address == address));
-        let fixed = fixed.ok_or_else(|| match address {
+        let mut all = port.v4();
+        let fixed = all.find(|(_, fixed)| address.is_none_or(|address| *fixed == address));
+        let (FixedIp { subnet_id, .. }, fixed) = fixed.ok_or_else(|| match address {
             None => bad_request(format_args!(
                 "Requested internal port {id} must allocate an IPv4 address at least."
             )),
@@ -224,14 +225,14 @@ impl Model {
                 json!(port.fixed_ips)
             )),
         })?;
-        new.internal_ip_address = fixed.ip_address;
+        new.internal_ip_address = fixed;
         if row.port_id.is_some() {
             return Err(Refusal::conflict(
                 "FloatingIPPortAlreadyAssociated",
                 format!(
                     "Cannot associate floating IP {} ({}) with port {id} using fixed IP {}, as that fixed IP already has a floating \
                      IP on external network {}.",
-                    row.floating_ip_address, row.id, fixed.ip_address, row.floating_network_id
+                    row.floating_ip_address, row.id, fixed, row.floating_network_id
                 ),
             ));
         }
@@ -248,11 +249,11 @@ impl Model {
                 json!({"floatingip_id": row.id, "external_port": new.external_port, "protocol": new.protocol})
             )));
         }
-        let way = self.way_out(&row.floating_network_id, &port.network_id, &fixed.subnet_id);
+        let way = self.way_out(&row.floating_network_id, &port.network_id, subnet_id);
         let way = way.ok_or_else(|| {
             bad_request(format_args!(
                 "External network {} is not reachable from subnet {}. Cannot set Port forwarding for port {id} with Floating IP {}",
-                row.floating_network_id, fixed.subnet_id, row.id
+                row.floating_network_id, subnet_id, row.id
             ))
         })?;
         match &row.router_id {

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare, is_uuid};
-use super::port::{FixedIp, ROUTER_GATEWAY, ROUTER_INTERFACE};
-use super::subnet::{HostRoute, routes};
+use super::port::{FixedIp, Port, ROUTER_GATEWAY, ROUTER_INTERFACE, Taker};
+use super::subnet::{HostRoute, Subnet, routes};
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
-use crate::model::ids::new_id;
+use crate::model::ids::{new_id, new_mac};
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
 
@@ -236,14 +236,16 @@ impl Model {
                 ),
             ));
         }
+        let mac = new_mac();
         let gateway = match wanted {
             None => None,
             Some((network_id, enable_snat, addresses)) => {
-                let external_fixed_ips = self.allocate(
-                    &network_id,
-                    addresses,
-                    old.map_or(&[], |old| &old.external_fixed_ips),
-                )?;
+                let taker = Taker {
+                    mac: &mac,
+                    device_owner: ROUTER_GATEWAY,
+                    mine: old.map_or(&[], |old| &old.external_fixed_ips),
+                };
+                let external_fixed_ips = self.allocate(&network_id, addresses, taker)?;
                 Some(Gateway {
                     network_id,
                     enable_snat,
@@ -261,6 +263,7 @@ impl Model {
                 &gateway.network_id,
                 ROUTER_GATEWAY,
                 id,
+                mac,
                 gateway.external_fixed_ips.clone(),
             );
         }
@@ -280,16 +283,16 @@ impl Model {
         let router = self.router_for(project_id, id)?;
         let router_project = router.common.project_id.clone();
         let text = |name: &str| body.get(name).and_then(Value::as_str);
-        let (subnet_id, port_id) = match (text("subnet_id"), text("port_id")) {
+        let (subnet_ids, port_id) = match (text("subnet_id"), text("port_id")) {
             (Some(_), Some(_)) => {
                 return Err(bad_request("Cannot specify both subnet-id and port-id"));
             }
             (None, None) => {
                 return Err(bad_request("Either subnet_id or port_id must be specified"));
             }
-            (Some(subnet_id), None) => (subnet_id.to_owned(), None),
+            (Some(subnet_id), None) => (vec![subnet_id.to_owned()], None),
             (None, Some(port_id)) => {
-                let visible = |port: &&super::port::Port| port.common.project_id == project_id;
+                let visible = |port: &&Port| port.common.project_id == project_id;
                 let port = self.ports.get(port_id).filter(visible).ok_or_else(|| {
                     Refusal::not_found(
                         "PortNotFound",
@@ -305,38 +308,24 @@ impl Model {
                         ),
                     ));
                 }
-                let subnet_id = port.fixed_ips.first().map(|ip| ip.subnet_id.clone());
-                (
-                    subnet_id.ok_or_else(|| {
-                        bad_request("Router port must have at least one fixed IP")
-                    })?,
-                    Some(port_id.to_owned()),
-                )
+                let port = port.clone();
+                self.has_room_for(id, &port)?;
+                let subnets = port.fixed_ips.iter().map(|ip| ip.subnet_id.clone());
+                let subnets: Vec<String> = subnets.collect();
+                if subnets.is_empty() {
+                    return Err(bad_request("Router port must have at least one fixed IP"));
+                }
+                (subnets, Some(port_id.to_owned()))
             }
         };
-        if !is_uuid(&subnet_id) {
-            return Err(bad_request(format!("'{subnet_id}' is not a valid UUID")));
+        if let Some(odd) = subnet_ids.iter().find(|subnet_id| !is_uuid(subnet_id)) {
+            return Err(bad_request(format!("'{odd}' is not a valid UUID")));
         }
-        let subnet = self.subnet_for(project_id, &subnet_id)?.clone();
-        let mine: Vec<FixedIp> = self
-            .router_interfaces(id)
-            .flat_map(|port| port.fixed_ips.clone())
-            .collect();
-        if mine.iter().any(|ip| ip.subnet_id == subnet_id) {
-            return Err(bad_request(format!(
-                "Router already has a port on subnet {subnet_id}"
-            )));
+        for subnet_id in &subnet_ids {
+            let subnet = self.subnet_for(project_id, subnet_id)?;
+            self.is_apart(id, subnet)?;
         }
-        let overlapping = mine
-            .iter()
-            .filter_map(|ip| self.subnets.get(&ip.subnet_id))
-            .find(|other| other.cidr.overlaps(&subnet.cidr));
-        if let Some(other) = overlapping {
-            return Err(bad_request(format!(
-                "Cidr {} of subnet {subnet_id} overlaps with cidr {} of subnet {}",
-                subnet.cidr, other.cidr, other.id
-            )));
-        }
+        let subnet = self.subnet_for(project_id, &subnet_ids[0])?.clone();
         let port_id = match port_id {
             Some(port_id) => {
                 self.ports.change(&port_id, |port| {
@@ -352,24 +341,93 @@ impl Model {
                 let gateway = subnet.gateway_ip.ok_or_else(|| {
                     bad_request("Subnet for router interface must have a gateway IP")
                 })?;
-                let wanted = json!([{"subnet_id": subnet_id, "ip_address": gateway.to_string()}]);
-                let fixed_ips = self.allocate(&subnet.network_id, Some(wanted), &[])?;
-                self.add_service_port(
-                    &router_project,
-                    &subnet.network_id,
-                    ROUTER_INTERFACE,
-                    id,
-                    fixed_ips,
-                )
+                if subnet.ipv6_address_mode.is_some() && subnet.ipv6_ra_mode.is_none() {
+                    return Err(bad_request(format!(
+                        "IPv6 subnet {} configured to receive RAs from an external router cannot be added to Neutron Router",
+                        subnet.id
+                    )));
+                }
+                let wanted = json!([{"subnet_id": subnet.id, "ip_address": gateway.to_string()}]);
+                let taker = Taker {
+                    device_owner: ROUTER_INTERFACE,
+                    ..Taker::default()
+                };
+                let fixed_ips = self.allocate(&subnet.network_id, Some(wanted), taker)?;
+                self.add_leg(id, &router_project, &subnet, fixed_ips)
             }
         };
         Ok(interface_answer(
             id,
             &router_project,
             &subnet.network_id,
-            &subnet_id,
+            &subnet_ids,
             &port_id,
         ))
+    }
+
+    /// A router's leg in a network, or one more address of the leg that it has there: all prefixes of IPv6 share one.
+    fn add_leg(
+        &mut self,
+        id: &str,
+        project_id: &str,
+        subnet: &Subnet,
+        fixed_ips: Vec<FixedIp>,
+    ) -> String {
+        let mut legs = self.router_interfaces(id);
+        let shared = legs.find(|leg| leg.network_id == subnet.network_id && is_of_v6(leg));
+        match shared.filter(|_| subnet.ip_version == 6) {
+            Some(leg) => {
+                let leg = leg.id.clone();
+                drop(legs);
+                self.ports
+                    .change(&leg, |port| port.fixed_ips.extend(fixed_ips));
+                leg
+            }
+            None => {
+                drop(legs);
+                let network = &subnet.network_id;
+                let mac = new_mac();
+                self.add_service_port(project_id, network, ROUTER_INTERFACE, id, mac, fixed_ips)
+            }
+        }
+    }
+
+    /// Whether a port of one's own can be a router's leg: one range of IPv4 at most, and one leg of IPv6 in a network.
+    fn has_room_for(&self, id: &str, port: &Port) -> Result<(), Refusal> {
+        let mut legs = self.router_interfaces(id);
+        let other = legs.find(|leg| leg.network_id == port.network_id && is_of_v6(leg));
+        if let Some(other) = other.filter(|_| is_of_v6(port)) {
+            return Err(bad_request(format!(
+                "Cannot have multiple router ports with the same network id if both contain IPv6 subnets. Existing port {} has IPv6 \
+                 subnet(s) and network id {}",
+                other.id, other.network_id
+            )));
+        }
+        match port.v4().count() {
+            0 | 1 => Ok(()),
+            _ => Err(bad_request(
+                "Cannot have multiple IPv4 subnets on router port",
+            )),
+        }
+    }
+
+    /// Whether a router has no leg in a subnet yet, nor in one that shares an address with it.
+    fn is_apart(&self, id: &str, subnet: &Subnet) -> Result<(), Refusal> {
+        let mine = || self.router_interfaces(id).flat_map(|port| &port.fixed_ips);
+        if mine().any(|ip| ip.subnet_id == subnet.id) {
+            return Err(bad_request(format!(
+                "Router already has a port on subnet {}",
+                subnet.id
+            )));
+        }
+        let mut others = mine().filter_map(|ip| self.subnets.get(&ip.subnet_id));
+        match others.find(|other| other.cidr.overlaps(&subnet.cidr)) {
+            None => Ok(()),
+            Some(other) => Err(bad_request(format!(
+                "Cidr {} of subnet {} overlaps with cidr {} of subnet {}",
+                subnet.cidr, subnet.id, other.cidr, other.id
+            ))),
+        }
     }
 
     /// `PUT /routers/{id}/remove_router_interface` with `subnet_id` or `port_id`.
@@ -395,9 +453,8 @@ impl Model {
                     )
                 })?,
             (Some(subnet_id), None) => {
-                let on_subnet = |port: &&super::port::Port| {
-                    port.fixed_ips.iter().any(|ip| ip.subnet_id == subnet_id)
-                };
+                let on_subnet =
+                    |port: &&Port| port.fixed_ips.iter().any(|ip| ip.subnet_id == subnet_id);
                 self.router_interfaces(id).find(on_subnet).ok_or_else(|| {
                     Refusal::not_found(
                         "RouterInterfaceNotFoundForSubnet",
@@ -407,19 +464,43 @@ impl Model {
             }
         };
         let (port_id, network_id) = (port.id.clone(), port.network_id.clone());
-        let subnet_id = port
-            .fixed_ips
-            .first()
-            .map(|ip| ip.subnet_id.clone())
-            .unwrap_or_default();
+        let subnets = port.fixed_ips.iter().map(|ip| ip.subnet_id.clone());
+        // Named by itself, a subnet of several goes alone.
+        let subnets: Vec<String> = match text("subnet_id") {
+            Some(named) => subnets.filter(|subnet| subnet == named).collect(),
+            None => subnets.collect(),
+        };
+        let stays = port.fixed_ips.len() > subnets.len();
+        for subnet_id in &subnets {
+            self.may_leave(project_id, id, subnet_id)?;
+        }
+        match stays {
+            false => self.remove_port(&port_id),
+            true => {
+                let is_left = |ip: &FixedIp| !subnets.contains(&ip.subnet_id);
+                self.ports
+                    .change(&port_id, |port| port.fixed_ips.retain(is_left));
+            }
+        }
+        Ok(interface_answer(
+            id,
+            &router_project,
+            &network_id,
+            &subnets,
+            &port_id,
+        ))
+    }
+
+    /// Whether a router's leg in a subnet serves nobody: neither a floating IP nor a route.
+    fn may_leave(&self, project_id: &str, id: &str, subnet_id: &str) -> Result<(), Refusal> {
         let needed = self
             .floating_ips
             .having(&format!("router:{id}"))
             .any(|row| {
                 let port = row.port_id.as_ref().and_then(|port| self.ports.get(port));
                 port.is_some_and(|port| {
-                    port.fixed_ips.iter().any(|ip| {
-                        Some(ip.ip_address) == row.fixed_ip_address && ip.subnet_id == subnet_id
+                    port.v4().any(|(ip, address)| {
+                        Some(address) == row.fixed_ip_address && ip.subnet_id == subnet_id
                     })
                 })
             });
@@ -432,7 +513,7 @@ impl Model {
                 ),
             ));
         }
-        let leaves = self.subnets.get(&subnet_id).map(|subnet| subnet.cidr);
+        let leaves = self.subnets.get(subnet_id).map(|subnet| subnet.cidr);
         let router = self.router_for(project_id, id)?;
         let mut hops = router.routes.iter().map(|route| route.nexthop);
         if hops.any(|hop| leaves.is_some_and(|range| range.contains(hop))) {
@@ -443,21 +524,11 @@ impl Model {
                 ),
             ));
         }
-        self.remove_port(&port_id);
-        Ok(interface_answer(
-            id,
-            &router_project,
-            &network_id,
-            &subnet_id,
-            &port_id,
-        ))
+        Ok(())
     }
 
     /// A router's legs in projects' networks.
-    pub fn router_interfaces(
-        &self,
-        id: &str,
-    ) -> impl Iterator<Item = &super::port::Port> + use<'_> {
+    pub fn router_interfaces(&self, id: &str) -> impl Iterator<Item = &Port> + use<'_> {
         self.ports
             .having(&format!("device:{id}"))
             .filter(|port| port.device_owner == ROUTER_INTERFACE)
@@ -500,11 +571,15 @@ impl Model {
     }
 }
 
+fn is_of_v6(port: &Port) -> bool {
+    port.fixed_ips.iter().any(|ip| ip.ip_address.is_ipv6())
+}
+
 fn interface_answer(
     router: &str,
     project_id: &str,
     network_id: &str,
-    subnet_id: &str,
+    subnet_ids: &[String],
     port_id: &str,
 ) -> Value {
     json!({
@@ -512,7 +587,7 @@ fn interface_answer(
         "tenant_id": project_id,
         "port_id": port_id,
         "network_id": network_id,
-        "subnet_id": subnet_id,
-        "subnet_ids": [subnet_id],
+        "subnet_id": subnet_ids.last(),
+        "subnet_ids": subnet_ids,
     })
 }

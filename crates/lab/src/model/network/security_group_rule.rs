@@ -193,12 +193,15 @@ fn create(
     let remote_ip_prefix = attributes.text("remote_ip_prefix")?;
     let remote_ip_prefix = match (remote_ip_prefix, ethertype) {
         (None, _) => None,
-        (Some(text), EtherType::IPv6) if text.contains(':') => return Err(no_ipv6_prefix(&text)),
-        (Some(text), EtherType::IPv4) => Some(
-            text.parse::<Cidr>()
-                .map_err(|_| conflicting(&text, "IPv4"))?,
-        ),
-        (Some(text), EtherType::IPv6) => return Err(conflicting(&text, "IPv6")),
+        (Some(text), ethertype) => {
+            let (version, name) = match ethertype {
+                EtherType::IPv4 => (4, "IPv4"),
+                EtherType::IPv6 => (6, "IPv6"),
+            };
+            let range = text.parse::<Cidr>().ok();
+            let range = range.filter(|range| range.version() == version);
+            Some(range.ok_or_else(|| conflicting(&text, name))?)
+        }
     };
     let remote_group_id = match attributes.text("remote_group_id")? {
         None => None,
@@ -367,7 +370,7 @@ fn ports(
 }
 
 fn conflicting(prefix: &str, ethertype: &str) -> Refusal {
-    match prefix.contains(':') || prefix.parse::<Cidr>().is_ok() {
+    match prefix.parse::<Cidr>().is_ok() {
         true => Refusal::new(
             400,
             "SecurityGroupRuleParameterConflict",
@@ -379,13 +382,6 @@ fn conflicting(prefix: &str, ethertype: &str) -> Refusal {
             format!("Invalid CIDR {prefix} given as IP prefix."),
         ),
     }
-}
-
-fn no_ipv6_prefix(prefix: &str) -> Refusal {
-    Refusal::invalid_input(
-        "remote_ip_prefix",
-        format!("'{prefix}': the lab cloud has IPv4 only"),
-    )
 }
 
 impl SecurityGroupRule {

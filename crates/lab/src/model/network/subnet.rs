@@ -1,19 +1,24 @@
-//! Subnets: the addresses of a network.
+//! Subnets: the addresses of a network, of IPv4 or IPv6.
+//!
+//! A subnet of IPv6 gives addresses out of its pools, as one of IPv4 does, or lets ports make them of their Ethernet addresses (SLAAC,
+//! stateless DHCPv6): then every port of the network has one, those too that were there before, and nobody chooses it.
+//! On Docker the lab keeps all that, and moves packets of IPv4 only (`model::wiring`).
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::attributes::{AttributeSpec, Attributes, Form, Said, attribute, bare};
-use super::ip::{Cidr, Pool, default_pools};
+use super::ip::{self, Cidr, Pool, default_pools};
+use super::port::ROUTER_INTERFACE;
 use super::{Common, Kind, Makers, assign, to_value};
 use crate::model::Model;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
 
-/// A subnet (IPv4).
+/// A subnet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Subnet {
     /// Id.
@@ -22,23 +27,23 @@ pub struct Subnet {
     pub name: String,
     /// Its network.
     pub network_id: String,
-    /// 4.
+    /// 4 or 6.
     pub ip_version: u8,
     /// Its range.
     pub cidr: Cidr,
     /// Where servers send what is not for this range.
-    pub gateway_ip: Option<Ipv4Addr>,
+    pub gateway_ip: Option<IpAddr>,
     /// What ports are given.
     pub allocation_pools: Vec<Pool>,
     /// Name servers of its servers.
-    pub dns_nameservers: Vec<Ipv4Addr>,
+    pub dns_nameservers: Vec<IpAddr>,
     /// Further routes of its servers.
     pub host_routes: Vec<HostRoute>,
     /// Kept; the lab tells servers their addresses either way.
     pub enable_dhcp: bool,
-    /// None.
+    /// How ports of IPv6 come to their addresses: one of [`MODES`].
     pub ipv6_address_mode: Option<String>,
-    /// None.
+    /// What routers tell of it: one of [`MODES`].
     pub ipv6_ra_mode: Option<String>,
     /// The pool that it was cut from.
     pub subnetpool_id: Option<String>,
@@ -49,13 +54,25 @@ pub struct Subnet {
     pub common: Common,
 }
 
+/// What [`Subnet::ipv6_address_mode`] and [`Subnet::ipv6_ra_mode`] can be.
+pub const MODES: [&str; 3] = ["slaac", "dhcpv6-stateful", "dhcpv6-stateless"];
+
+impl Subnet {
+    /// Whether ports make their addresses here themselves.
+    pub fn is_automatic(&self) -> bool {
+        let modes = [&self.ipv6_address_mode, &self.ipv6_ra_mode];
+        let is_automatic = |mode: &str| mode != "dhcpv6-stateful";
+        modes.into_iter().flatten().any(|mode| is_automatic(mode))
+    }
+}
+
 /// A route that a subnet's servers get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRoute {
     /// Where to.
     pub destination: Cidr,
     /// By way of.
-    pub nexthop: Ipv4Addr,
+    pub nexthop: IpAddr,
 }
 
 keyed_by_id!(Subnet);
@@ -109,12 +126,87 @@ pub fn not_found(id: &str) -> Refusal {
 }
 
 /// A gateway can be outside, but not one of a range's ends.
-fn gateway_fits(cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<(), Refusal> {
+fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), Refusal> {
+    if let Some(gateway) = gateway {
+        is_of(cidr.version(), "gateway_ip", ip::version(gateway), &gateway)?;
+    }
     let end = gateway.is_some_and(|gateway| cidr.contains(gateway) && !cidr.has_host(gateway));
     match end {
         true => Err(Refusal::invalid_operation("Gateway is not valid on subnet")),
         false => Ok(()),
     }
+}
+
+/// That an address is of the subnet's family.
+fn is_of(
+    ip_version: u8,
+    name: &str,
+    version: u8,
+    address: &dyn std::fmt::Display,
+) -> Result<(), Refusal> {
+    match version == ip_version {
+        true => Ok(()),
+        false => Err(Refusal::invalid_operation(format_args!(
+            "{name} '{address}' does not match the ip_version '{ip_version}'"
+        ))),
+    }
+}
+
+fn routes_are_of(ip_version: u8, routes: &[HostRoute]) -> Result<(), Refusal> {
+    routes.iter().try_for_each(|route| {
+        let (hop, range) = (route.nexthop, route.destination);
+        is_of(ip_version, "nexthop", ip::version(hop), &hop)?;
+        is_of(ip_version, "destination", range.version(), &range)
+    })
+}
+
+fn mode(attributes: &mut Attributes, name: &str) -> Result<Option<String>, Refusal> {
+    let mode = attributes.text(name)?;
+    match mode {
+        Some(other) if !MODES.contains(&other.as_str()) => Err(Refusal::invalid_input(
+            name,
+            format!("{other} is not in valid_values"),
+        )),
+        mode => Ok(mode),
+    }
+}
+
+/// What Neutron asks of the two modes: of routers, then of addresses.
+fn modes_fit(
+    cidr: &Cidr,
+    enable_dhcp: bool,
+    modes: [(&str, &Option<String>); 2],
+) -> Result<(), Refusal> {
+    let said = || {
+        modes
+            .iter()
+            .filter_map(|(name, mode)| Some((*name, mode.as_deref()?)))
+    };
+    if let Some((name, _)) = said().next().filter(|_| cidr.version() == 4) {
+        return Err(Refusal::invalid_operation(format_args!(
+            "{name} is not valid when ip_version is 4"
+        )));
+    }
+    if said().next().is_some() && !enable_dhcp {
+        return Err(Refusal::invalid_operation(
+            "ipv6_ra_mode or ipv6_address_mode cannot be set when enable_dhcp is set to False",
+        ));
+    }
+    if let [(_, Some(ra)), (_, Some(address))] = modes
+        && ra != address
+    {
+        return Err(Refusal::invalid_operation(format_args!(
+            "ipv6_ra_mode set to '{ra}' with ipv6_address_mode set to '{address}' is not valid. If both attributes are set, they must be \
+             the same value"
+        )));
+    }
+    let is_automatic = said().any(|(_, mode)| mode != "dhcpv6-stateful");
+    if is_automatic && cidr.prefix() != 64 {
+        return Err(Refusal::invalid_operation(format_args!(
+            "Invalid CIDR {cidr} for IPv6 address mode. OpenStack uses the EUI-64 address format, which requires the prefix to be /64"
+        )));
+    }
+    Ok(())
 }
 
 fn create(
@@ -130,27 +222,19 @@ fn create(
     if network.common.project_id != project_id {
         return Err(super::network::only_admin("create_subnet"));
     }
-    match attributes.number("ip_version") {
-        None | Some(4) => {}
-        Some(6) => {
-            return Err(Refusal::bad_request(
-                "Bad subnet request: the lab cloud has IPv4 only.",
-            ));
-        }
+    let ip_version = match attributes.number("ip_version") {
+        None | Some(4) => 4,
+        Some(6) => 6,
         Some(other) => {
             return Err(Refusal::invalid_input(
                 "ip_version",
                 format!("{other} is not in valid_values"),
             ));
         }
-    }
-    for mode in ["ipv6_ra_mode", "ipv6_address_mode"] {
-        if attributes.text(mode)?.is_some() {
-            return Err(Refusal::invalid_operation(format_args!(
-                "{mode} is not valid when ip_version is 4"
-            )));
-        }
-    }
+    };
+    let ipv6_ra_mode = mode(&mut attributes, "ipv6_ra_mode")?;
+    let ipv6_address_mode = mode(&mut attributes, "ipv6_address_mode")?;
+    let enable_dhcp = attributes.flag("enable_dhcp").unwrap_or(true);
     let subnetpool_id = attributes.text("subnetpool_id")?;
     let length = attributes.number("prefixlen");
     let cidr = match (attributes.cidr("cidr")?, &subnetpool_id) {
@@ -164,14 +248,27 @@ fn create(
             ));
         }
     };
-    // Said as null: no gateway. Not said: the first address.
+    is_of(ip_version, "cidr", ip::version(cidr.network()), &cidr)?;
+    let served_at_most = if ip_version == 4 { 30 } else { 126 };
+    if enable_dhcp && cidr.prefix() > served_at_most {
+        return Err(Refusal::invalid_operation(
+            "Subnet has a prefix length that is incompatible with DHCP service enabled",
+        ));
+    }
+    // Said as null: no gateway. Not said: the first address; of IPv6, whose range's own is anybody's, that one.
     let gateway_ip = match attributes.says("gateway_ip") {
-        true => attributes.address("gateway_ip")?,
-        false => Some(cidr.nth(1)),
+        true => attributes.any_address("gateway_ip")?,
+        false => Some(cidr.nth(u128::from(ip_version == 4))),
     };
     gateway_fits(&cidr, gateway_ip)?;
-    let dns_nameservers = name_servers(attributes.take("dns_nameservers"))?;
+    let dns_nameservers = name_servers(ip_version, attributes.take("dns_nameservers"))?;
     let host_routes = routes("host_routes", attributes.take("host_routes"))?;
+    routes_are_of(ip_version, &host_routes)?;
+    let modes = [
+        ("ipv6_ra_mode", &ipv6_ra_mode),
+        ("ipv6_address_mode", &ipv6_address_mode),
+    ];
+    modes_fit(&cidr, enable_dhcp, modes)?;
     if let Some(other) = network
         .subnets
         .iter()
@@ -196,15 +293,15 @@ fn create(
         id: new_id(),
         name: attributes.text("name")?.unwrap_or_default(),
         network_id: network_id.clone(),
-        ip_version: 4,
+        ip_version,
         cidr,
         gateway_ip,
         allocation_pools,
         dns_nameservers,
         host_routes,
-        enable_dhcp: attributes.flag("enable_dhcp").unwrap_or(true),
-        ipv6_address_mode: None,
-        ipv6_ra_mode: None,
+        enable_dhcp,
+        ipv6_address_mode,
+        ipv6_ra_mode,
         subnetpool_id,
         service_types: Vec::new(),
         common: Common::new(project_id, &mut attributes)?,
@@ -213,17 +310,31 @@ fn create(
     if let Some(network) = model.networks.get_mut(&network_id) {
         network.subnets.push(id.clone());
     }
+    let automatic = subnet.is_automatic();
     model.subnets.insert(subnet);
+    if automatic {
+        model.add_automatic_addresses(&id);
+    }
     Ok(id)
 }
 
 fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
     let subnet = model.subnets.get(id).ok_or_else(|| not_found(id))?;
     let (cidr, old_gateway) = (subnet.cidr, subnet.gateway_ip);
+    let ip_version = subnet.ip_version;
+    let has_modes = subnet.ipv6_address_mode.is_some() || subnet.ipv6_ra_mode.is_some();
+    if let Some(on) = attributes.flag("enable_dhcp") {
+        if has_modes && !on {
+            return Err(Refusal::invalid_operation(
+                "Cannot disable enable_dhcp with ipv6 attributes set",
+            ));
+        }
+        attributes.set("enable_dhcp", on);
+    }
     let old_pools = subnet.allocation_pools.clone();
     let mut gateway_ip = old_gateway;
     if attributes.says("gateway_ip") {
-        gateway_ip = attributes.address("gateway_ip")?;
+        gateway_ip = attributes.any_address("gateway_ip")?;
         let user = model.ports.having(&format!("subnet:{id}")).find(|port| {
             port.device_owner.starts_with("network:router_interface")
                 && port
@@ -254,13 +365,13 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
         );
     }
     if let Some(value) = attributes.take("dns_nameservers") {
-        attributes.set("dns_nameservers", to_value(&name_servers(Some(value))?));
+        let servers = name_servers(ip_version, Some(value))?;
+        attributes.set("dns_nameservers", to_value(&servers));
     }
     if let Some(value) = attributes.take("host_routes") {
-        attributes.set(
-            "host_routes",
-            to_value(&routes("host_routes", Some(value))?),
-        );
+        let routes = routes("host_routes", Some(value))?;
+        routes_are_of(ip_version, &routes)?;
+        attributes.set("host_routes", to_value(&routes));
     }
     attributes.take("service_types");
     model.free_from.remove(id);
@@ -269,7 +380,9 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    if model.ports.has(&format!("subnet:{id}")) {
+    let automatic = model.subnets.get(id).is_some_and(Subnet::is_automatic);
+    let holds = |port: &super::port::Port| !automatic || port.device_owner == ROUTER_INTERFACE;
+    if model.ports.having(&format!("subnet:{id}")).any(holds) {
         return Err(Refusal::conflict(
             "SubnetInUse",
             format!(
@@ -277,6 +390,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
             ),
         ));
     }
+    model.remove_automatic_addresses(id);
     let subnet = model.subnets.remove(id).ok_or_else(|| not_found(id))?;
     if let Some(network) = model.networks.get_mut(&subnet.network_id) {
         network.subnets.retain(|other| other != id);
@@ -284,7 +398,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Pool>, Refusal> {
+fn pools(value: Value, cidr: &Cidr, gateway: Option<IpAddr>) -> Result<Vec<Pool>, Refusal> {
     keys_are("allocation_pools", &value, ["start", "end"])?;
     let pools: Vec<Pool> = serde_json::from_value(value.clone()).map_err(|_| {
         Refusal::invalid_input(
@@ -293,7 +407,7 @@ fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Poo
         )
     })?;
     for (at, pool) in pools.iter().enumerate() {
-        if pool.start > pool.end {
+        if pool.start > pool.end || ip::version(pool.start) != ip::version(pool.end) {
             return Err(Refusal::new(
                 400,
                 "InvalidAllocationPool",
@@ -331,7 +445,7 @@ fn pools(value: Value, cidr: &Cidr, gateway: Option<Ipv4Addr>) -> Result<Vec<Poo
 }
 
 /// Nobody else may be given the gateway's address.
-fn outside_of(gateway: Option<Ipv4Addr>, pools: &[Pool]) -> Result<(), Refusal> {
+fn outside_of(gateway: Option<IpAddr>, pools: &[Pool]) -> Result<(), Refusal> {
     let Some(gateway) = gateway else {
         return Ok(());
     };
@@ -367,7 +481,7 @@ fn keys_are(attribute: &str, items: &Value, keys: [&str; 2]) -> Result<(), Refus
     Ok(())
 }
 
-fn name_servers(value: Option<Value>) -> Result<Vec<Ipv4Addr>, Refusal> {
+fn name_servers(ip_version: u8, value: Option<Value>) -> Result<Vec<IpAddr>, Refusal> {
     let Some(value) = value else {
         return Ok(Vec::new());
     };
@@ -381,12 +495,13 @@ fn name_servers(value: Option<Value>) -> Result<Vec<Ipv4Addr>, Refusal> {
     })?;
     for item in listed {
         let text = bare(item);
-        let server: Ipv4Addr = text.parse().map_err(|_| {
+        let server: IpAddr = text.parse().map_err(|_| {
             Refusal::invalid_input(
                 NAME,
                 format!("'{text}' is not a valid nameserver. '{text}' is not a valid IP address"),
             )
         })?;
+        is_of(ip_version, "dns_nameserver", ip::version(server), &server)?;
         if servers.contains(&server) {
             return Err(Refusal::invalid_input(
                 NAME,

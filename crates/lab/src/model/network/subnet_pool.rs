@@ -273,10 +273,7 @@ impl Model {
             .iter()
             .filter(|prefix| prefix.prefix() <= length);
         for prefix in fitting {
-            let pieces = 1_u64 << (length - prefix.prefix());
-            let size = 1_u64 << (32 - length);
-            let mut all = (0..pieces)
-                .map(|nth| Cidr::new(prefix.nth(u32::try_from(nth * size).unwrap_or(0)), length));
+            let mut all = prefix.pieces(length);
             if let Some(free) = all.find(|one| !taken.iter().any(|other| other.overlaps(one))) {
                 return Ok(free);
             }
