@@ -416,20 +416,6 @@ impl NetworkService<'_> {
         call.json(&json!({"port_id": port})).send().await.map(drop)
     }
 
-    /// Set a project's limits, by Neutron's names; administrators only.
-    pub async fn quotas_set(&self, project_id: &str, limits: &Value) -> Result<(), Error> {
-        let path = ["quotas", project_id];
-        let call = self.0.call(Service::Network, Method::PUT, &path);
-        call.json(&json!({"quota": limits})).send().await.map(drop)
-    }
-
-    /// Take a project back to the usual limits; administrators only. No limits of its own is an error of status 404.
-    pub async fn quotas_reset(&self, project_id: &str) -> Result<(), Error> {
-        let path = ["quotas", project_id];
-        let call = self.0.call(Service::Network, Method::DELETE, &path);
-        call.send().await.map(drop)
-    }
-
     /// Quotas of the project, by Neutron's names: `network`, `port`, `floatingip` ...
     pub async fn quotas(&self, project_id: &str) -> Result<Vec<(String, Quota)>, Error> {
         let path = ["quotas", project_id, "details.json"];

@@ -55,6 +55,9 @@ pub struct ResourceType {
     /// Who makes it, if anybody.
     #[serde(default)]
     pub executable: Executable,
+    /// What to use in its place, where nobody makes it; a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// Whether `deletion_policy: Snapshot` is possible.
     #[serde(default, skip_serializing_if = "is_false")]
     pub snapshots: bool,
@@ -397,7 +400,14 @@ impl ResourceType {
             Executable::Software => Some(format!(
                 "`{resource}` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; use an item of the catalogue, or deploy it with Heat"
             )),
-            Executable::No => Some(no_driver(&resource, name)),
+            Executable::No => Some(match &self.advice {
+                Some(advice) => {
+                    format!(
+                        "`{resource}` cannot be deployed: Stackloom does not make `{name}`. {advice}"
+                    )
+                }
+                None => no_driver(&resource, name),
+            }),
         }
     }
 }
@@ -424,6 +434,24 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn a_refusal_says_what_to_use_instead() {
+        let refusal = |name: &str| {
+            Registry::openstack()
+                .get(name)
+                .unwrap()
+                .refusal("a")
+                .unwrap()
+        };
+        assert_eq!(
+            refusal("OS::Nova::FloatingIP"),
+            "`a` cannot be deployed: Stackloom does not make `OS::Nova::FloatingIP`. Use OS::Neutron::FloatingIP instead."
+        );
+        assert!(refusal("OS::Designate::Domain").ends_with("Use OS::Designate::Zone instead."));
+        assert!(refusal("OS::Heat::Stack").contains("`type: other.yaml`"));
+        assert!(refusal("OS::Swift::Container").contains("has no driver"));
+    }
 
     #[test]
     fn every_file_is_read_and_says_its_own_type() {

@@ -36,6 +36,7 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
             "category" => described.category = word(node)?,
             "shape" => described.shape = word(node)?,
             "runs" => described.executable = word(node)?,
+            "advice" => described.advice = Some(string(node)?),
             "also" => described.formerly = strings(node)?,
             "snapshots" => described.snapshots = true,
             "any_property" => described.any_property = true,
@@ -69,6 +70,7 @@ pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
             Ok(ResourceType {
                 title: format!("{title} (retired)"),
                 summary: string(&entry.value)?,
+                advice: Some(string(&entry.value)?),
                 category: match name.split("::").nth(1) {
                     Some("Neutron" | "Designate") => Category::Network,
                     _ => Category::Orchestration,

@@ -338,10 +338,17 @@ impl<'a> Checker<'a> {
         let typo = || known().find(|known| is_typo(name, known));
         let elsewhere = name.starts_with("OS::") || name.starts_with("AWS::");
         if described.is_some() || (elsewhere && typo().is_none()) {
-            let message = format!(
-                "`{}` is kept as it is, but Stackloom cannot deploy it yet",
-                shown(name)
-            );
+            let advice = described.and_then(|one| one.advice.as_deref());
+            let message = match advice {
+                Some(advice) => format!(
+                    "`{}` is kept as it is, but Stackloom does not make it. {advice}",
+                    shown(name)
+                ),
+                None => format!(
+                    "`{}` is kept as it is, but Stackloom cannot deploy it yet",
+                    shown(name)
+                ),
+            };
             self.warning("resource-type-not-deployable", &path, message);
             return;
         }
