@@ -17,11 +17,13 @@ pub(super) struct Routes {
     /// The property that names the router.
     pub(super) router: &'static str,
     /// Destination and next hop of each, from the properties.
-    pub(super) read: fn(&Map<String, Value>) -> Result<Vec<Route>, DriverError>,
+    pub(super) read: ReadRoutes,
 }
 
 /// Destination and next hop.
 pub(super) type Route = (String, String);
+
+type ReadRoutes = fn(&Map<String, Value>) -> Result<Vec<Route>, DriverError>;
 
 pub(super) static EXTRA_ROUTE_SET: Routes = Routes {
     router: "router",
