@@ -258,8 +258,13 @@ async fn what_cinder_refuses() {
         ),
         (
             json!({"snapshot_id": "none"}),
+            400,
+            "Invalid input for field/attribute snapshot_id. Value: none. 'none' is not valid under any of the given schemas",
+        ),
+        (
+            json!({"snapshot_id": "00000000-0000-4000-8000-000000000000"}),
             404,
-            "Snapshot none could not be found.",
+            "Snapshot 00000000-0000-4000-8000-000000000000 could not be found.",
         ),
     ] {
         let answer = client.post(&path, json!({ "volume": fields })).await;

@@ -61,6 +61,14 @@ fn list_flavors(
     detail: bool,
 ) -> Answer {
     caller.token()?;
+    if let Some(limit) = query::value(&asked, "limit")
+        && !limit.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Err(Refusal::bad_request(format!(
+            "Invalid input for query parameters limit. Value: {limit}. '{limit}' does not match '^[0-9]*$'"
+        ))
+        .into());
+    }
     let base = base_url(headers);
     let least = |name: &str| {
         query::value(&asked, name)

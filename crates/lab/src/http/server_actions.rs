@@ -11,6 +11,7 @@ use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid, policy};
 use super::compute_view::server_document;
+use super::microversion::Microversion;
 use super::on_server::{OnServer, owned};
 use super::server_body::read_metadata;
 use super::server_snapshot::create_image;
@@ -69,6 +70,13 @@ async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
             )
             .into());
         }
+        // Neutron's matter since 2.44, and since then no words of Nova's.
+        "addFloatingIp" | "removeFloatingIp" | "addFixedIp" | "removeFixedIp"
+            if on.version >= Microversion(2, 44) =>
+        {
+            let missing = "The resource could not be found.";
+            return Err(Refusal::not_found("HTTPNotFound", missing).into());
+        }
         other => match switch_of(other) {
             Some(switch) => switch.turn(&app, &on)?,
             None => {
@@ -91,6 +99,14 @@ async fn console(app: &App, on: &OnServer, details: &Value) -> Result<Response, 
     }
     let text = app.console(on.id()).await;
     let length = &details["length"];
+    let is_number = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if let Some(word) = length.as_str().filter(|text| !is_number(text)) {
+        let reason = format!("'{word}' does not match '^-?[0-9]+$'");
+        return Err(invalid("length", length, &reason));
+    }
     let lines = length
         .as_i64()
         .or_else(|| length.as_str().and_then(|text| text.parse().ok()));

@@ -84,6 +84,12 @@ async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
     let member = on.member()?;
     let body = read_json(&body)?;
     let wanted = &body["interfaceAttachment"];
+    let known = ["port_id", "net_id", "fixed_ips", "tag"];
+    let mut said = wanted.as_object().into_iter().flat_map(|said| said.keys());
+    if let Some(name) = said.find(|name| !known.contains(&name.as_str())) {
+        let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
+        return Err(invalid("interfaceAttachment", wanted, &reason).into());
+    }
     let text = |name: &str| wanted[name].as_str().map(str::to_owned);
     let address = wanted["fixed_ips"][0]["ip_address"]
         .as_str()

@@ -42,13 +42,20 @@ async fn metadata(State(app): State<App>, on: OnServer) -> Answer {
 }
 
 async fn add_metadata(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
-    let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
+    let pairs = pairs_of(&body)?;
     change_metadata(&app, &on, |metadata| metadata.extend(pairs))
 }
 
 async fn set_metadata(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
-    let pairs = read_metadata(read_json(&body)?.get("metadata"))?;
+    let pairs = pairs_of(&body)?;
     change_metadata(&app, &on, |metadata| *metadata = pairs)
+}
+
+fn pairs_of(body: &Bytes) -> Result<Pairs, Refusal> {
+    let body = read_json(body)?;
+    let pairs = body.get("metadata");
+    let pairs = pairs.ok_or_else(|| Refusal::bad_request("'metadata' is a required property"))?;
+    read_metadata(Some(pairs))
 }
 
 fn change_metadata(app: &App, on: &OnServer, change: impl FnOnce(&mut Pairs)) -> Answer {

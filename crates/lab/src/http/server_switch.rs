@@ -4,10 +4,10 @@
 use axum::response::Response;
 use serde_json::Value;
 
-use super::App;
 use super::answer::empty_answer;
 use super::compute::{invalid, policy};
 use super::on_server::OnServer;
+use super::{App, python};
 use crate::model::refusal::Refusal;
 use crate::model::server::Status;
 use crate::substrate::Power;
@@ -139,7 +139,14 @@ pub fn reboot(app: &App, on: &OnServer, details: &Value) -> Result<Response, Ref
 
 /// Keep others (and oneself) from changing the server; administrators may still.
 pub fn lock(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
-    let reason = details["locked_reason"].as_str().map(str::to_owned);
+    let reason = match &details["locked_reason"] {
+        Value::Null => None,
+        Value::String(reason) => Some(reason.clone()),
+        other => {
+            let not_text = format!("{} is not of type 'string'", python::repr(other));
+            return Err(invalid("locked_reason", other, &not_text));
+        }
+    };
     on.change(app, |server| {
         server.locked = true;
         server.locked_reason = reason;

@@ -13,6 +13,7 @@ use super::microversion::Microversion;
 use super::on_server::{OnServer, owned};
 use super::token::Caller;
 use crate::model::block_storage::attach::{Attachment, Plug};
+use crate::model::ids::looks_like_id;
 use crate::model::refusal::Refusal;
 
 pub fn routes() -> Router<App> {
@@ -98,6 +99,10 @@ async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
             "'volumeId' is a required property",
         )
     })?;
+    if !looks_like_id(&volume) {
+        let reason = format!("'{volume}' is not a 'uuid'");
+        return Err(invalid("volumeId", &wanted["volumeId"], &reason).into());
+    }
     let too_early = [("tag", 49), ("delete_on_termination", 79)]
         .into_iter()
         .find(|(name, minor)| wanted.get(*name).is_some() && version < Microversion(2, *minor));

@@ -307,11 +307,7 @@ async fn create(
     let member = caller.member()?;
     let body = read_json(&body)?;
     let fields = body.get("server").and_then(Value::as_object);
-    let fields = fields.ok_or_else(|| {
-        Refusal::bad_request(
-            "Invalid input for field/attribute body. 'server' is a required property",
-        )
-    })?;
+    let fields = fields.ok_or_else(|| Refusal::bad_request("'server' is a required property"))?;
     let count = match fields.get("min_count").or_else(|| fields.get("max_count")) {
         None => 1,
         Some(count) => count
@@ -363,7 +359,7 @@ async fn create(
         "links": [{"rel": "self", "href": href}, {"rel": "bookmark", "href": format!("{base}/compute/servers/{id}")}],
         "OS-DCF:diskConfig": "MANUAL",
         "security_groups": groups,
-        "adminPass": &new_hex_id()[..12],
+        "adminPass": fields.get("adminPass").and_then(Value::as_str).unwrap_or(&new_hex_id()[..12]),
     });
     let mut response = json_answer(202, json!({ "server": shown }));
     if let Ok(location) = HeaderValue::try_from(href) {
@@ -383,8 +379,25 @@ fn scheduler_group(body: &Value) -> Result<Option<String>, Refusal> {
     }
 }
 
+/// What a change of a server may say.
+const UPDATE_FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "hostname",
+    "accessIPv4",
+    "accessIPv6",
+    "OS-DCF:diskConfig",
+];
+
 async fn update(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
     let body = read_json(&body)?;
+    let fields = body["server"].as_object();
+    let fields = fields.ok_or_else(|| Refusal::bad_request("'server' is a required property"))?;
+    let may_change = |name: &str| UPDATE_FIELDS.contains(&name);
+    if let Some(name) = fields.keys().find(|name| !may_change(name)) {
+        let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
+        return Err(invalid("server", &body["server"], &reason).into());
+    }
     let name = body["server"]["name"].as_str().map(str::to_owned);
     let description = body["server"]["description"].as_str().map(str::to_owned);
     if name

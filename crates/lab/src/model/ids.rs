@@ -27,6 +27,11 @@ pub fn stable_id(name: &str) -> String {
         .unwrap_or_default()
 }
 
+/// Whether a text has the form of an id, with dashes or without.
+pub fn looks_like_id(text: &str) -> bool {
+    Uuid::parse_str(text).is_ok()
+}
+
 /// The digest under which a secret value (a token, an application credential) is kept.
 pub fn digest(secret: &str) -> String {
     hex(&Sha256::digest(secret))

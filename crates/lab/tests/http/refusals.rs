@@ -5,6 +5,7 @@ use crate::{way_out, wire};
 use lab::{Lab, LabConfig};
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn refusals_are_worded_like_the_real_ones() {
@@ -266,4 +267,72 @@ async fn quotas_hold() {
         (second.status, second.at("/forbidden/message").as_str()),
         (403, Some(words))
     );
+}
+
+/// Said by a real Nova, Cinder and Neutron, each asked the same.
+#[tokio::test]
+async fn what_has_the_wrong_form_is_refused_before_anybody_looks() {
+    let (_lab, client) = memory().await;
+    let server = client
+        .server(json!({"name": "web", "networks": "none"}))
+        .await;
+    client
+        .wait_for_server(&server, "ACTIVE", Duration::from_secs(10))
+        .await;
+    let group = client
+        .network("security-groups", json!({"name": "web"}))
+        .await;
+    let at = |path: &str| format!("/compute/v2.1/servers/{server}{path}");
+    let (post, put) = (Method::POST, Method::PUT);
+    for (method, path, body, status) in [
+        (&post, at("/metadata"), json!({"tags": {}}), 400),
+        (&put, at("/metadata"), json!({"tags": {}}), 400),
+        (&put, at(""), json!({"server": {"colour": "red"}}), 400),
+        (
+            &post,
+            at("/action"),
+            json!({"os-getConsoleOutput": {"length": "all"}}),
+            400,
+        ),
+        (
+            &post,
+            at("/action"),
+            json!({"lock": {"locked_reason": 5}}),
+            400,
+        ),
+        // Neutron's matter since microversion 2.44.
+        (
+            &post,
+            at("/action"),
+            json!({"addFloatingIp": {"address": "192.0.2.4"}}),
+            404,
+        ),
+        (
+            &post,
+            at("/os-interface"),
+            json!({"interfaceAttachment": {"colour": "red"}}),
+            400,
+        ),
+        (
+            &post,
+            at("/os-volume_attachments"),
+            json!({"volumeAttachment": {"volumeId": "x"}}),
+            400,
+        ),
+        (
+            &Method::GET,
+            "/compute/v2.1/flavors?limit=x".into(),
+            Value::Null,
+            400,
+        ),
+        (
+            &put,
+            format!("/network/v2.0/security-groups/{group}"),
+            json!({"security_group": {"name": "default"}}),
+            409,
+        ),
+    ] {
+        let answer = client.call(method.clone(), &path, body).await;
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+    }
 }

@@ -25,6 +25,7 @@ use super::answer::{CinderError, json_answer};
 use super::microversion::VOLUME;
 use super::token::{Caller, Member};
 use super::{App, base_url, python};
+use crate::model::ids::looks_like_id;
 use crate::model::refusal::Refusal;
 
 /// What handlers give.
@@ -144,7 +145,26 @@ fn pairs(value: Option<&Value>) -> Result<BTreeMap<String, String>, Refusal> {
     let Some(value) = value.filter(|value| !value.is_null()) else {
         return Ok(BTreeMap::new());
     };
-    serde_json::from_value(value.clone()).map_err(|_| wrong("metadata", value))
+    let pairs: BTreeMap<String, String> =
+        serde_json::from_value(value.clone()).map_err(|_| wrong("metadata", value))?;
+    let is_long = |text: &String| text.chars().count() > 255;
+    match pairs
+        .iter()
+        .any(|(key, value)| is_long(key) || is_long(value))
+    {
+        true => Err(wrong("metadata", value)),
+        false => Ok(pairs),
+    }
+}
+
+/// The id of another thing: what has not the form of one is refused before anybody looks for it.
+fn id(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+    match text(fields, name)? {
+        Some(id) if !looks_like_id(&id) => Err(Refusal::bad_request(format!(
+            "Invalid input for field/attribute {name}. Value: {id}. '{id}' is not valid under any of the given schemas"
+        ))),
+        other => Ok(other),
+    }
 }
 
 fn wrong(name: &str, value: &Value) -> Refusal {

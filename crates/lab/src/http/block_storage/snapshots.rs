@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::pieces::{self, Common, Detail, ListCall, Piece, change};
 use super::view::snapshot_document;
-use super::{Answer, Asked, object, pairs, text};
+use super::{Answer, Asked, id, object, pairs, text};
 use crate::http::App;
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::microversion::Microversion;
@@ -104,7 +104,7 @@ async fn create(
     let member = asked.member()?;
     let body = read_json(&body)?;
     let fields = object(&body, "snapshot")?;
-    let volume_id = text(fields, "volume_id")?.ok_or_else(|| {
+    let volume_id = id(fields, "volume_id")?.ok_or_else(|| {
         Refusal::bad_request(format!(
             "Invalid input for field/attribute snapshot. Value: {}. 'volume_id' is a required property",
             body["snapshot"]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::pieces::{self, Common, Detail, ListCall, Piece, change};
 use super::view::{volume_document, volume_summary};
-use super::{Answer, Asked, object, pairs, text, wrong};
+use super::{Answer, Asked, id, object, pairs, text, wrong};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::microversion::Microversion;
 use crate::http::{App, query};
@@ -189,8 +189,8 @@ fn read_create(fields: &Map<String, Value>) -> Result<CreateVolume, Refusal> {
         description: either("description", "display_description")?,
         volume_type: text(fields, "volume_type")?,
         availability_zone: text(fields, "availability_zone")?,
-        snapshot_id: text(fields, "snapshot_id")?,
-        source_volid: text(fields, "source_volid")?,
+        snapshot_id: id(fields, "snapshot_id")?,
+        source_volid: id(fields, "source_volid")?,
         image_id: either("imageRef", "image_id")?.filter(|image| !image.is_empty()),
         metadata: pairs(fields.get("metadata"))?,
     })

@@ -64,8 +64,10 @@ async fn create_token(State(app): State<App>, headers: HeaderMap, body: Bytes) -
         let project_id = match (login.bound_to, &scope) {
             (Some(project), ScopeRequest::Default) => Some(project),
             (Some(_), _) => {
-                return Err(Refusal::bad_request(
-                    "Application credentials cannot request a scope.",
+                return Err(Refusal::new(
+                    401,
+                    "Unauthorized",
+                    "Error authenticating with application credential: Application credentials cannot request a scope.",
                 ));
             }
             (None, scope) => model.identity.resolve_scope(user, scope)?,
@@ -160,7 +162,7 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
             "token" => {
                 let id = text(given, "id")
                     .ok_or_else(|| Refusal::bad_request("'id' is a required property"))?;
-                let old = model.identity.token(id).ok_or_else(Refusal::unauthorized)?;
+                let old = model.identity.token(id).ok_or_else(unknown_token)?;
                 let mut methods = old.methods.clone();
                 if !methods.contains(method) {
                     methods.push(method.clone());
@@ -298,6 +300,11 @@ fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
     })
 }
 
+/// What is no token of this cloud, or one no more: 404 also where somebody logs in with it.
+fn unknown_token() -> Refusal {
+    Refusal::not_found("TokenNotFound", "Failed to validate token")
+}
+
 /// The token that a call is about.
 fn subject(headers: &HeaderMap) -> Result<&str, Refusal> {
     let value = headers.get("x-subject-token");
@@ -315,8 +322,7 @@ async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) 
         let token = model.identity.token(subject)?;
         Some(token_document(model, token, &base_url(&headers)))
     });
-    let shown =
-        shown.ok_or_else(|| Refusal::not_found("TokenNotFound", "Failed to validate token"))?;
+    let shown = shown.ok_or_else(unknown_token)?;
     let mut response = json_answer(200, shown);
     if let Ok(value) = HeaderValue::try_from(subject) {
         response.headers_mut().insert("x-subject-token", value);
@@ -329,6 +335,6 @@ async fn delete_token(State(app): State<App>, caller: Caller, headers: HeaderMap
     let subject = subject(&headers)?;
     match app.change(|model| model.identity.revoke(subject)) {
         true => Ok(empty_answer(204)),
-        false => Err(Refusal::not_found("TokenNotFound", "Failed to validate token").into()),
+        false => Err(unknown_token().into()),
     }
 }

@@ -90,10 +90,7 @@ fn create(
         .check_count(project_id, "security_group", model.security_groups.iter())?;
     let name = attributes.text("name")?.unwrap_or_default();
     if name == "default" {
-        return Err(Refusal::conflict(
-            "SecurityGroupDefaultAlreadyExists",
-            "Default security group already exists.",
-        ));
+        return Err(only_one_default());
     }
     if attributes.flag("stateful") == Some(false) {
         return Err(Refusal::bad_request(
@@ -102,6 +99,13 @@ fn create(
     }
     let common = Common::new(project_id, &mut attributes)?;
     Ok(model.add_security_group(name, common))
+}
+
+fn only_one_default() -> Refusal {
+    Refusal::conflict(
+        "SecurityGroupDefaultAlreadyExists",
+        "Default security group already exists.",
+    )
 }
 
 fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
@@ -114,6 +118,12 @@ fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(),
             "SecurityGroupCannotUpdateDefault",
             "Updating default security group not allowed.",
         ));
+    }
+    if let Some(name) = attributes.text("name")? {
+        if name == "default" {
+            return Err(only_one_default());
+        }
+        attributes.set("name", name);
     }
     attributes.take("stateful");
     assign(group, attributes)
