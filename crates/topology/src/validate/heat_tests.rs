@@ -462,3 +462,49 @@ fn members_of_groups_are_checked_where_they_are_written() {
         );
     }
 }
+
+#[test]
+fn a_required_property_with_nothing_after_it_is_the_empty_value_of_its_kind() {
+    for (kind, properties, expected) in [
+        ("OS::Neutron::Port", "{network: }", "+"),
+        ("OS::Neutron::Port", "{network_id: }", "+"),
+        ("OS::Neutron::Port", "{}", "property-missing"),
+        ("OS::Neutron::Subnet", "{network: , cidr: 10.0.0.0/24}", "+"),
+        (
+            "OS::Neutron::Subnet",
+            "{network: a, cidr: 10.0.0.0/24, host_routes: [{destination: 10.1.0.0/24, nexthop: }]}",
+            "property-constraint",
+        ),
+        ("OS::Neutron::FloatingIP", "{floating_network: }", "+"),
+        (
+            "OS::Octavia::Listener",
+            "{protocol: , protocol_port: 80, loadbalancer: a}",
+            "property-constraint",
+        ),
+        (
+            "OS::Octavia::Listener",
+            "{protocol: HTTP, protocol_port: , loadbalancer: a}",
+            "property-constraint",
+        ),
+        (
+            "OS::Octavia::PoolMember",
+            "{pool: , address: 10.0.0.1, protocol_port: 80}",
+            "+",
+        ),
+        (
+            "OS::Octavia::PoolMember",
+            "{pool: a, address: , protocol_port: 80}",
+            "property-constraint",
+        ),
+        ("OS::Nova::KeyPair", "{name: }", "property-constraint"),
+        ("OS::Nova::Flavor", "{ram: , vcpus: }", "+"),
+        (
+            "OS::Heat::ResourceGroup",
+            "{count: 1, resource_def: }",
+            "property-missing",
+        ),
+    ] {
+        let body = format!("resources:\n  x: {{type: '{kind}', properties: {properties}}}");
+        check(NEW, &body, expected);
+    }
+}

@@ -82,6 +82,12 @@ impl<'a> Checker<'a> {
             if given || nothing || resource.external_id.is_some() {
                 continue;
             }
+            if is_of_heat(&described.name)
+                && let Some(written) = written_empty(resource, known)
+            {
+                self.empty(known, &resource.name, &properties.key(written));
+                continue;
+            }
             if described.is_component() && known.name == "host" {
                 let message = format!(
                     "`{}` runs on no server: drop it on one, or set its `host`",
@@ -168,6 +174,36 @@ impl<'a> Checker<'a> {
             Expr::Map(entries) => self.map(property, entries, path),
             Expr::GetResource(name) => self.target(property, name, path),
             _ => {}
+        }
+    }
+
+    /// A required property that is written with nothing after it. Heat takes the empty value of its kind and holds that
+    /// against the constraints; what passes there is the cloud's to refuse, so it is only warned of. Source: `get_value` of
+    /// Heat's `properties.py`.
+    fn empty(&mut self, property: &Property, owner: &str, path: &Path<'_>) {
+        let before = self.diagnostics.len();
+        let stands_for = match &property.kind {
+            PropertyKind::String => Value::from(""),
+            PropertyKind::Integer | PropertyKind::Number => Value::from(0),
+            PropertyKind::Boolean => Value::from(false),
+            PropertyKind::List { .. } => Value::Array(Vec::new()),
+            PropertyKind::Map { .. } | PropertyKind::Any => Value::Null,
+        };
+        let mut constraints = property.constraints.iter();
+        if let Some(problem) = constraints.find_map(|one| constraint::problem(one, &stands_for)) {
+            let message = format!("`{}` has nothing after it: {problem}", property.name);
+            self.error("property-constraint", path, message);
+        }
+        if matches!(property.kind, PropertyKind::Map { .. }) {
+            self.map(property, &[], path);
+        }
+        if self.diagnostics.len() == before {
+            let message = format!(
+                "`{}` of `{owner}` has nothing after it, and must be given: {}",
+                property.name,
+                lower_first(&property.summary)
+            );
+            self.warning("property-missing", path, message);
         }
     }
 
@@ -258,10 +294,15 @@ impl<'a> Checker<'a> {
         }
         for known in of.iter().filter(|known| known.required) {
             let is = |key: &str| key == known.name || known.formerly.as_deref() == Some(key);
-            if !entries
-                .iter()
-                .any(|(key, value)| is(key) && !value.is_null())
+            let mut written = entries.iter().filter(|(key, _)| is(key));
+            if written.clone().any(|(_, value)| !value.is_null()) {
+                continue;
+            }
+            if self.strict
+                && let Some((key, _)) = written.next()
             {
+                self.empty(known, &property.name, &path.key(key));
+            } else {
                 let message = format!(
                     "`{}` needs `{}`: {}",
                     property.name,
@@ -483,6 +524,15 @@ fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
     Some(Property {
         kind,
         ..property.clone()
+    })
+}
+
+/// The name under which a property is written with nothing after it.
+fn written_empty<'r>(resource: &'r Resource, known: &'r Property) -> Option<&'r str> {
+    let names = [Some(known.name.as_str()), known.formerly.as_deref()];
+    names.into_iter().flatten().find(|name| {
+        let value = resource.property(name);
+        matches!(value, Some(Expr::Literal(Value::Null)))
     })
 }
 
