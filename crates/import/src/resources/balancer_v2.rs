@@ -2,19 +2,20 @@
 //! policies.
 //!
 //! A target group stands by itself there, while a pool belongs to a balancer: the one whose listeners lead to it
-//! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share one.
+//! ([`find_balancers`]). A listener that leads to a pool names it as its default, so that several listeners can share one. What
+//! leads to another address is a policy ([`redirect`]).
 
 use serde_json::{Map, Value, json};
 
 use super::balancer::{octavia, placed};
-use super::{Convert, INSTANCE, Made, Resource};
+use super::{Convert, INSTANCE, Made, Resource, redirect};
 use crate::context::Importer;
 use crate::sections::as_number;
 
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancingV2::LoadBalancer";
 pub(crate) const TARGETS: &str = "AWS::ElasticLoadBalancingV2::TargetGroup";
-const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
-const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
+pub(super) const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
+pub(super) const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
 
 /// Who converts a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
@@ -60,7 +61,7 @@ pub(super) fn find_balancers(importer: &mut Importer<'_>) {
 }
 
 /// Where an action leads; of several groups the first.
-fn forwarded(action: &Value) -> Option<&Value> {
+pub(super) fn forwarded(action: &Value) -> Option<&Value> {
     let groups = || action.pointer("/ForwardConfig/TargetGroups/0/TargetGroupArn");
     action.get("TargetGroupArn").or_else(groups)
 }
@@ -272,11 +273,18 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     }
     let at = resource.at("DefaultActions");
     let actions = resource.raw("DefaultActions").and_then(Value::as_array);
+    let is_alone = redirect::rules_at(importer, resource.name).is_empty();
+    let mut elsewhere = None;
     for action in actions.into_iter().flatten() {
-        match leads_to(importer, action, &at) {
-            Some(pool) => {
-                properties.entry("default_pool").or_insert(pool);
-            }
+        if let Some(pool) = leads_to(importer, action, &at) {
+            properties.entry("default_pool").or_insert(pool);
+            continue;
+        }
+        let address = is_alone
+            .then(|| redirect::address(importer, action, Some(resource.name), &at))
+            .flatten();
+        match address {
+            Some(address) => elsewhere = Some(address),
             None => not_plain(importer, action, &at),
         }
     }
@@ -287,6 +295,23 @@ fn listener(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
         }
     }
     made.put(importer, resource, "OS::Octavia::Listener", properties);
+    if let Some(address) = elsewhere {
+        let policy = json!({
+            "listener": {"get_resource": resource.name},
+            "action": "REDIRECT_TO_URL",
+            "redirect_url": address,
+        });
+        let kind = "OS::Octavia::L7Policy";
+        let policy = made.add(importer, resource, "redirect", kind, policy);
+        let asked = redirect::any_request(&policy);
+        made.add(
+            importer,
+            resource,
+            "redirect_all",
+            "OS::Octavia::L7Rule",
+            asked,
+        );
+    }
 }
 
 /// The pool that an action leads to.
@@ -308,8 +333,10 @@ fn not_plain(importer: &mut Importer<'_>, action: &Value, at: &str) {
     );
 }
 
-/// A policy that leads to another pool, and what it asks of a request.
+/// A policy that leads to another pool or another address, and what it asks of a request.
 fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let listener = resource.raw("ListenerArn");
+    let listener = listener.and_then(|one| importer.referred(one, LISTENER));
     let names = [("ListenerArn", "listener"), ("Priority", "position")];
     let mut properties = resource.renamed(importer, &names);
     if let Some(position) = properties.get_mut("position") {
@@ -317,20 +344,31 @@ fn rule(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_
     }
     let at = resource.at("Actions");
     let actions = resource.raw("Actions").and_then(Value::as_array);
-    let mut pool = None;
+    let mut done = None;
     for action in actions.into_iter().flatten() {
-        match leads_to(importer, action, &at) {
-            Some(to) => pool = pool.or(Some(to)),
-            None => not_plain(importer, action, &at),
+        if let Some(to) = leads_to(importer, action, &at) {
+            done.get_or_insert(("REDIRECT_TO_POOL", "redirect_pool", to));
+        } else if let Some(address) = redirect::address(importer, action, listener, &at) {
+            done.get_or_insert(("REDIRECT_TO_URL", "redirect_url", json!(address)));
+            let others = listener.map(|name| redirect::rules_at(importer, name));
+            if others.is_some_and(|others| others.into_iter().any(redirect::leads_to_pool)) {
+                importer.changed(
+                    &at,
+                    "redirects are looked at before rules that lead to a pool",
+                );
+            }
+        } else {
+            not_plain(importer, action, &at);
         }
     }
-    let Some(pool) = pool else {
+    let Some((action, property, to)) = done else {
         importer.gone.insert(resource.name.to_owned());
-        importer.left_out(&resource.path, "a rule that leads to no target group");
+        let message = "a rule that leads to no target group and no address";
+        importer.left_out(&resource.path, message);
         return;
     };
-    properties.insert("action".to_owned(), json!("REDIRECT_TO_POOL"));
-    properties.insert("redirect_pool".to_owned(), pool);
+    properties.insert("action".to_owned(), json!(action));
+    properties.insert(property.to_owned(), to);
     let at = resource.at("Conditions");
     let conditions = resource.raw("Conditions").and_then(Value::as_array);
     made.put(importer, resource, "OS::Octavia::L7Policy", properties);

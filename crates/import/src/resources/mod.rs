@@ -9,6 +9,7 @@ mod compute;
 mod launch;
 mod network;
 mod orchestration;
+mod redirect;
 mod scaling;
 mod security;
 mod storage;
