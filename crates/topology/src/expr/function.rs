@@ -244,6 +244,13 @@ impl Function {
     }
 }
 
+/// What a template may call, by name.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let own = |entry: &&Entry| entry.function != Given;
+    TABLE.iter().filter(own).map(|entry| entry.name)
+}
+
 fn table(name: &str) -> Option<&'static Entry> {
     if name.is_empty() {
         return None;
