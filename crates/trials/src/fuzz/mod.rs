@@ -4,14 +4,15 @@
 //! ([`broken_law`]): no panic, no endless work, an order without circles or an error that says where. The same seed tries the
 //! same texts, so a finding can be repeated; what is found is cut down to the lines that matter before it is shown.
 //!
-//! Each text is tried in a worker thread that is given [`PATIENCE`]. A stack that overflows ends the whole program and can be
+//! Each text is tried in a worker thread that is given [`PATIENCE`], of the processor's time where the system tells it: on a machine that is
+//! busy with others a minute may pass without a step. A stack that overflows ends the whole program and can be
 //! caught by nobody: the text that was being tried is then found in the file `current` of the folder that [`Options::keep`] names.
 
 use std::fmt;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use topology::bundle::Bundle;
@@ -187,13 +188,22 @@ enum Verdict {
 struct Worker {
     texts: Sender<String>,
     verdicts: Receiver<Verdict>,
+    /// Where the system says how long the thread has run.
+    account: Option<PathBuf>,
 }
+
+/// How often [`PATIENCE`] may pass while the thread hardly runs: it may wait for something that never comes.
+const ROUNDS: usize = 10;
 
 impl Worker {
     fn start() -> Worker {
         let (texts, inbox) = mpsc::channel::<String>();
         let (outbox, verdicts) = mpsc::channel();
+        let (teller, told) = mpsc::channel();
         std::thread::spawn(move || {
+            let thread = fs::read_link("/proc/thread-self").ok();
+            // Nobody waits in vain: it is told before the first text is taken.
+            let _ = teller.send(thread.map(|thread| Path::new("/proc").join(thread)));
             let types = Registry::openstack();
             for text in inbox {
                 let tried = panic::catch_unwind(AssertUnwindSafe(|| broken_law(&text, &types)));
@@ -213,12 +223,40 @@ impl Worker {
                 }
             }
         });
-        Worker { texts, verdicts }
+        Worker {
+            texts,
+            verdicts,
+            account: told.recv().ok().flatten(),
+        }
+    }
+
+    /// How long it has run on a processor. Source: `schedstat` of proc(5), in nanoseconds.
+    fn spent(&self) -> Option<Duration> {
+        let told = fs::read_to_string(self.account.as_ref()?.join("schedstat")).ok()?;
+        let nanoseconds = told.split_whitespace().next()?.parse().ok()?;
+        Some(Duration::from_nanos(nanoseconds))
+    }
+
+    /// Nothing where patience ends.
+    fn verdict(&self) -> Option<Verdict> {
+        let before = self.spent();
+        for _ in 0..ROUNDS {
+            match self.verdicts.recv_timeout(PATIENCE) {
+                Ok(verdict) => return Some(verdict),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let spent = self.spent()?.saturating_sub(before?);
+            if spent >= PATIENCE {
+                return None;
+            }
+        }
+        None
     }
 
     fn try_text(&mut self, text: &str) -> Verdict {
         let verdict = match self.texts.send(text.to_owned()) {
-            Ok(()) => self.verdicts.recv_timeout(PATIENCE).ok(),
+            Ok(()) => self.verdict(),
             Err(_) => None,
         };
         verdict.unwrap_or_else(|| {
@@ -289,6 +327,16 @@ mod tests {
             let report = report.unwrap();
             assert!(report.findings.is_empty(), "seed {seed}: {report}");
         }
+    }
+
+    /// What a text costs is what it takes of the processor, so that a busy machine makes no finding.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_worker_knows_how_long_it_ran() {
+        let mut worker = Worker::start();
+        let before = worker.spent().unwrap();
+        worker.try_text(&own_seeds()[0]);
+        assert!(worker.spent().unwrap() > before);
     }
 
     #[test]
