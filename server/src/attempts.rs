@@ -2,8 +2,10 @@
 //!
 //! Keystone locks nobody out by default, and a guess costs it much more than it costs who makes it. So failures in a row are
 //! counted for each account: the first few are free, then each doubles the time until the next try, up to a minute. Whatever address
-//! a guess comes from counts: addresses are cheap, and behind a proxy all people have the same. An account is never locked, so
-//! nobody can be kept out of theirs for longer than that minute.
+//! a guess comes from counts: addresses are cheap, and behind a proxy all people have the same. An account is never locked; but who
+//! goes on guessing keeps its owner waiting, too, and those two race for the one try a minute.
+//!
+//! Names count as the same where a cloud's database might take them for the same ([`folded`]): spelling is no way around it either.
 //!
 //! A try counts as failed until it is known to be right: many at once are no way around it. What is counted is in memory only,
 //! and forgotten a while after the last failure.
@@ -15,13 +17,14 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// Failures in a row that cost nothing: people mistype.
 const FREE: u32 = 5;
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
-/// Accounts that are remembered; the one that failed longest ago makes room.
+/// Accounts that are remembered; of those with the fewest failures the one that failed longest ago makes room.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// All accounts whose last login failed.
@@ -44,6 +47,7 @@ impl Account {
     /// Of what names it: a cloud, a domain, a user.
     pub fn new(names: &[&str]) -> Account {
         let hash = names.iter().fold(Sha256::new(), |hash, name| {
+            let name = folded(name);
             hash.chain_update((name.len() as u64).to_be_bytes())
                 .chain_update(name)
         });
@@ -51,7 +55,22 @@ impl Account {
     }
 }
 
+/// A name without what MySQL's usual collations do not see: case, accents, spaces at the end. A letter of no accent that is not
+/// ASCII might be equal to another, so all of them are one.
+fn folded(name: &str) -> String {
+    name.trim()
+        .nfkd()
+        .filter(|letter| !is_combining_mark(*letter))
+        .flat_map(char::to_lowercase)
+        .map(|letter| if letter.is_ascii() { letter } else { '?' })
+        .collect()
+}
+
 impl Failures {
+    fn are_remembered(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.last) < REMEMBERED_FOR
+    }
+
     /// How long after the last failure the next try may come.
     fn wait(self) -> Duration {
         match self.count.checked_sub(FREE) {
@@ -68,8 +87,9 @@ impl Attempts {
     /// How long to wait, where it comes too early; then it does not count.
     pub fn begin(&self, account: Account, now: Instant) -> Result<(), Duration> {
         let mut all = self.lock();
-        all.retain(|_, one| now.saturating_duration_since(one.last) < REMEMBERED_FOR);
-        if let Some(failures) = all.get_mut(&account) {
+        if let Some(failures) = all.get_mut(&account)
+            && failures.are_remembered(now)
+        {
             let next = failures.last + failures.wait();
             if now < next {
                 return Err(next - now);
@@ -78,10 +98,13 @@ impl Attempts {
             failures.last = now;
             return Ok(());
         }
+        if all.len() >= REMEMBERED_MAX {
+            all.retain(|_, one| one.are_remembered(now));
+        }
         if all.len() >= REMEMBERED_MAX
-            && let Some(oldest) = all.iter().min_by_key(|(_, one)| one.last).map(|one| *one.0)
+            && let Some((&least, _)) = all.iter().min_by_key(|(_, one)| (one.count, one.last))
         {
-            all.remove(&oldest);
+            all.remove(&least);
         }
         let first = Failures {
             count: 1,
@@ -144,6 +167,27 @@ mod tests {
         assert_eq!(attempts.begin(other, now), Ok(()));
         attempts.succeeded(ada());
         assert_eq!(attempts.begin(ada(), now), Ok(()));
+    }
+
+    #[test]
+    fn spelling_a_name_otherwise_is_no_way_around() {
+        for same in ["Ada", " ada ", "ADA", "\u{e5}da", "a\u{30a}d\u{e0}"] {
+            assert_eq!(Account::new(&["lab", "default", same]), ada(), "{same:?}");
+        }
+        let other = Account::new(&["lab", "default", "adam"]);
+        assert_ne!(other, ada());
+    }
+
+    #[test]
+    fn made_up_names_do_not_push_out_the_one_that_is_guessed_at() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        while attempts.begin(ada(), now).is_ok() {}
+        for number in 0..=REMEMBERED_MAX {
+            let made_up = Account::new(&["lab", "default", &number.to_string()]);
+            assert_eq!(attempts.begin(made_up, now), Ok(()));
+        }
+        assert!(attempts.begin(ada(), now).is_err());
     }
 
     #[test]

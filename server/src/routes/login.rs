@@ -172,9 +172,7 @@ fn account(request: &LoginRequest, cloud: &CloudConfig) -> Option<Account> {
                 Domain::Name(name) | Domain::Id(name) => name.as_str(),
             };
             let domain = if domain.is_empty() { own } else { domain };
-            // Keystone's names differ in more than case.
-            let user = user.to_lowercase();
-            Some(Account::new(&[&cloud.name, domain, &user]))
+            Some(Account::new(&[&cloud.name, domain, user]))
         }
         LoginRequest::ApplicationCredential {
             application_credential_id: id,
