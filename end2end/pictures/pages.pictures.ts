@@ -34,7 +34,7 @@ test('from the login to a change', async ({ page, request }) => {
   await expect(page.getByRole('button', { name: 'Log in', exact: true })).toBeEnabled({ timeout: 30_000 });
   await expect(page.getByLabel('Cloud', { exact: true }).locator('option[value="lab"]')).toBeAttached();
   await page.getByLabel('Cloud', { exact: true }).selectOption('lab');
-  await picture(page, 'login');
+  await glance(page, 'login');
   await login(page);
   await glance(page, 'first');
 
@@ -43,13 +43,13 @@ test('from the login to a change', async ({ page, request }) => {
   const { id } = await design('Shop', shop({ flavor: 'm1.smal' }));
   await page.reload();
   await expect(page.getByRole('link', { name: 'Shop', exact: true })).toBeVisible();
-  await picture(page, 'designs');
+  await glance(page, 'designs');
 
   await test.step('a template from elsewhere', async () => {
     await expect(page.getByRole('button', { name: 'Open', exact: true })).toBeEnabled({ timeout: 30_000 });
     await page.getByLabel('HOT files').setInputFiles({ name: 'afar.yaml', mimeType: 'text/yaml', buffer: Buffer.from(afar) });
     await expect(page.getByRole('dialog').getByRole('listitem').first()).toBeVisible();
-    await picture(page, 'import');
+    await glance(page, 'import');
     await page.keyboard.press('Escape');
   });
 
@@ -78,7 +78,7 @@ test('from the login to a change', async ({ page, request }) => {
     await page.goto(`/deployments/${deployment}`);
     await expect(page.locator('[data-output="url"]').getByRole('link').first()).toBeVisible();
     await canvasReady(page);
-    await picture(page, 'deployment');
+    await glance(page, 'deployment');
     await page.goto('/deployments');
     await expect(page.getByRole('link', { name: 'shop', exact: true })).toBeVisible();
     await glance(page, 'deployments');

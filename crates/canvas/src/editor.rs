@@ -18,6 +18,7 @@ use crate::{
     drawing::{self, Drawing},
     history::{History, Snapshot},
     layout::{self, Place, Places},
+    typing,
 };
 
 /// A design that is being edited.
@@ -171,8 +172,9 @@ impl Editor {
         self.places = Arc::new(places);
     }
 
-    /// The code view's text, as typed.
+    /// The code view's text, as typed: with the line ends of a text area (see [`typing`]).
     pub fn type_text(&mut self, text: &str) {
+        let text = typing::retyped(self.document.text(), text);
         if text != self.document.text() {
             self.history
                 .record("Edit the text", self.snapshot(), Some("text"));

@@ -24,4 +24,5 @@ pub mod layout;
 pub mod palette;
 pub mod selection;
 pub mod snap;
+pub mod typing;
 pub mod viewport;

@@ -3,12 +3,12 @@
 //! A subnet without its network or software without its server means nothing: it goes along, and the
 //! person sees beforehand what and why. What merely mentions a removed resource loses the mention.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use topology::{document::Edit, template::Resource};
+use topology::{document::Edit, expr::Expr, template::Resource};
 
 use super::{Desk, Proposal};
-use crate::drawing::{interfaces, plain_reference, types};
+use crate::drawing::{entry, interfaces, plain_reference, types};
 
 /// Something that goes along.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,24 +44,7 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
         1 => format!("Delete {first}"),
         count => format!("Delete {count} resources"),
     };
-    let mut gone: BTreeSet<String> = asked.iter().cloned().collect();
-    let mut along = Vec::new();
-    // Each turn of the loop finds what hangs on the last turn's finds.
-    loop {
-        let next = desk.template.resources.iter().find_map(|resource| {
-            if gone.contains(&resource.name) {
-                return None;
-            }
-            hangs_on(desk, resource, &gone).map(|with| Along {
-                name: resource.name.clone(),
-                title: desk.title(&resource.resource_type),
-                with,
-            })
-        });
-        let Some(next) = next else { break };
-        gone.insert(next.name.clone());
-        along.push(next);
-    }
+    let (gone, along) = spread(desk, asked);
 
     // Their interfaces go with what these lead to, as every other mention of it.
     let servers = desk.template.resources.iter().filter(|resource| {
@@ -79,8 +62,7 @@ pub fn delete(desk: &Desk<'_>, names: &[String]) -> Option<Deletion> {
         })
         .collect();
     // All at once: the text is read again for each edit.
-    let mut names: Vec<String> = gone.iter().cloned().collect();
-    names.sort();
+    let names = gone.into_iter().collect();
     let edits = vec![Edit::RemoveResources {
         names,
         keep: required(desk),
@@ -109,15 +91,67 @@ fn required(desk: &Desk<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The removed resource without which this one means nothing.
-fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Option<String> {
-    let lost = |property: &str| {
-        resource
-            .property(property)
-            .and_then(plain_reference)
-            .filter(|name| gone.contains(*name))
-            .map(str::to_owned)
+/// All that goes, and what of it goes along, in the order of the text. Who hangs on whom is read once: a design may have
+/// hundreds of each.
+fn spread(desk: &Desk<'_>, asked: Vec<String>) -> (BTreeSet<String>, Vec<Along>) {
+    let resources = &desk.template.resources;
+    let mut hanging: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (at, resource) in resources.iter().enumerate() {
+        places.insert(&resource.name, at);
+        for name in hangs_on(desk, resource) {
+            hanging.entry(name).or_default().push(at);
+        }
+        for port in ports_of(resource) {
+            users.entry(port).or_default().push(&resource.name);
+        }
+    }
+
+    let mut gone: BTreeSet<String> = asked.iter().cloned().collect();
+    let mut along: BTreeMap<usize, Along> = BTreeMap::new();
+    let mut todo: VecDeque<String> = asked.into();
+    while let Some(with) = todo.pop_front() {
+        let mut next: Vec<usize> = hanging.get(&*with).cloned().unwrap_or_default();
+        // A port that serves only servers that go.
+        let server = places.get(&*with).map(|at| &resources[*at]);
+        next.extend(server.into_iter().flat_map(ports_of).filter_map(|port| {
+            let at = *places.get(port)?;
+            let is_unused = users[port].iter().all(|user| gone.contains(*user));
+            (is_unused && resources[at].resource_type == types::PORT).then_some(at)
+        }));
+        for at in next {
+            let Resource {
+                name,
+                resource_type,
+                ..
+            } = &resources[at];
+            if gone.insert(name.clone()) {
+                todo.push_back(name.clone());
+                let one = Along {
+                    name: name.clone(),
+                    title: desk.title(resource_type),
+                    with: with.clone(),
+                };
+                along.insert(at, one);
+            }
+        }
+    }
+    (gone, along.into_values().collect())
+}
+
+/// The ports that a server is connected by.
+fn ports_of(server: &Resource) -> impl Iterator<Item = &str> {
+    let networks = match server.property("networks") {
+        Some(Expr::List(items)) if server.resource_type == types::SERVER => items.as_slice(),
+        _ => &[],
     };
+    let ports = networks.iter().filter_map(|item| entry(item, "port"));
+    ports.filter_map(plain_reference)
+}
+
+/// The resources without any of which this one means nothing.
+fn hangs_on<'t>(desk: &Desk<'t>, resource: &'t Resource) -> Vec<&'t str> {
     let of_kind: &[&str] = match resource.resource_type.as_str() {
         types::SUBNET => &["network", "network_id"],
         types::PORT => &["network", "network_id"],
@@ -134,34 +168,13 @@ fn hangs_on(desk: &Desk<'_>, resource: &Resource, gone: &BTreeSet<String>) -> Op
         name if name.starts_with(types::CATALOG) => &["host"],
         _ => &[],
     };
-    if let Some(with) = of_kind.iter().find_map(|property| lost(property)) {
-        return Some(with);
-    }
-    // A port that serves only servers that go.
-    if resource.resource_type == types::PORT {
-        let users: Vec<&str> = desk
-            .template
-            .resources
-            .iter()
-            .filter(|server| {
-                server.resource_type == types::SERVER
-                    && interfaces(desk.template, server)
-                        .iter()
-                        .any(|one| one.port.as_deref() == Some(&resource.name))
-            })
-            .map(|server| server.name.as_str())
-            .collect();
-        if let [first, ..] = users[..]
-            && users.iter().all(|user| gone.contains(*user))
-        {
-            return Some(first.to_owned());
-        }
-    }
     // Any other reference that the type cannot do without.
-    let described = desk.types.get(&resource.resource_type)?;
-    described
-        .properties
-        .iter()
-        .filter(|property| property.required)
-        .find_map(|property| lost(&property.name))
+    let described = desk.types.get(&resource.resource_type);
+    let properties = described.map_or(&[][..], |described| &described.properties);
+    let required = properties.iter().filter(|property| property.required);
+    let names = required.map(|property| property.name.as_str());
+    let values = of_kind.iter().copied().chain(names);
+    values
+        .filter_map(|name| resource.property(name).and_then(plain_reference))
+        .collect()
 }

@@ -95,3 +95,37 @@ fn a_network_of_three_hundred_servers_goes_by_one_edit_and_comes_back() {
     hands.editor.undo();
     assert_eq!(hands.text(), text);
 }
+
+#[test]
+fn three_hundred_ports_beside_as_many_that_stay_go_within_a_moment() {
+    let of = |net: &str| -> String {
+        let one = |number: usize| {
+            format!(
+                "  {net}_port_{number}:\n    type: OS::Neutron::Port\n    properties: {{network: {{get_resource: {net}}}}}\n  \
+                 {net}_server_{number}:\n    type: OS::Nova::Server\n    properties:\n      flavor: f\n      \
+                 networks: [{{port: {{get_resource: {net}_port_{number}}}}}, {{network: elsewhere}}]\n"
+            )
+        };
+        let network = format!("  {net}: {{type: OS::Neutron::Net}}\n");
+        network + &(0..300).map(one).collect::<String>()
+    };
+    let text = format!(
+        "heat_template_version: 2021-04-16\nresources:\n{}{}",
+        of("front"),
+        of("back")
+    );
+    let hands = Hands::on(&text);
+    let start = std::time::Instant::now();
+    let deletion = hands.with(|desk| delete(desk, &["front".to_owned()]));
+    let network = deletion.expect("front is there");
+    assert_eq!((network.along.len(), network.detached.len()), (300, 300));
+
+    let names: Vec<String> = (0..300)
+        .map(|number| format!("back_server_{number}"))
+        .collect();
+    let deletion = hands.with(|desk| delete(desk, &names));
+    let servers = deletion.expect("they are there");
+    assert_eq!(servers.along.len(), 300, "their ports");
+    // Minutes, where each thing that goes is looked for among all; a busy machine comes nowhere near.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}

@@ -36,6 +36,20 @@ fn broken_text_keeps_the_last_good_drawing() {
     hands.with(|desk| assert!(desk.drawing.nodes().is_empty()));
 }
 
+#[test]
+fn a_letter_in_the_code_view_keeps_windows_line_ends() {
+    let windows = TWO_TIER.replace('\n', "\r\n");
+    let mut hands = Hands::on(&windows);
+    hands
+        .editor
+        .type_text(&TWO_TIER.replacen("m1.small", "m1.smal", 1));
+    assert_eq!(hands.text(), windows.replacen("m1.small", "m1.smal", 1));
+    hands.editor.undo();
+    assert_eq!(hands.text(), windows);
+    hands.editor.type_text(TWO_TIER);
+    assert!(hands.editor.undo().is_none(), "nothing was typed");
+}
+
 /// Something that a person may do.
 #[derive(Clone, Debug)]
 enum Act {

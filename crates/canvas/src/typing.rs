@@ -1,0 +1,145 @@
+//! What a text area gives back, as a change of the text that it was given.
+//!
+//! A text area knows one line end, LF, whatever was put in. Taken as it is, its value would change every line of a text with
+//! Windows line ends at the first key. So only what differs is taken: what stands before and after it stays byte for byte.
+
+use std::borrow::Cow;
+
+/// The text after typing: `was` with the piece in which `typed` differs from it. New line ends are as that of the line in
+/// which the piece ends.
+pub fn retyped<'t>(was: &str, typed: &'t str) -> Cow<'t, str> {
+    if !was.contains('\r') {
+        return Cow::Borrowed(typed);
+    }
+    let (head_was, head) = common_head(was, typed);
+    let (rest_was, rest) = (&was[head_was..], &typed[head..]);
+    let (tail_was, tail) = common_tail(rest_was, rest);
+    let after = &rest_was[rest_was.len() - tail_was..];
+    let middle = &rest[..rest.len() - tail];
+    let windows = match after.find('\n') {
+        Some(end) => after[..end].ends_with('\r'),
+        None => was.contains("\r\n"),
+    };
+    let middle: Cow<'_, str> = if windows {
+        middle.replace('\n', "\r\n").into()
+    } else {
+        middle.into()
+    };
+    let (before, rest) = (&was[..head_was], format!("{middle}{after}"));
+    // A lone CR and an LF after it would be one line end: those are written anew.
+    let kept = match rest.starts_with('\n') {
+        true => before.trim_end_matches('\r'),
+        false => before,
+    };
+    let anew = "\n".repeat(before.len() - kept.len());
+    Cow::Owned(format!("{kept}{anew}{rest}"))
+}
+
+/// The length of the line end that a text begins with.
+fn end_at_start(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    }
+}
+
+/// The length of the line end that a text ends with.
+fn end_at_end(text: &str) -> usize {
+    match text.as_bytes() {
+        [.., b'\r', b'\n'] => 2,
+        [.., b'\r' | b'\n'] => 1,
+        _ => 0,
+    }
+}
+
+/// How much of both is the same from the start, all line ends taken as one.
+fn common_head(was: &str, typed: &str) -> (usize, usize) {
+    let (mut at_was, mut at) = (0, 0);
+    loop {
+        let (left_was, left) = (&was[at_was..], &typed[at..]);
+        let (end_was, end) = (end_at_start(left_was), end_at_start(left));
+        let step = match (left_was.chars().next(), left.chars().next()) {
+            _ if end_was > 0 && end > 0 => (end_was, end),
+            (Some(one), Some(other)) if one == other => (one.len_utf8(), one.len_utf8()),
+            _ => return (at_was, at),
+        };
+        at_was += step.0;
+        at += step.1;
+    }
+}
+
+/// How much of both is the same from the end, all line ends taken as one.
+fn common_tail(was: &str, typed: &str) -> (usize, usize) {
+    let (mut left_was, mut left) = (was, typed);
+    loop {
+        let (end_was, end) = (end_at_end(left_was), end_at_end(left));
+        let step = match (left_was.chars().next_back(), left.chars().next_back()) {
+            _ if end_was > 0 && end > 0 => (end_was, end),
+            (Some(one), Some(other)) if one == other => (one.len_utf8(), one.len_utf8()),
+            _ => return (was.len() - left_was.len(), typed.len() - left.len()),
+        };
+        left_was = &left_was[..left_was.len() - step.0];
+        left = &left[..left.len() - step.1];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// As a text area has it.
+    fn folded(text: &str) -> String {
+        text.replace("\r\n", "\n").replace('\r', "\n")
+    }
+
+    #[test]
+    fn a_letter_changes_one_line() {
+        assert_eq!(
+            retyped("a: 1\r\nb: 2\r\nc: 3\r\n", "a: 1\nb: 29\nc: 3\n"),
+            "a: 1\r\nb: 29\r\nc: 3\r\n"
+        );
+    }
+
+    #[test]
+    fn a_new_line_ends_as_the_line_that_it_is_put_into() {
+        let was = "unix\nwindows\r\nlast";
+        assert_eq!(
+            retyped(was, "un\nix\nwindows\nlast"),
+            "un\nix\nwindows\r\nlast"
+        );
+        assert_eq!(
+            retyped(was, "unix\nwin\ndows\nlast"),
+            "unix\nwin\r\ndows\r\nlast"
+        );
+        assert_eq!(
+            retyped(was, "unix\nwindows\nlast\n"),
+            "unix\nwindows\r\nlast\r\n"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_taken_out_takes_its_own_end() {
+        assert_eq!(retyped("a\r\n\r\nb\n", "a\nb\n"), "a\r\nb\n");
+        assert_eq!(retyped("ä\r\nö\r\n", "ö\n"), "ö\r\n");
+        assert_eq!(retyped("a\r\nb\r\n", ""), "");
+    }
+
+    #[test]
+    fn lone_carriage_returns_do_not_swallow_what_is_typed_after_them() {
+        assert_eq!(retyped("\r\r", "\n\n\n"), "\n\n\n");
+        assert_eq!(retyped("a\rb", "a\nbc"), "a\rbc");
+    }
+
+    proptest! {
+        #[test]
+        fn it_reads_as_typed_and_nothing_typed_changes_nothing(was in "[aä\r\n]{0,12}", typed in "[aäb\n]{0,12}") {
+            let now = retyped(&was, &typed);
+            prop_assert_eq!(folded(&now), typed);
+            let same = folded(&was);
+            prop_assert_eq!(retyped(&was, &same), was);
+        }
+    }
+}
