@@ -31,6 +31,8 @@ pub struct Context<'a> {
     pub marker: &'a Marker,
     /// Properties, all resolved.
     pub properties: &'a Map<String, Value>,
+    /// Those that it was made from, as far as they are known, where it is changed; else none.
+    pub before: &'a Map<String, Value>,
     /// `public`, `bastion`.
     pub marks: &'a Marks,
     /// Where private keys are kept.

@@ -226,6 +226,17 @@ const SICK: [&str; 6] = [
     "Connection to neutron failed",
 ];
 
+/// Signs that a service's policy refused: Keystone's words, Nova's and Cinder's, Neutron's, Octavia's, Glance's,
+/// Barbican's.
+const POLICY: [&str; 6] = [
+    "not authorized to perform the requested action",
+    "Policy doesn't allow",
+    "disallowed by policy",
+    "Policy does not allow",
+    "not authorized to complete",
+    "not allowed - please review your user/project privileges",
+];
+
 impl Error {
     /// Whether the same call may well succeed a little later, without anybody changing anything.
     pub fn is_transient(&self) -> bool {
@@ -256,6 +267,13 @@ impl Error {
     /// The token has ended or was revoked: a new login is needed.
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)
+    }
+
+    /// The user's roles do not allow the call. A quota that is used up has the same status, and other words.
+    pub fn is_not_allowed(&self) -> bool {
+        self.api().is_some_and(|error| {
+            error.status == 403 && POLICY.iter().any(|sign| error.message.contains(sign))
+        })
     }
 
     /// HTTP status of the refusal.

@@ -4,6 +4,7 @@
 //! token with its service catalogue; a session is cheap to clone and knows one user in one project.
 //! From it hangs one module a service ([`compute`], [`network`], [`image`], [`block_storage`],
 //! [`key_manager`], [`load_balancer`], [`identity`]), typed where our code reads an answer and JSON where a driver writes a body.
+//! What administrators keep ([`collection`]) is JSON both ways.
 //!
 //! Why not the maintained SDK: it brings a crate per service and minutes of compile time for the
 //! forty calls that we make, and it hides what the engine's rules live on: the status, the service's
@@ -22,11 +23,13 @@
 pub mod block_storage;
 pub mod catalog;
 pub mod clouds;
+pub mod collection;
 pub mod compute;
 pub mod config;
 pub mod credentials;
 mod discovery;
 pub mod error;
+pub mod flavors;
 mod gate;
 pub mod identity;
 pub mod image;
@@ -38,9 +41,11 @@ mod lookups;
 pub mod network;
 mod pages;
 pub mod qos;
+pub mod quota_sets;
 mod secret;
 pub mod session;
 mod transport;
+pub mod volume_types;
 pub mod watch;
 
 pub use catalog::{Catalog, Service};

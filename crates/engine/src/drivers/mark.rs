@@ -101,6 +101,18 @@ pub fn physical_name(marker: &Marker, properties: &Map<String, Value>) -> String
     name.chars().take(CHARACTERS_MAX).collect()
 }
 
+/// The same for what needs a name that nothing else in the whole cloud has: the template's, else with a few characters more that
+/// no other deployment has, nor another copy. The limit is Keystone's for projects.
+pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
+    let given = properties.get("name").and_then(Value::as_str);
+    if given.is_some_and(|name| !name.is_empty()) {
+        return physical_name(marker, properties);
+    }
+    let name = physical_name(marker, properties);
+    let name: String = name.chars().take(55).collect();
+    format!("{name}-{}", &hash(marker)[..8])
+}
+
 fn hash(marker: &Marker) -> String {
     let digest = Sha256::digest(format!("{}/{}", marker.deployment, marker.resource));
     digest
@@ -187,6 +199,20 @@ mod tests {
         assert_eq!(
             physical_name(&marker("web"), none.as_object().unwrap()),
             "shop-web"
+        );
+    }
+
+    #[test]
+    fn what_is_made_up_for_the_whole_cloud_is_nobody_elses() {
+        let none = Map::new();
+        let name = unique_name(&marker("ops"), &none);
+        assert!(name.starts_with("shop-ops-") && name.len() == 17, "{name}");
+        assert_ne!(name, unique_name(&marker("ops#1"), &none));
+        assert_eq!(unique_name(&marker(&"n".repeat(99)), &none).len(), 64);
+        let named = json!({"name": "front"});
+        assert_eq!(
+            unique_name(&marker("ops"), named.as_object().unwrap()),
+            "front"
         );
     }
 }

@@ -20,18 +20,22 @@ pub mod bastion;
 mod certificate_container;
 mod cloud_init;
 mod container;
+mod encrypted_volume_type;
 mod extra_route;
 mod extra_route_set;
+mod flavor;
 mod floating_ip;
 mod floating_ip_association;
 mod floating_ip_port_forward;
 mod generic_container;
 mod health_monitor;
 mod heat;
+mod host_aggregate;
 mod inside;
 mod key_manager;
 mod key_pair;
 pub mod keys;
+mod keystone;
 mod l7_policy;
 mod l7_rule;
 mod listener;
@@ -48,9 +52,13 @@ mod pool_member;
 mod port;
 mod properties;
 mod provider_net;
+mod qos_association;
 mod qos_policy;
 mod qos_rule;
+mod qos_specs;
+mod quota;
 mod rbac_policy;
+mod records;
 mod router;
 mod router_gateway;
 mod router_interface;
@@ -69,6 +77,7 @@ mod told;
 mod trunk;
 mod volume;
 mod volume_attachment;
+mod volume_type;
 
 use crate::driver::Driver;
 
@@ -109,6 +118,9 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Nova::KeyPair" => &key_pair::KeyPair,
         "OS::Nova::Server" => &server::Server,
         "OS::Nova::ServerGroup" => &server_group::ServerGroup,
+        "OS::Nova::Flavor" => &records::Recorded(flavor::Flavor),
+        "OS::Nova::HostAggregate" => &records::Recorded(host_aggregate::HostAggregate),
+        "OS::Nova::Quota" => &quota::Quota(openstack::Service::Compute),
         "OS::Cinder::Volume" => &volume::Volume,
         "OS::Cinder::VolumeAttachment" => &volume_attachment::VolumeAttachment,
         "OS::Barbican::Secret" => &key_manager::Kept(secret::Secret),
@@ -116,6 +128,11 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Barbican::RSAContainer" => &rsa_container::RSA_CONTAINER,
         "OS::Barbican::CertificateContainer" => &certificate_container::CERTIFICATE_CONTAINER,
         "OS::Barbican::Order" => &key_manager::Kept(order::Order),
+        "OS::Cinder::VolumeType" => &records::Recorded(volume_type::VolumeType),
+        "OS::Cinder::EncryptedVolumeType" => &encrypted_volume_type::EncryptedVolumeType,
+        "OS::Cinder::QoSSpecs" => &records::Recorded(qos_specs::QosSpecs),
+        "OS::Cinder::QoSAssociation" => &qos_association::QosAssociation,
+        "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
         "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
         "OS::Octavia::Listener" => &listener::LISTENER,
         "OS::Octavia::Pool" => &pool::POOL,
@@ -124,6 +141,6 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Octavia::L7Policy" => &l7_policy::L7_POLICY,
         "OS::Octavia::L7Rule" => &l7_rule::L7_RULE,
         "Stackloom::SSHKey" => &ssh_key::SshKey,
-        other => return heat::driver_for(other),
+        other => return keystone::driver_for(other).or_else(|| heat::driver_for(other)),
     })
 }

@@ -25,6 +25,7 @@ use crate::{
 pub(super) struct Work {
     pub spec: ResourceSpec,
     pub properties: Map<String, Value>,
+    pub before: Map<String, Value>,
     pub marker: Marker,
     pub login: Option<Login>,
 }
@@ -51,6 +52,7 @@ impl Work {
             session: &attempt.site.session,
             marker: &self.marker,
             properties: &self.properties,
+            before: &self.before,
             marks: &self.spec.marks,
             vault: &attempt.site.vault,
             login: self.login.as_ref(),
@@ -121,6 +123,7 @@ impl Attempt {
     fn work(&self, name: &str, spec: ResourceSpec) -> StepResult<Work> {
         Ok(Work {
             properties: self.resolve(&spec)?,
+            before: Map::new(),
             marker: self.marker(name),
             login: self.login(name, &spec)?,
             spec,
@@ -140,6 +143,7 @@ impl Attempt {
         }
         Work {
             properties,
+            before: Map::new(),
             marker: self.marker(name),
             login: None,
             spec,
@@ -241,10 +245,16 @@ impl Attempt {
 
     /// Changes it to what is drawn. What is not there, or never came to be, is made.
     async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
-        let work = self.work(name, spec)?;
+        let known = self.site.known.get(name);
+        let before = known
+            .as_ref()
+            .map(|thing| self.work_on_what_is_there(name, thing.spec.clone()).properties);
+        let work = Work {
+            before: before.unwrap_or_default(),
+            ..self.work(name, spec)?
+        };
         let driver = self.driver(&work.spec)?;
         let context = work.context(self);
-        let known = self.site.known.get(name);
         let Some((id, thing)) = known.and_then(|thing| Some((thing.physical_id.clone()?, thing)))
         else {
             self.begin(name, &work.spec, ResourceState::Creating)

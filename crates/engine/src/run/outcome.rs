@@ -46,6 +46,10 @@ impl std::fmt::Display for Ended {
 /// Before a conflict is tried again: what stands in the way is mostly about to go.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(1);
 
+/// What to do where the cloud's policy refuses.
+const NOT_ALLOWED: &str = "Your roles in this project do not allow it: log in as somebody who may (mostly somebody with the role \
+    `admin`), or have an administrator make it and refer to it by `external_id`";
+
 impl From<DriverError> for Ended {
     fn from(error: DriverError) -> Ended {
         let message = error.to_string();
@@ -56,6 +60,9 @@ impl From<DriverError> for Ended {
                 message,
                 retry_after: error.retry_after(),
             }),
+            DriverError::Cloud(error) if error.is_not_allowed() => {
+                Ended::lasting(format!("{message}. {NOT_ALLOWED}"))
+            }
             DriverError::Cloud(error) if error.is_conflict() => Ended::Failed(Failure {
                 class: FailureClass::Infrastructure,
                 message,

@@ -147,10 +147,12 @@ impl World {
     ) -> R {
         let marker = marker(name);
         let marks = Marks::default();
+        let before = Map::new();
         let context = Context {
             session: &self.session,
             marker: &marker,
             properties: properties.as_object().unwrap(),
+            before: &before,
             marks: &marks,
             vault: &self.vault,
             login: Some(&self.login),

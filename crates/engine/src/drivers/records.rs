@@ -1,0 +1,345 @@
+//! What administrators keep in Keystone, Cinder and Nova: made with fields, changed with fields, removed, and there at once.
+//!
+//! A type of this kind says its fields and what is peculiar about it; [`Recorded`] makes a driver of it. The mark stands in the
+//! description, as with Neutron; a type whose things have none says where else. What takes calls of its own
+//! (further keys, who may use it, who is in it) is *settled* after the thing is there: when a call in between is
+//! lost, the mark finds the thing, and settling again changes nothing. What is taken away on a change is what stood in the
+//! properties before and does not any more, so that what others have added stays.
+
+use async_trait::async_trait;
+use openstack::Session;
+use openstack::collection::{Collection, Record, id_of};
+use serde_json::{Map, Value};
+
+use super::mark;
+use super::neutron::{done_if_gone, with_show};
+use super::properties::Properties;
+use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+
+/// What a type says of itself.
+#[async_trait]
+pub(super) trait Kept: Send + Sync {
+    /// Where its things are kept.
+    const OF: &'static Collection;
+    /// Fields that are said only when it is made.
+    const FIXED: &'static [&'static str] = &[];
+    /// Fields that its things can be asked for, beside the name.
+    const ASKED_BY: &'static [&'static str] = &[];
+    /// Whether fields can be said again; else all of a change is settled.
+    const IS_SAID_AGAIN: bool = true;
+
+    /// The body, without the mark.
+    async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError>;
+
+    /// Puts the mark into the body.
+    fn mark(&self, context: &Context<'_>, fields: &mut Record) -> Result<(), DriverError> {
+        let own = Properties::of(context.properties).text("description")?;
+        let description = mark::description(context.marker, own.as_deref());
+        fields.insert("description".into(), description.into());
+        Ok(())
+    }
+
+    /// Whether a thing carries the mark.
+    fn is_ours(&self, context: &Context<'_>, record: &Record) -> bool {
+        let description = record.get("description").and_then(Value::as_str);
+        mark::carries(description.unwrap_or_default(), context.marker)
+    }
+
+    /// Leaves out of a change what must not be said again unless it differs.
+    fn unsaid(&self, _fields: &mut Record, _changed: &[String]) {}
+
+    /// What takes calls of its own, once it is there, and once its fields are changed.
+    async fn settle(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    /// What must be done before it can go; some of it may be done already.
+    async fn let_go(&self, _context: &Context<'_>, _id: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    /// What others can ask of it, beside what the service says of it.
+    fn attributes(&self, _record: &Record, _attributes: &mut Map<String, Value>) {}
+}
+
+/// The driver of such a type.
+pub(super) struct Recorded<T>(pub(super) T);
+
+impl<T: Kept> Recorded<T> {
+    /// The one that carries the mark, among those that fields can be asked for.
+    async fn find(
+        &self,
+        context: &Context<'_>,
+        fields: &Record,
+    ) -> Result<Option<String>, DriverError> {
+        let text = |name: &&'static str| Some((*name, fields.get(*name)?.as_str()?));
+        let query: Vec<(&str, &str)> = T::ASKED_BY.iter().filter_map(text).collect();
+        let records = context.session.records(T::OF);
+        let found = match fields.get("name").and_then(Value::as_str) {
+            Some(name) => records.list_named(name, &query).await?,
+            None => records.list(&query).await?,
+        };
+        Ok(self.ours(context, &found))
+    }
+
+    /// By the mark alone: the properties may not be known any more when something is removed.
+    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
+        if let Ok(fields) = self.0.fields(context).await
+            && let Some(id) = self.find(context, &fields).await?
+        {
+            return Ok(Some(id));
+        }
+        let all = context.session.records(T::OF).list(&[]).await?;
+        Ok(self.ours(context, &all))
+    }
+
+    fn ours(&self, context: &Context<'_>, found: &[Record]) -> Option<String> {
+        let mut found = found.iter();
+        found
+            .find(|record| self.0.is_ours(context, record))
+            .map(id_of)
+    }
+}
+
+#[async_trait]
+impl<T: Kept> Driver for Recorded<T> {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let mut fields = self.0.fields(context).await?;
+        let found = match may_be_there() {
+            true => self.find(context, &fields).await?,
+            false => None,
+        };
+        let id = match found {
+            Some(id) => id,
+            None => {
+                self.0.mark(context, &mut fields)?;
+                id_of(&context.session.records(T::OF).create(&fields).await?)
+            }
+        };
+        self.0.settle(context, &id).await?;
+        Ok(id)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        match context.session.records(T::OF).get(physical_id).await {
+            Ok(record) => {
+                let mut attributes = with_show(record.clone());
+                self.0.attributes(&record, &mut attributes);
+                Ok(Progress::Ready(Ready {
+                    reference: physical_id.into(),
+                    attributes,
+                }))
+            }
+            Err(error) if error.is_not_found() => {
+                Ok(Progress::Failed(format!("the {} is gone", T::OF.title)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        self.change(context, physical_id, &[]).await
+    }
+
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        changed: &[String],
+    ) -> Result<(), DriverError> {
+        if T::IS_SAID_AGAIN {
+            let mut fields = self.0.fields(context).await?;
+            fields.retain(|name, _| !T::FIXED.contains(&name.as_str()));
+            self.0.unsaid(&mut fields, changed);
+            self.0.mark(context, &mut fields)?;
+            let records = context.session.records(T::OF);
+            records.update(physical_id, &fields).await?;
+        }
+        self.0.settle(context, physical_id).await
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        let id = match physical_id {
+            Some(id) => id.to_owned(),
+            None => match self.find_anyhow(context).await? {
+                Some(id) => id,
+                None => return Ok(()),
+            },
+        };
+        match self.0.let_go(context, &id).await {
+            Err(DriverError::Cloud(error)) if error.is_not_found() => {}
+            done => done?,
+        }
+        done_if_gone(context.session.records(T::OF).delete(&id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        match context.session.records(T::OF).get(physical_id).await {
+            Ok(_) => Ok(false),
+            Err(error) if error.is_not_found() => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The id of the thing that `given`, from a property, means: an id, a name that only one has, or in Keystone, as in Heat, a
+/// name with its domain: `ops{acme}`.
+pub(super) async fn id_named(
+    session: &Session,
+    properties: &Properties<'_>,
+    of: &'static Collection,
+    property: &str,
+    given: &str,
+) -> Result<String, DriverError> {
+    let name_and_domain = given
+        .strip_suffix('}')
+        .and_then(|given| given.rsplit_once('{'));
+    let found = match name_and_domain {
+        Some((name, domain)) if of.service == openstack::Service::Identity => {
+            let domains = session.records(&openstack::identity::DOMAINS);
+            match domains.id_named(domain, &[]).await {
+                Ok(domain) => {
+                    let query = [("domain_id", domain.as_str())];
+                    session.records(of).id_named(name, &query).await
+                }
+                Err(error) => Err(error),
+            }
+        }
+        _ => session.records(of).id_named(given, &[]).await,
+    };
+    found.map_err(|error| properties.looked_up(property, error))
+}
+
+/// The id of what a property names, if it is given.
+pub(super) async fn id_in(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<Option<String>, DriverError> {
+    let properties = Properties::of(context.properties);
+    match properties.filled(property)? {
+        Some(given) => id_named(context.session, &properties, of, property, &given)
+            .await
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The same for one that must be given.
+pub(super) async fn id_required(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<String, DriverError> {
+    Properties::of(context.properties).required(property)?;
+    Ok(id_in(context, property, of).await?.unwrap_or_default())
+}
+
+/// The ids of what a list of names leaves behind and of what it brings, against what it was before. What is gone cannot be
+/// left behind.
+pub(super) async fn members(
+    context: &Context<'_>,
+    property: &str,
+    of: &'static Collection,
+) -> Result<(Vec<String>, Vec<String>), DriverError> {
+    let ids = async |map: &Map<String, Value>| -> Vec<Result<String, DriverError>> {
+        let properties = Properties::of(map);
+        let mut found = Vec::new();
+        match properties.texts(property) {
+            Ok(names) => {
+                for name in names {
+                    found.push(id_named(context.session, &properties, of, property, &name).await);
+                }
+            }
+            Err(error) => found.push(Err(error)),
+        }
+        found
+    };
+    let wanted: Vec<String> = ids(context.properties)
+        .await
+        .into_iter()
+        .collect::<Result<_, _>>()?;
+    let before = ids(context.before).await.into_iter();
+    let before = before.filter(|id| !matches!(id, Err(DriverError::Property { .. })));
+    let before: Vec<String> = before.collect::<Result<_, _>>()?;
+    Ok(moves(&before, &wanted))
+}
+
+/// What leaves and what comes.
+pub(super) fn moves<T: PartialEq + Clone>(before: &[T], after: &[T]) -> (Vec<T>, Vec<T>) {
+    let only_in = |one: &[T], other: &[T]| {
+        let missing = one.iter().filter(|item| !other.contains(item));
+        missing.cloned().collect()
+    };
+    (only_in(before, after), only_in(after, before))
+}
+
+/// Keys that a map leaves behind, and all that it says: what somebody has changed by hand is put right.
+pub(super) fn keys(
+    context: &Context<'_>,
+    property: &str,
+) -> Result<(Vec<String>, Record), DriverError> {
+    let wanted = pairs(context.properties, property)?;
+    let leaving = pairs(context.before, property)?.into_iter();
+    let leaving = leaving
+        .map(|(key, _)| key)
+        .filter(|key| !wanted.contains_key(key));
+    Ok((leaving.collect(), wanted))
+}
+
+/// Keys and values, as texts, of a property that is a map.
+pub(super) fn pairs(map: &Map<String, Value>, property: &str) -> Result<Record, DriverError> {
+    let properties = Properties::of(map);
+    let pairs = match properties.get(property) {
+        None => return Ok(Map::new()),
+        Some(Value::Object(pairs)) => pairs,
+        Some(_) => return Err(properties.wrong(property, "it must be a map".into())),
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let given = pairs.iter().filter(|(_, value)| !value.is_null());
+    Ok(given
+        .map(|(key, value)| (key.clone(), text(value).into()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_leaves_and_what_comes() {
+        assert_eq!(
+            moves(&["a", "b"], &["b", "c"]),
+            (vec!["a"], vec!["c"]),
+            "what stays is not touched"
+        );
+    }
+
+    #[test]
+    fn values_of_keys_are_texts() {
+        let map = json!({"specs": {"iops": 500, "on": true, "none": null, "name": "gold"}, "odd": []});
+        let map = map.as_object().unwrap();
+        assert_eq!(
+            Value::Object(pairs(map, "specs").unwrap()),
+            json!({"iops": "500", "on": "true", "name": "gold"})
+        );
+        assert!(pairs(map, "none").unwrap().is_empty());
+        assert_eq!(
+            pairs(map, "odd").unwrap_err().to_string(),
+            "property `odd`: it must be a map"
+        );
+    }
+}
