@@ -110,10 +110,18 @@ async fn is_ours(
     fields: &Record,
 ) -> Result<bool, DriverError> {
     let there = encryption(context, volume_type).await?;
-    if there.is_empty() || !fields.iter().all(|(name, value)| there.get(name) == Some(value)) {
+    if there.is_empty()
+        || !fields
+            .iter()
+            .all(|(name, value)| there.get(name) == Some(value))
+    {
         return Ok(false);
     }
-    let volume_type = context.session.records(&VOLUME_TYPES).get(volume_type).await?;
+    let volume_type = context
+        .session
+        .records(&VOLUME_TYPES)
+        .get(volume_type)
+        .await?;
     let description = volume_type.get("description").and_then(Value::as_str);
     Ok(mark::is_of_deployment(
         description.unwrap_or_default(),
@@ -129,7 +137,8 @@ mod tests {
 
     #[test]
     fn body_of_an_encryption() {
-        let properties = json!({"provider": "luks", "key_size": "256", "cipher": null, "volume_type": "t"});
+        let properties =
+            json!({"provider": "luks", "key_size": "256", "cipher": null, "volume_type": "t"});
         let body = fields(properties.as_object().unwrap()).unwrap();
         assert_eq!(
             Value::Object(body),

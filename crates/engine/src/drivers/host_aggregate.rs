@@ -64,8 +64,13 @@ impl Kept for HostAggregate {
         let before = Properties::of(context.before).texts("hosts")?;
         let (leaving, coming) = moves(&before, &wanted);
         for (action, hosts) in [("add_host", coming), ("remove_host", leaving)] {
-            for host in hosts.iter().filter(|host| has(&there, host) != (action == "add_host")) {
-                compute.aggregate_act(id, action, json!({ "host": host })).await?;
+            for host in hosts
+                .iter()
+                .filter(|host| has(&there, host) != (action == "add_host"))
+            {
+                compute
+                    .aggregate_act(id, action, json!({ "host": host }))
+                    .await?;
             }
         }
         Ok(())

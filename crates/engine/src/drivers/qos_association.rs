@@ -21,11 +21,7 @@ impl Driver for QosAssociation {
         Ok(mark::store_name(context.marker))
     }
 
-    async fn progress(
-        &self,
-        _: &Context<'_>,
-        physical_id: &str,
-    ) -> Result<Progress, DriverError> {
+    async fn progress(&self, _: &Context<'_>, physical_id: &str) -> Result<Progress, DriverError> {
         Ok(Progress::Ready(Ready {
             reference: json!(physical_id),
             attributes: Map::new(),

@@ -79,7 +79,11 @@ fn says(record: &Record, wanted: &Record) -> bool {
         _ => Map::new(),
     };
     if wanted.contains_key(CONSUMER) {
-        there.extend(record.get(CONSUMER).map(|value| (CONSUMER.to_owned(), value.clone())));
+        there.extend(
+            record
+                .get(CONSUMER)
+                .map(|value| (CONSUMER.to_owned(), value.clone())),
+        );
     }
     &there == wanted
 }
@@ -92,7 +96,8 @@ mod tests {
 
     #[test]
     fn the_consumer_counts_where_it_is_said() {
-        let record = json!({"id": "q", "name": "n", "consumer": "back-end", "specs": {"iops": "5"}});
+        let record =
+            json!({"id": "q", "name": "n", "consumer": "back-end", "specs": {"iops": "5"}});
         let record = record.as_object().unwrap();
         let check = |wanted: Value| says(record, wanted.as_object().unwrap());
         assert!(check(json!({"iops": "5"})));

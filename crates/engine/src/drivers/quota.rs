@@ -41,10 +41,18 @@ impl Driver for Quota {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let is_said_no_more =
-            |name: &String| !context.properties.get(name).is_some_and(|value| !value.is_null());
+        let is_said_no_more = |name: &String| {
+            !context
+                .properties
+                .get(name)
+                .is_some_and(|value| !value.is_null())
+        };
         if limits(context.before)?.keys().any(is_said_no_more) {
-            context.session.quota_sets(self.0).reset(physical_id).await?;
+            context
+                .session
+                .quota_sets(self.0)
+                .reset(physical_id)
+                .await?;
         }
         self.set(context, physical_id).await
     }

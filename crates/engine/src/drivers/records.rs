@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn values_of_keys_are_texts() {
-        let map = json!({"specs": {"iops": 500, "on": true, "none": null, "name": "gold"}, "odd": []});
+        let map =
+            json!({"specs": {"iops": 500, "on": true, "none": null, "name": "gold"}, "odd": []});
         let map = map.as_object().unwrap();
         assert_eq!(
             Value::Object(pairs(map, "specs").unwrap()),

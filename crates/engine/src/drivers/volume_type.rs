@@ -47,7 +47,8 @@ impl Kept for VolumeType {
         // Cinder refuses to set keys while there are volumes of the type, the same keys too.
         let types = context.session.records(&VOLUME_TYPES);
         let there = types.get(id).await?;
-        let is_there = |(key, value): (&String, &Value)| there["extra_specs"].get(key) == Some(value);
+        let is_there =
+            |(key, value): (&String, &Value)| there["extra_specs"].get(key) == Some(value);
         if !wanted.iter().all(is_there) {
             storage.type_set_specs(id, &wanted).await?;
         }

@@ -40,7 +40,6 @@ pub fn routes() -> Router<App> {
         .route("/compute/v2.1/os-hypervisors", get(only_admins))
         .route("/compute/v2.1/os-hypervisors/detail", get(only_admins))
         .route("/compute/v2.1/os-services", get(only_admins))
-        .route("/compute/v2.1/os-aggregates", get(only_admins))
         .route("/compute/v2.1/os-migrations", get(only_admins))
         .route("/compute/v2.1/extensions", get(extensions))
 }

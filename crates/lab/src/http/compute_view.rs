@@ -34,10 +34,13 @@ pub fn flavor_document(row: &Flavor, version: Microversion, base: &str) -> Value
         "vcpus": row.vcpus,
         "ram": row.ram,
         "disk": row.disk,
-        "swap": if version >= Microversion(2, 75) { json!(0) } else { json!("") },
-        "OS-FLV-EXT-DATA:ephemeral": 0,
+        "swap": match row.more.0 {
+            0 if version < Microversion(2, 75) => json!(""),
+            swap => json!(swap),
+        },
+        "OS-FLV-EXT-DATA:ephemeral": row.more.1,
         "OS-FLV-DISABLED:disabled": false,
-        "os-flavor-access:is_public": true,
+        "os-flavor-access:is_public": row.is_public,
         "rxtx_factor": 1.0,
         "links": links(base, "flavors", &row.id),
     });

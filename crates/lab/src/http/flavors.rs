@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::answer::{empty_answer, json_answer, read_json};
@@ -22,6 +22,8 @@ pub fn routes() -> Router<App> {
         .route("/compute/v2.1/flavors", get(flavors).post(create))
         .route("/compute/v2.1/flavors/detail", get(flavors_detail))
         .route("/compute/v2.1/flavors/{id}", get(flavor).delete(delete))
+        .route("/compute/v2.1/flavors/{id}/action", post(act))
+        .route("/compute/v2.1/flavors/{id}/os-flavor-access", get(access))
         .route(
             "/compute/v2.1/flavors/{id}/os-extra_specs",
             get(extra_specs).post(add_extra_specs),
@@ -60,7 +62,7 @@ fn list_flavors(
     Query(asked): query::Query,
     detail: bool,
 ) -> Answer {
-    caller.token()?;
+    let member = caller.member()?;
     if let Some(limit) = query::value(&asked, "limit")
         && !limit.bytes().all(|byte| byte.is_ascii_digit())
     {
@@ -70,6 +72,12 @@ fn list_flavors(
         .into());
     }
     let base = base_url(headers);
+    // Administrators may ask for the private ones, too.
+    let is_public = query::value(&asked, "is_public").unwrap_or("true");
+    let wanted = |public: bool| match is_public.to_lowercase().as_str() {
+        "none" => true,
+        word => public == matches!(word, "true" | "1"),
+    };
     let least = |name: &str| {
         query::value(&asked, name)
             .and_then(|text| text.parse::<u32>().ok())
@@ -79,7 +87,11 @@ fn list_flavors(
         let fitting = model
             .flavors
             .iter()
-            .filter(|row| row.ram >= least("minRam") && row.disk >= least("minDisk"));
+            .filter(|row| row.ram >= least("minRam") && row.disk >= least("minDisk"))
+            .filter(|row| match member.admin {
+                true => wanted(row.is_public),
+                false => row.is_for(&member.project_id),
+            });
         fitting
             .map(|row| {
                 if detail {
@@ -133,7 +145,7 @@ async fn extra_specs(State(app): State<App>, caller: Caller, Path(id): Path<Stri
 }
 
 /// An administrator, or 403.
-fn admin(caller: &Caller, rule: &str) -> Result<(), Refusal> {
+pub(super) fn admin(caller: &Caller, rule: &str) -> Result<(), Refusal> {
     match caller.member()?.admin {
         true => Ok(()),
         false => Err(policy(rule)),
@@ -169,6 +181,14 @@ async fn create(
         disk: number("disk")?,
         description: text("description"),
         extra_specs: Default::default(),
+        is_public: wanted["os-flavor-access:is_public"]
+            .as_bool()
+            .unwrap_or(true),
+        projects: Vec::new(),
+        more: (
+            number("swap").unwrap_or_default(),
+            number("OS-FLV-EXT-DATA:ephemeral").unwrap_or_default(),
+        ),
     };
     let shown = flavor_document(&row, version, &base_url(&headers));
     app.change(|model| {
@@ -195,6 +215,78 @@ async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) 
     let gone = app.change(|model| model.flavors.remove(&id));
     gone.ok_or_else(|| flavor_not_found(&id))?;
     Ok(empty_answer(202))
+}
+
+/// Who may use a flavor that is not everybody's.
+fn access_document(row: &Flavor) -> Value {
+    let one = |project: &String| json!({"flavor_id": row.id, "tenant_id": project});
+    json!({"flavor_access": row.projects.iter().map(one).collect::<Vec<_>>()})
+}
+
+async fn access(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
+    admin(&caller, "os-flavor-access")?;
+    let shown = app.read(|model| {
+        let row = model.flavors.get(&id);
+        let row = row.ok_or_else(|| flavor_not_found(&id))?;
+        match row.is_public {
+            true => Err(Refusal::not_found(
+                "FlavorAccessNotFound",
+                "Access list not available for public flavors.",
+            )),
+            false => Ok(access_document(row)),
+        }
+    })?;
+    Ok(json_answer(200, shown))
+}
+
+async fn act(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    let body = read_json(&body)?;
+    let only = body.as_object().and_then(|fields| fields.iter().next());
+    let (action, said) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
+    let (adds, rule) = match action.as_str() {
+        "addTenantAccess" => (true, "os-flavor-access:add_tenant_access"),
+        "removeTenantAccess" => (false, "os-flavor-access:remove_tenant_access"),
+        other => {
+            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
+        }
+    };
+    admin(&caller, rule)?;
+    let project = said["tenant"].as_str().unwrap_or_default().to_owned();
+    let shown = app.change(|model| {
+        if adds && model.identity.projects.get(&project).is_none() {
+            let why = format!("Project ID {project} is not a valid project.");
+            return Err(Refusal::bad_request(why));
+        }
+        let row = model.flavors.get_mut(&id);
+        let row = row.ok_or_else(|| flavor_not_found(&id))?;
+        match (adds, row.projects.contains(&project)) {
+            (true, _) if row.is_public => {
+                let why = "Can not add access to a public flavor.";
+                return Err(Refusal::conflict("HTTPConflict", why));
+            }
+            (true, false) => row.projects.push(project),
+            (false, true) => row.projects.retain(|one| *one != project),
+            (true, true) => {
+                return Err(Refusal::conflict(
+                    "FlavorAccessExists",
+                    format!("Flavor access already exists for flavor {id} and project {project} combination."),
+                ));
+            }
+            (false, false) => {
+                return Err(Refusal::not_found(
+                    "FlavorAccessNotFound",
+                    format!("Flavor access not found for {id} / {project} combination."),
+                ));
+            }
+        }
+        Ok(access_document(row))
+    })?;
+    Ok(json_answer(200, shown))
 }
 
 async fn add_extra_specs(

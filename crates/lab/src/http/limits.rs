@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use super::App;
 use super::answer::{NovaError, empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid, policy};
+use super::microversion::Microversion;
 use super::token::{Caller, Member};
 use crate::model::Model;
-use crate::model::network::quota::{COMPUTE, Quotas};
+use crate::model::network::quota::{COMPUTE, COMPUTE_ONCE, Limits, Quotas};
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -79,9 +80,22 @@ fn looked_at(member: &Member, project: &str) -> Result<(), NovaError> {
     }
 }
 
-async fn quota_set(State(app): State<App>, caller: Caller, Path(project): Path<String>) -> Answer {
+/// What is limited, as far back as the caller speaks.
+fn names(version: Microversion) -> Limits {
+    match version < Microversion(2, 36) {
+        true => COMPUTE_ONCE,
+        false => COMPUTE,
+    }
+}
+
+async fn quota_set(
+    State(app): State<App>,
+    caller: Caller,
+    version: Microversion,
+    Path(project): Path<String>,
+) -> Answer {
     looked_at(&caller.member()?, &project)?;
-    let mut set = app.read(|model| model.quotas.body(COMPUTE, &project));
+    let mut set = app.read(|model| model.quotas.body(names(version), &project));
     set["id"] = project.into();
     Ok(json_answer(200, json!({ "quota_set": set })))
 }
@@ -100,6 +114,7 @@ async fn usual_quota_set(
 async fn change_quota_set(
     State(app): State<App>,
     caller: Caller,
+    version: Microversion,
     Path(project): Path<String>,
     body: Bytes,
 ) -> Answer {
@@ -108,7 +123,10 @@ async fn change_quota_set(
     }
     let body = read_json(&body)?;
     let said = &body["quota_set"];
-    let limits = match said.as_object().map(|said| Quotas::read(COMPUTE, said)) {
+    let limits = match said
+        .as_object()
+        .map(|said| Quotas::read(names(version), said))
+    {
         Some(Ok(limits)) => limits,
         Some(Err(name)) => {
             let reason = format!("Additional properties are not allowed ('{name}' was unexpected)");
@@ -120,7 +138,7 @@ async fn change_quota_set(
     };
     let set = app.change(|model| {
         model.quotas.set_for(&project, limits);
-        model.quotas.body(COMPUTE, &project)
+        model.quotas.body(names(version), &project)
     });
     Ok(json_answer(200, json!({ "quota_set": set })))
 }
@@ -133,7 +151,7 @@ async fn reset_quota_set(
     if !caller.member()?.admin {
         return Err(policy("os-quota-sets:delete").into());
     }
-    app.change(|model| model.quotas.reset_for(COMPUTE, &project));
+    app.change(|model| model.quotas.reset_for(COMPUTE_ONCE, &project));
     Ok(empty_answer(202))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Every call passes [`watch`], which counts it, lets armed faults happen, and puts a request id on the answer.
 
+mod aggregates;
 pub mod answer;
 mod block_storage;
 mod compute;
@@ -67,6 +68,7 @@ pub fn app(cloud: App) -> Router {
         .merge(identity::routes())
         .merge(compute::routes())
         .merge(flavors::routes())
+        .merge(aggregates::routes())
         .merge(limits::routes())
         .merge(servers::routes())
         .merge(server_actions::routes())

@@ -25,6 +25,26 @@ pub struct Flavor {
     /// Words for schedulers and hypervisors; kept, without effect.
     #[serde(default)]
     pub extra_specs: BTreeMap<String, String>,
+    /// Whether everybody may use it.
+    #[serde(default = "yes")]
+    pub is_public: bool,
+    /// Projects that may use it where it is not public.
+    #[serde(default)]
+    pub projects: Vec<String>,
+    /// Swap in MiB and a second disk in GiB; kept, without effect.
+    #[serde(default)]
+    pub more: (u32, u32),
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Flavor {
+    /// Whether a project may use it.
+    pub fn is_for(&self, project_id: &str) -> bool {
+        self.is_public || self.projects.iter().any(|one| one == project_id)
+    }
 }
 
 keyed_by_id!(Flavor);
@@ -46,6 +66,9 @@ pub fn standard_flavors() -> Vec<Flavor> {
         disk,
         description: None,
         extra_specs: BTreeMap::new(),
+        is_public: true,
+        projects: Vec::new(),
+        more: (0, 0),
     })
     .collect()
 }

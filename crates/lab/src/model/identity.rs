@@ -1,4 +1,4 @@
-//! Keystone: one domain, its projects, users and roles, tokens and application credentials.
+//! Keystone: projects, users and roles, tokens and application credentials.
 //!
 //! Tokens and secrets are kept as digests, so the state file lets nobody in. The roles are Keystone's default ones: an `admin` is a
 //! `member` too, and a `member` a `reader`. Members change their project's things, readers look at them, admins make projects.
@@ -8,14 +8,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::directory::Directory;
 use super::ids::{digest, micros, new_hex_id, stable_hex_id};
 use super::refusal::Refusal;
 use super::second_factor::{Credential, Receipt};
 use super::table::{Table, keyed_by_id};
 
-/// The id of the one domain, as in every fresh Keystone.
+/// The id of the first domain, as in every fresh Keystone.
 pub const DOMAIN_ID: &str = "default";
-/// The name of the one domain.
+/// The name of the first domain.
 pub const DOMAIN_NAME: &str = "Default";
 /// How long a token lasts.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
@@ -25,7 +26,7 @@ pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
 pub struct Project {
     /// Hexadecimal id.
     pub id: String,
-    /// Unique in the domain.
+    /// Unique in its domain.
     pub name: String,
     /// Free text.
     #[serde(default)]
@@ -33,10 +34,23 @@ pub struct Project {
     /// Whether anybody can log in to it.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// Where it lives.
+    #[serde(default = "default_domain")]
+    pub domain_id: String,
+    /// The project above it, unless that is the domain.
+    #[serde(default)]
+    pub parent_id: Option<String>,
+    /// Words to find it by.
+    #[serde(default)]
+    pub tags: Vec<String>,
 }
 
 fn yes() -> bool {
     true
+}
+
+fn default_domain() -> String {
+    DOMAIN_ID.to_owned()
 }
 
 /// A role.
@@ -46,15 +60,28 @@ pub struct Role {
     pub id: String,
     /// `admin`, `member`, `reader`, or one that somebody made, which allows nothing.
     pub name: String,
+    /// Where alone it counts.
+    #[serde(default)]
+    pub domain_id: Option<String>,
+    /// Free text.
+    #[serde(default)]
+    pub description: Option<String>,
 }
 
-/// Who may do what where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Who may do what where: a user or a group, in a project or a domain; what is not meant is empty. Nobody logs in to a domain
+/// here, so what is given there is kept without effect.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Who.
     pub user_id: String,
+    /// Or all in it.
+    #[serde(default)]
+    pub group_id: String,
     /// Where.
     pub project_id: String,
+    /// Or there.
+    #[serde(default)]
+    pub domain_id: String,
     /// What, by the role's id.
     pub role_id: String,
 }
@@ -85,6 +112,9 @@ pub struct User {
     /// Whether the rules count.
     #[serde(default = "yes")]
     pub rules_count: bool,
+    /// Where the user lives.
+    #[serde(default = "default_domain")]
+    pub domain_id: String,
 }
 
 /// What a login gave.
@@ -178,6 +208,9 @@ pub struct Identity {
     /// Logins that are half done.
     #[serde(default)]
     pub receipts: Table<Receipt>,
+    /// Domains, groups, regions, services and endpoints.
+    #[serde(default)]
+    pub directory: Directory,
 }
 
 /// What a token is to say.
@@ -206,8 +239,8 @@ pub enum ScopeRequest {
     Unscoped,
     /// By id.
     ProjectId(String),
-    /// By name in the (one) domain.
-    ProjectName(String),
+    /// By name, in the domain with this id or name.
+    ProjectName(String, String),
 }
 
 impl Identity {
@@ -219,6 +252,9 @@ impl Identity {
             name: name.into(),
             description: String::new(),
             enabled: true,
+            domain_id: default_domain(),
+            parent_id: None,
+            tags: Vec::new(),
         });
         id
     }
@@ -229,6 +265,8 @@ impl Identity {
         self.roles.insert(Role {
             id: id.clone(),
             name: name.into(),
+            domain_id: None,
+            description: None,
         });
         id
     }
@@ -246,11 +284,13 @@ impl Identity {
             default_project_id: None,
             rules: Vec::new(),
             rules_count: true,
+            domain_id: default_domain(),
         });
         self.assign(Assignment {
             user_id: id.clone(),
             project_id: project_id.into(),
             role_id: stable_hex_id(&format!("role/{role}")),
+            ..Assignment::default()
         });
         id
     }
@@ -267,7 +307,7 @@ impl Identity {
         let mut names: Vec<String> = self
             .assignments
             .iter()
-            .filter(|row| row.user_id == user_id && row.project_id == project_id)
+            .filter(|row| row.project_id == project_id && self.is_for(row, user_id))
             .filter_map(|row| self.roles.get(&row.role_id))
             .map(|role| role.name.clone())
             .collect();
@@ -280,11 +320,16 @@ impl Identity {
         names
     }
 
+    /// Whether an assignment is a user's, also by a group.
+    fn is_for(&self, row: &Assignment, user_id: &str) -> bool {
+        row.user_id == user_id || self.directory.is_member(&row.group_id, user_id)
+    }
+
     /// The projects in which a user has a role, in the order in which they were made.
     pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
         let has_role = |project: &&Project| {
             let mut all = self.assignments.iter();
-            all.any(|row| row.user_id == user_id && row.project_id == project.id)
+            all.any(|row| row.project_id == project.id && self.is_for(row, user_id))
         };
         self.projects.iter().filter(has_role).collect()
     }
@@ -299,6 +344,7 @@ impl Identity {
     /// Take a user away, and what is the user's.
     pub fn remove_user(&mut self, id: &str) -> bool {
         self.assignments.retain(|row| row.user_id != id);
+        self.directory.members.retain(|(_, user)| user != id);
         self.remove_tokens(|token| token.user_id == id);
         let theirs: Vec<String> = self
             .application_credentials
@@ -321,6 +367,35 @@ impl Identity {
         self.users.remove(id).is_some()
     }
 
+    /// Take a group away, and what is said about it.
+    pub fn remove_group(&mut self, id: &str) -> bool {
+        self.assignments.retain(|row| row.group_id != id);
+        self.directory.members.retain(|(group, _)| group != id);
+        self.directory.groups.remove(id).is_some()
+    }
+
+    /// Take a domain away, and all that lives in it.
+    pub fn remove_domain(&mut self, id: &str) -> bool {
+        let users = self.users.iter().filter(|row| row.domain_id == id);
+        let users: Vec<String> = users.map(|row| row.id.clone()).collect();
+        let projects = self.projects.iter().filter(|row| row.domain_id == id);
+        let projects: Vec<String> = projects.map(|row| row.id.clone()).collect();
+        let groups = self.directory.groups.iter();
+        let groups = groups.filter(|row| row.text("domain_id") == id);
+        let groups: Vec<String> = groups.map(|row| row.id.clone()).collect();
+        for user in users {
+            self.remove_user(&user);
+        }
+        for project in projects {
+            self.remove_project(&project);
+        }
+        for group in groups {
+            self.remove_group(&group);
+        }
+        self.assignments.retain(|row| row.domain_id != id);
+        self.directory.domains.remove(id).is_some()
+    }
+
     /// End tokens.
     pub fn remove_tokens(&mut self, ended: impl Fn(&Token) -> bool) {
         let ids: Vec<String> = self
@@ -338,8 +413,10 @@ impl Identity {
     pub fn user_meant(&self, id: Option<&str>, name: Option<(&str, &str)>) -> Option<&User> {
         let user = match (id, name) {
             (Some(id), _) => self.users.get(id),
-            (None, Some((name, domain))) if is_the_domain(domain) => {
-                self.users.iter().find(|user| user.name == name)
+            (None, Some((name, domain))) => {
+                let domain = self.directory.domain_meant(domain);
+                let mut users = self.users.iter();
+                users.find(|user| user.name == name && Some(user.domain_id.as_str()) == domain)
             }
             _ => None,
         };
@@ -399,8 +476,12 @@ impl Identity {
                 Some(id) => self.projects.get(id),
             },
             ScopeRequest::ProjectId(id) => self.projects.get(id),
-            ScopeRequest::ProjectName(name) => {
-                self.projects.iter().find(|project| &project.name == name)
+            ScopeRequest::ProjectName(name, domain) => {
+                let domain = self.directory.domain_meant(domain);
+                let mut projects = self.projects.iter();
+                projects.find(|project| {
+                    &project.name == name && Some(project.domain_id.as_str()) == domain
+                })
             }
         };
         match project {
@@ -499,11 +580,6 @@ impl Identity {
         self.application_credentials.insert(row.clone());
         Ok((row, secret))
     }
-}
-
-/// Whether a domain's id or name is that of the one domain.
-pub fn is_the_domain(domain: &str) -> bool {
-    domain == DOMAIN_ID || domain == DOMAIN_NAME
 }
 
 impl Token {

@@ -3,7 +3,9 @@
 //! No sockets, no containers, no waiting: handlers in [`crate::http`] call it under a lock, [`crate::substrate`] is told afterwards
 //! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
+pub mod aggregate;
 pub mod block_storage;
+pub mod directory;
 pub mod flavor;
 pub mod identity;
 pub mod ids;
@@ -30,6 +32,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use aggregate::Aggregate;
 use block_storage::BlockStorage;
 use flavor::{Flavor, standard_flavors};
 use identity::Identity;
@@ -78,6 +81,9 @@ pub struct Model {
     /// Nova.
     #[serde(default)]
     pub server_groups: Table<ServerGroup>,
+    /// Nova.
+    #[serde(default)]
+    pub aggregates: Table<Aggregate>,
     /// Neutron.
     pub networks: Table<Network>,
     /// Neutron.

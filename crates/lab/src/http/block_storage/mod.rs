@@ -4,7 +4,9 @@
 mod attachments;
 mod backups;
 mod pieces;
+mod qos_specs;
 mod snapshots;
+mod type_admin;
 mod types;
 mod view;
 mod volume_actions;
@@ -43,6 +45,8 @@ pub fn routes() -> Router<App> {
             .merge(volume_actions::routes(prefix))
             .merge(snapshots::routes(prefix))
             .merge(types::routes(prefix))
+            .merge(type_admin::routes(prefix))
+            .merge(qos_specs::routes(prefix))
             .merge(attachments::routes(prefix))
             .merge(backups::routes(prefix));
     }

@@ -43,9 +43,21 @@ pub fn routes(prefix: &str) -> Router<App> {
 }
 
 async fn types(State(app): State<App>, asked: Asked, Query(filters): query::Query) -> Answer {
-    asked.member()?;
+    let member = asked.member()?;
+    // Administrators may ask for the private ones, too.
+    let is_public = query::value(&filters, "is_public").unwrap_or("true");
+    let wanted = |public: bool| match is_public.to_lowercase().as_str() {
+        "none" => true,
+        word => public == matches!(word, "true" | "1"),
+    };
     let rows = app.read(|model| {
-        let rows = model.block_storage.types.iter().collect();
+        let all = model.block_storage.types.iter();
+        let rows = all
+            .filter(|row| match member.admin {
+                true => wanted(row.is_public),
+                false => row.is_for(&member.project_id),
+            })
+            .collect();
         query::page_rows(rows, &filters, 1_000, |row| &row.id)
             .map(|(rows, _)| rows.into_iter().map(type_document).collect::<Vec<Value>>())
     });
@@ -53,7 +65,7 @@ async fn types(State(app): State<App>, asked: Asked, Query(filters): query::Quer
     Ok(json_answer(200, json!({ "volume_types": rows })))
 }
 
-fn not_found(id: &str) -> Refusal {
+pub(super) fn not_found(id: &str) -> Refusal {
     Refusal::not_found(
         "VolumeTypeNotFound",
         format!("Volume type {id} could not be found."),
@@ -61,11 +73,12 @@ fn not_found(id: &str) -> Refusal {
 }
 
 async fn one_type(State(app): State<App>, asked: Asked) -> Answer {
-    asked.member()?;
+    let member = asked.member()?;
     let id = asked.id();
     let shown = app.read(|model| {
         let mut rows = model.block_storage.types.iter();
         let found = rows.find(|row| row.id == id || (id == "default" && row.name == DEFAULT_TYPE));
+        let found = found.filter(|row| member.admin || row.is_for(&member.project_id));
         found.map(type_document)
     });
     let shown = shown.ok_or_else(|| not_found(id))?;
@@ -74,10 +87,12 @@ async fn one_type(State(app): State<App>, asked: Asked) -> Answer {
 
 async fn extra_specs(State(app): State<App>, asked: Asked) -> Answer {
     asked.member()?;
-    match app.read(|model| model.block_storage.types.get(asked.id()).is_some()) {
-        true => Ok(json_answer(200, json!({"extra_specs": {}}))),
-        false => Err(not_found(asked.id()).into()),
-    }
+    let specs = app.read(|model| {
+        let row = model.block_storage.types.get(asked.id());
+        row.map(|row| row.extra_specs.clone())
+    });
+    let specs = specs.ok_or_else(|| not_found(asked.id()))?;
+    Ok(json_answer(200, json!({ "extra_specs": specs })))
 }
 
 async fn limits(State(app): State<App>, asked: Asked) -> Answer {

@@ -134,9 +134,10 @@ pub fn type_document(row: &VolumeType) -> Value {
         "id": row.id,
         "name": row.name,
         "description": row.description,
-        "is_public": true,
-        "os-volume-type-access:is_public": true,
-        "extra_specs": {},
+        "is_public": row.is_public,
+        "os-volume-type-access:is_public": row.is_public,
+        "extra_specs": row.extra_specs,
+        "qos_specs_id": row.qos_specs,
     })
 }
 

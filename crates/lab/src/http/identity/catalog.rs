@@ -1,28 +1,54 @@
-//! Keystone v3: which services there are, and where. The catalogue comes with every token; administrators can also list its parts.
+//! Keystone v3: which services there are, and where, as it comes with every token.
 
 use axum::Router;
-use axum::extract::Query;
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Answer, admin, list};
+use super::Answer;
 use crate::http::answer::json_answer;
-use crate::http::query::{self, attribute_is};
 use crate::http::token::Caller;
 use crate::http::{App, SERVICES, base_url};
+use crate::model::Model;
+use crate::model::directory::Entry;
 use crate::model::ids::stable_hex_id;
 
 pub fn routes() -> Router<App> {
-    Router::new()
-        .route("/identity/v3/auth/catalog", get(my_catalog))
-        .route("/identity/v3/services", get(services))
-        .route("/identity/v3/endpoints", get(endpoints))
-        .route("/identity/v3/regions", get(regions))
+    Router::new().route("/identity/v3/auth/catalog", get(my_catalog))
 }
 
-/// The service catalogue. Versions are in the URL where a real cloud's installer puts them: identity and compute.
-pub fn catalog(base: &str, project_id: &str) -> Value {
+/// The service catalogue: the lab's own services, and what administrators have added that has endpoints.
+pub fn catalog(model: &Model, base: &str, project_id: &str) -> Value {
+    let mut all = own(base, project_id);
+    let directory = &model.identity.directory;
+    let is_on = |row: &&Entry| row.fields.get("enabled") != Some(&Value::Bool(false));
+    for service in directory.services.iter().filter(is_on) {
+        let endpoints = directory.endpoints.iter().filter(is_on);
+        let endpoints = endpoints.filter(|row| row.text("service_id") == service.id);
+        let endpoints: Vec<Value> = endpoints
+            .map(|row| {
+                json!({
+                    "id": row.id,
+                    "interface": row.text("interface"),
+                    "region": row.fields.get("region_id"),
+                    "region_id": row.fields.get("region_id"),
+                    "url": row.text("url").replace("%(project_id)s", project_id).replace("$(project_id)s", project_id),
+                })
+            })
+            .collect();
+        all.push(json!({
+            "id": service.id,
+            "name": service.text("name"),
+            "type": service.text("type"),
+            "endpoints": endpoints,
+        }));
+    }
+    Value::Array(all)
+}
+
+/// The lab's own services. Versions are in the URL where a real cloud's installer puts them: identity and compute.
+fn own(base: &str, project_id: &str) -> Vec<Value> {
     // Cinder is found under its old name too, as installers of Zed's time had it.
     let old_name = [("volumev3", "/volume")];
     let cinder = format!("/v3/{project_id}");
@@ -59,20 +85,19 @@ pub fn catalog(base: &str, project_id: &str) -> Value {
         .collect()
 }
 
-async fn my_catalog(caller: Caller, headers: HeaderMap) -> Answer {
+async fn my_catalog(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer {
     let member = caller.member()?;
     let base = base_url(&headers);
-    let all = catalog(&base, &member.project_id);
+    let all = app.read(|model| catalog(model, &base, &member.project_id));
     Ok(json_answer(
         200,
         json!({"catalog": all, "links": {"self": format!("{base}/identity/v3/auth/catalog")}}),
     ))
 }
 
-async fn services(caller: Caller, Query(asked): query::Query, headers: HeaderMap) -> Answer {
-    admin(&caller, "list_services")?;
-    let base = base_url(&headers);
-    let rows = entries(&base).into_iter().map(|entry| {
+/// The lab's own services as administrators see them.
+pub(super) fn own_services(base: &str) -> Vec<Value> {
+    let rows = own(base, TEMPLATE).into_iter().map(|entry| {
         json!({
             "id": entry["id"],
             "name": entry["name"],
@@ -81,18 +106,12 @@ async fn services(caller: Caller, Query(asked): query::Query, headers: HeaderMap
             "links": {"self": format!("{base}/identity/v3/services/{}", entry["id"].as_str().unwrap_or_default())},
         })
     });
-    let fitting = rows.filter(|row| {
-        ["name", "type"].iter().all(|name| {
-            query::value(&asked, name).is_none_or(|wanted| attribute_is(row, name, wanted))
-        })
-    });
-    Ok(list("services", fitting.collect(), &base, "/services"))
+    rows.collect()
 }
 
-async fn endpoints(caller: Caller, Query(asked): query::Query, headers: HeaderMap) -> Answer {
-    admin(&caller, "list_endpoints")?;
-    let base = base_url(&headers);
-    let all = entries(&base);
+/// The lab's own endpoints as administrators see them.
+pub(super) fn own_endpoints(base: &str) -> Vec<Value> {
+    let all = own(base, TEMPLATE);
     let rows = all.iter().flat_map(|entry| {
         let endpoints = entry["endpoints"].as_array().into_iter().flatten();
         endpoints.map(|endpoint| {
@@ -102,30 +121,8 @@ async fn endpoints(caller: Caller, Query(asked): query::Query, headers: HeaderMa
             row
         })
     });
-    let fitting = rows.filter(|row| {
-        ["interface", "service_id", "region_id"].iter().all(|name| {
-            query::value(&asked, name).is_none_or(|wanted| attribute_is(row, name, wanted))
-        })
-    });
-    Ok(list("endpoints", fitting.collect(), &base, "/endpoints"))
+    rows.collect()
 }
 
-/// The catalogue as administrators have written it down: with a place for the project's id.
-fn entries(base: &str) -> Vec<Value> {
-    match catalog(base, "%(project_id)s") {
-        Value::Array(entries) => entries,
-        _ => Vec::new(),
-    }
-}
-
-async fn regions(caller: Caller, headers: HeaderMap) -> Answer {
-    caller.token()?;
-    let base = base_url(&headers);
-    let region = json!({
-        "id": "lab",
-        "description": "",
-        "parent_region_id": null,
-        "links": {"self": format!("{base}/identity/v3/regions/lab")},
-    });
-    Ok(list("regions", vec![region], &base, "/regions"))
-}
+/// As administrators have written it down: with a place for the project's id.
+const TEMPLATE: &str = "%(project_id)s";

@@ -3,6 +3,8 @@
 mod application_credentials;
 mod catalog;
 mod credentials;
+mod directory;
+mod groups;
 mod projects;
 mod roles;
 mod tokens;
@@ -18,7 +20,8 @@ use super::answer::{KeystoneError, json_answer};
 use super::query::attribute_is;
 use super::token::Caller;
 use super::{App, base_url};
-use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME};
+use crate::model::Model;
+use crate::model::identity::DOMAIN_ID;
 use crate::model::refusal::Refusal;
 use crate::model::table::{Keyed, Table};
 
@@ -38,6 +41,8 @@ pub fn routes() -> Router<App> {
         .merge(users::routes())
         .merge(roles::routes())
         .merge(catalog::routes())
+        .merge(directory::routes())
+        .merge(groups::routes())
 }
 
 fn version_document(base: &str) -> Value {
@@ -127,16 +132,35 @@ fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Ref
 }
 
 /// The 409 for a name that is taken.
-fn duplicate(kind: &str, name: &str) -> Refusal {
+fn duplicate(kind: &str, name: &str, domain: &str) -> Refusal {
     Refusal::conflict(
         "Conflict",
         format!(
-            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name} at domain ID {DOMAIN_ID}."
+            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name} at domain ID {domain}."
         ),
     )
 }
 
-/// The one domain, as other things mention it.
-fn domain_reference() -> Value {
-    json!({"id": DOMAIN_ID, "name": DOMAIN_NAME})
+/// The domain that a body names; the caller's, which is the first, where it names none. One that is not there is a 404.
+fn domain_of(model: &Model, wanted: &Map<String, Value>) -> Result<String, Refusal> {
+    let named = wanted.get("domain_id").and_then(Value::as_str);
+    let domain = named.unwrap_or(DOMAIN_ID);
+    match model.identity.directory.domains.get(domain) {
+        Some(_) => Ok(domain.to_owned()),
+        None => Err(not_found("domain", domain)),
+    }
+}
+
+/// What lives in a domain stays there.
+fn stays_in_domain(wanted: &Map<String, Value>, domain: &str) -> Result<(), Refusal> {
+    let named = wanted.get("domain_id").and_then(Value::as_str);
+    match named.is_none_or(|named| named == domain) {
+        true => Ok(()),
+        false => Err(Refusal::bad_request("Cannot change Domain ID")),
+    }
+}
+
+/// A domain, as other things mention it.
+fn domain_reference(model: &Model, id: &str) -> Value {
+    json!({"id": id, "name": model.identity.directory.domain_name(id)})
 }

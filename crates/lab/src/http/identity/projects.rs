@@ -1,4 +1,4 @@
-//! Keystone v3: projects and the one domain.
+//! Keystone v3: projects.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -7,12 +7,14 @@ use axum::http::HeaderMap;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Answer, admin, asked_rows, duplicate, forbidden, list, not_found, object};
+use super::{
+    Answer, admin, asked_rows, domain_of, duplicate, list, not_found, object, stays_in_domain,
+};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
-use crate::model::identity::{DOMAIN_ID, DOMAIN_NAME, Project};
+use crate::model::identity::Project;
 use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
 
@@ -26,20 +28,18 @@ pub fn routes() -> Router<App> {
             "/identity/v3/projects/{id}",
             get(project).patch(update).delete(delete),
         )
-        .route("/identity/v3/domains", get(domains))
-        .route("/identity/v3/domains/{id}", get(domain))
 }
 
 fn document(project: &Project, base: &str) -> Value {
     json!({
         "id": project.id,
         "name": project.name,
-        "domain_id": DOMAIN_ID,
+        "domain_id": project.domain_id,
         "description": project.description,
         "enabled": project.enabled,
-        "parent_id": DOMAIN_ID,
+        "parent_id": project.parent_id.as_ref().unwrap_or(&project.domain_id),
         "is_domain": false,
-        "tags": [],
+        "tags": project.tags,
         "options": {},
         "links": {"self": format!("{base}/identity/v3/projects/{}", project.id)},
     })
@@ -118,7 +118,7 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
     let text = |name: &str| wanted.get(name).and_then(Value::as_str);
     let name = text("name").filter(|name| !name.trim().is_empty());
     let name = name.ok_or_else(|| Refusal::bad_request("'name' is a required property"))?;
-    let project = Project {
+    let mut project = Project {
         id: new_hex_id(),
         name: name.into(),
         description: text("description").unwrap_or_default().into(),
@@ -126,14 +126,27 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
             .get("enabled")
             .and_then(Value::as_bool)
             .unwrap_or(true),
+        domain_id: String::new(),
+        parent_id: text("parent_id").map(str::to_owned),
+        tags: tags(wanted).unwrap_or_default(),
     };
-    let shown = document(&project, &base_url(&headers));
-    app.change(|model| {
-        if model.identity.projects.iter().any(|row| row.name == name) {
-            return Err(duplicate("project", name));
+    let shown = app.change(|model| {
+        project.domain_id = domain_of(model, wanted)?;
+        let parent = project.parent_id.take();
+        project.parent_id = parent.filter(|parent| *parent != project.domain_id);
+        let all = &mut model.identity.projects;
+        if let Some(parent) = project.parent_id.as_ref()
+            && all.get(parent).is_none()
+        {
+            return Err(not_found("project", parent));
         }
-        model.identity.projects.insert(project);
-        Ok(())
+        let same = |row: &Project| row.name == name && row.domain_id == project.domain_id;
+        if all.iter().any(same) {
+            return Err(duplicate("project", name, &project.domain_id));
+        }
+        let shown = document(&project, &base_url(&headers));
+        all.insert(project);
+        Ok(shown)
     })?;
     Ok(json_answer(201, json!({ "project": shown })))
 }
@@ -150,17 +163,33 @@ async fn update(
     let wanted = object(&body, "project")?;
     let text = |name: &str| wanted.get(name).and_then(Value::as_str).map(str::to_owned);
     let shown = app.change(|model| {
-        let row = model.identity.projects.get_mut(&id)?;
+        let missing = || not_found("project", &id);
+        let all = &mut model.identity.projects;
+        let domain = all.get(&id).ok_or_else(missing)?.domain_id.clone();
+        stays_in_domain(wanted, &domain)?;
+        if let Some(name) = text("name")
+            && all
+                .iter()
+                .any(|row| row.name == name && row.domain_id == domain && row.id != id)
+        {
+            return Err(duplicate("project", &name, &domain));
+        }
+        let row = all.get_mut(&id).ok_or_else(missing)?;
+        row.tags = tags(wanted).unwrap_or_else(|| row.tags.clone());
         row.name = text("name").unwrap_or_else(|| row.name.clone());
         row.description = text("description").unwrap_or_else(|| row.description.clone());
         row.enabled = wanted
             .get("enabled")
             .and_then(Value::as_bool)
             .unwrap_or(row.enabled);
-        Some(document(row, &base_url(&headers)))
-    });
-    let shown = shown.ok_or_else(|| not_found("project", &id))?;
+        Ok(document(row, &base_url(&headers)))
+    })?;
     Ok(json_answer(200, json!({ "project": shown })))
+}
+
+/// The tags of a body.
+fn tags(wanted: &serde_json::Map<String, Value>) -> Option<Vec<String>> {
+    serde_json::from_value(wanted.get("tags")?.clone()).ok()
 }
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
@@ -179,41 +208,4 @@ async fn my_domains(caller: Caller, headers: HeaderMap) -> Answer {
         &base_url(&headers),
         "/auth/domains",
     ))
-}
-
-fn domain_document(base: &str) -> Value {
-    json!({
-        "id": DOMAIN_ID,
-        "name": DOMAIN_NAME,
-        "description": "The default domain",
-        "enabled": true,
-        "tags": [],
-        "options": {},
-        "links": {"self": format!("{base}/identity/v3/domains/{DOMAIN_ID}")},
-    })
-}
-
-async fn domains(caller: Caller, Query(asked): query::Query, headers: HeaderMap) -> Answer {
-    admin(&caller, "list_domains")?;
-    let base = base_url(&headers);
-    let named = query::value(&asked, "name").is_none_or(|name| name == DOMAIN_NAME);
-    let rows = named.then(|| domain_document(&base));
-    Ok(list(
-        "domains",
-        rows.into_iter().collect(),
-        &base,
-        "/domains",
-    ))
-}
-
-async fn domain(caller: Caller, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    caller.token()?;
-    match id == DOMAIN_ID {
-        true => Ok(json_answer(
-            200,
-            json!({"domain": domain_document(&base_url(&headers))}),
-        )),
-        false if admin(&caller, "get_domain").is_ok() => Err(not_found("domain", &id).into()),
-        false => Err(forbidden("get_domain").into()),
-    }
 }

@@ -7,7 +7,9 @@ use axum::http::HeaderMap;
 use axum::routing::{get, put};
 use serde_json::{Value, json};
 
-use super::{Answer, admin, asked_rows, domain_reference, duplicate, list, needed, not_found};
+use super::{
+    Answer, admin, asked_rows, domain_reference, duplicate, list, needed, not_found, text,
+};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::query;
 use crate::http::token::Caller;
@@ -18,29 +20,51 @@ use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
 
 pub fn routes() -> Router<App> {
-    Router::new()
+    let mut router = Router::new()
         .route("/identity/v3/roles", get(roles).post(create))
-        .route("/identity/v3/roles/{id}", get(role).delete(delete))
-        .route("/identity/v3/role_assignments", get(assignments))
         .route(
-            "/identity/v3/projects/{project}/users/{user}/roles",
-            get(roles_of_user),
+            "/identity/v3/roles/{id}",
+            get(role).patch(update).delete(delete),
         )
-        .route(
-            "/identity/v3/projects/{project}/users/{user}/roles/{role}",
-            put(assign)
-                .get(is_assigned)
-                .head(is_assigned)
-                .delete(unassign),
-        )
+        .route("/identity/v3/role_assignments", get(assignments));
+    for (places, in_project) in [("projects", true), ("domains", false)] {
+        for (actors, to_user) in [("users", true), ("groups", false)] {
+            let of = Of {
+                in_project,
+                to_user,
+            };
+            let path = format!("/identity/v3/{places}/{{place}}/{actors}/{{actor}}/roles");
+            let is_given = move |app, caller, ids| is_assigned(of, app, caller, ids);
+            router = router
+                .route(
+                    &path,
+                    get(move |app, caller, ids, headers| given(of, app, caller, ids, headers)),
+                )
+                .route(
+                    &format!("{path}/{{role}}"),
+                    put(move |app, caller, ids| assign(of, app, caller, ids))
+                        .get(is_given)
+                        .head(is_given)
+                        .delete(move |app, caller, ids| unassign(of, app, caller, ids)),
+                );
+        }
+    }
+    router
+}
+
+/// What the ids in a path are of.
+#[derive(Clone, Copy)]
+struct Of {
+    in_project: bool,
+    to_user: bool,
 }
 
 fn document(role: &Role, base: &str) -> Value {
     json!({
         "id": role.id,
         "name": role.name,
-        "domain_id": null,
-        "description": null,
+        "domain_id": role.domain_id,
+        "description": role.description,
         "options": {},
         "links": {"self": format!("{base}/identity/v3/roles/{}", role.id)},
     })
@@ -54,9 +78,13 @@ async fn roles(
 ) -> Answer {
     admin(&caller, "list_roles")?;
     let base = base_url(&headers);
+    // Without a domain those are meant that count everywhere.
+    let everywhere = query::value(&asked, "domain_id").is_none();
     let rows = app.read(|model| {
         let all = &model.identity.roles;
-        asked_rows(all, &asked, |role| document(role, &base))
+        let mut rows = asked_rows(all, &asked, |role| document(role, &base));
+        rows.retain(|row| !everywhere || row["domain_id"].is_null());
+        rows
     });
     Ok(list("roles", rows, &base, "/roles"))
 }
@@ -80,23 +108,69 @@ async fn role(
     Ok(json_answer(200, json!({ "role": shown })))
 }
 
+/// A role of the same name in the same place.
+fn check(model: &Model, wanted: &Role) -> Result<(), Refusal> {
+    let same = |row: &Role| {
+        row.id != wanted.id && row.name == wanted.name && row.domain_id == wanted.domain_id
+    };
+    match model.identity.roles.iter().any(same) {
+        false => Ok(()),
+        true => {
+            let domain = wanted.domain_id.as_deref().unwrap_or("None");
+            Err(duplicate("role", &wanted.name, domain))
+        }
+    }
+}
+
 async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
     admin(&caller, "create_role")?;
     let body = read_json(&body)?;
-    let name = needed(needed(&body, "role")?, "name")?;
+    let wanted = needed(&body, "role")?;
     let role = Role {
         id: new_hex_id(),
-        name: name.as_str().unwrap_or_default().into(),
+        name: needed(wanted, "name")?.as_str().unwrap_or_default().into(),
+        domain_id: text(wanted, "domain_id").map(str::to_owned),
+        description: text(wanted, "description").map(str::to_owned),
     };
     let shown = document(&role, &base_url(&headers));
     app.change(|model| {
-        if model.identity.roles.iter().any(|row| row.name == role.name) {
-            return Err(duplicate("role", &role.name));
+        if let Some(domain) = &role.domain_id
+            && model.identity.directory.domains.get(domain).is_none()
+        {
+            return Err(not_found("domain", domain));
         }
+        check(model, &role)?;
         model.identity.roles.insert(role);
         Ok(())
     })?;
     Ok(json_answer(201, json!({ "role": shown })))
+}
+
+async fn update(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Answer {
+    admin(&caller, "update_role")?;
+    let body = read_json(&body)?;
+    let wanted = needed(&body, "role")?;
+    let shown = app.change(|model| {
+        let row = model.identity.roles.get(&id);
+        let mut row = row.cloned().ok_or_else(|| not_found("role", &id))?;
+        if let Some(name) = text(wanted, "name") {
+            row.name = name.to_owned();
+        }
+        if let Some(description) = text(wanted, "description") {
+            row.description = Some(description.to_owned());
+        }
+        check(model, &row)?;
+        let shown = document(&row, &base_url(&headers));
+        model.identity.roles.insert(row);
+        Ok::<_, Refusal>(shown)
+    })?;
+    Ok(json_answer(200, json!({ "role": shown })))
 }
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
@@ -109,7 +183,7 @@ async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) 
     Ok(empty_answer(204))
 }
 
-/// `?user.id=`, `?role.id=`, `?scope.project.id=`, `?include_names`.
+/// `?user.id=`, `?group.id=`, `?role.id=`, `?scope.project.id=`, `?scope.domain.id=`, `?include_names`.
 async fn assignments(
     State(app): State<App>,
     caller: Caller,
@@ -117,7 +191,6 @@ async fn assignments(
     headers: HeaderMap,
 ) -> Answer {
     let token = caller.token()?;
-    let own = query::value(&asked, "scope.project.id").map(str::to_owned);
     // Members may look at their own, and nothing else.
     if query::value(&asked, "user.id") != Some(token.user_id.as_str()) {
         admin(&caller, "list_role_assignments")?;
@@ -126,97 +199,147 @@ async fn assignments(
     let fits = |name: &str, is: &str| query::value(&asked, name).is_none_or(|wanted| wanted == is);
     let names = query::value(&asked, "include_names").is_some();
     let rows = app.read(|model| {
-        model
-            .identity
-            .assignments
-            .iter()
-            .filter(|row| {
-                fits("user.id", &row.user_id)
-                    && fits("role.id", &row.role_id)
-                    && own
-                        .as_ref()
-                        .is_none_or(|project| *project == row.project_id)
-            })
-            .map(|row| assignment_document(model, row, names, &base))
-            .collect()
+        let all = model.identity.assignments.iter();
+        all.filter(|row| {
+            fits("user.id", &row.user_id)
+                && fits("group.id", &row.group_id)
+                && fits("role.id", &row.role_id)
+                && fits("scope.project.id", &row.project_id)
+                && fits("scope.domain.id", &row.domain_id)
+        })
+        .map(|row| assignment_document(model, row, names, &base))
+        .collect()
     });
     Ok(list("role_assignments", rows, &base, "/role_assignments"))
 }
 
 fn assignment_document(model: &Model, row: &Assignment, names: bool, base: &str) -> Value {
-    let named = |id: &str, name: Option<&String>| match names {
-        true => json!({"id": id, "name": name, "domain": domain_reference()}),
-        false => json!({ "id": id }),
-    };
     let identity = &model.identity;
-    let mut role = named(
-        &row.role_id,
-        identity.roles.get(&row.role_id).map(|role| &role.name),
-    );
-    if let Some(role) = role.as_object_mut() {
-        role.remove("domain");
-    }
+    // A name and the domain where it is one.
+    let named = |id: &str, name: Option<(&str, Option<&str>)>| match (names, name) {
+        (true, Some((name, Some(domain)))) => {
+            json!({"id": id, "name": name, "domain": domain_reference(model, domain)})
+        }
+        (true, Some((name, None))) => json!({"id": id, "name": name}),
+        _ => json!({ "id": id }),
+    };
+    let (actors, actor, who) = match row.user_id.is_empty() {
+        false => {
+            let user = identity.users.get(&row.user_id);
+            let user = user.map(|user| (user.name.as_str(), Some(user.domain_id.as_str())));
+            (
+                "users",
+                &row.user_id,
+                json!({"user": named(&row.user_id, user)}),
+            )
+        }
+        true => {
+            let group = identity.directory.groups.get(&row.group_id);
+            let group = group.map(|group| (group.text("name"), Some(group.text("domain_id"))));
+            (
+                "groups",
+                &row.group_id,
+                json!({"group": named(&row.group_id, group)}),
+            )
+        }
+    };
+    let (places, place, scope) = match row.project_id.is_empty() {
+        false => {
+            let project = identity.projects.get(&row.project_id);
+            let project = project.map(|one| (one.name.as_str(), Some(one.domain_id.as_str())));
+            let scope = json!({"project": named(&row.project_id, project)});
+            ("projects", &row.project_id, scope)
+        }
+        true => {
+            let domain = identity.directory.domain_name(&row.domain_id);
+            let scope = json!({"domain": named(&row.domain_id, Some((domain, None)))});
+            ("domains", &row.domain_id, scope)
+        }
+    };
+    let role = identity.roles.get(&row.role_id);
     let link = format!(
-        "{base}/identity/v3/projects/{}/users/{}/roles/{}",
-        row.project_id, row.user_id, row.role_id
+        "{base}/identity/v3/{places}/{place}/{actors}/{actor}/roles/{}",
+        row.role_id
     );
-    json!({
-        "role": role,
-        "user": named(&row.user_id, identity.users.get(&row.user_id).map(|user| &user.name)),
-        "scope": {"project": named(&row.project_id, identity.projects.get(&row.project_id).map(|project| &project.name))},
+    let mut document = json!({
+        "role": named(&row.role_id, role.map(|role| (role.name.as_str(), None))),
+        "scope": scope,
         "links": {"assignment": link},
-    })
+    });
+    if let (Some(document), Value::Object(who)) = (document.as_object_mut(), who) {
+        document.extend(who);
+    }
+    document
 }
 
-async fn roles_of_user(
+async fn given(
+    of: Of,
     State(app): State<App>,
     caller: Caller,
-    Path((project, user)): Path<(String, String)>,
+    Path((place, actor)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Answer {
     admin(&caller, "list_grants")?;
     let base = base_url(&headers);
     let rows = app.read(|model| {
         let all = model.identity.assignments.iter();
-        all.filter(|row| row.project_id == project && row.user_id == user)
+        all.filter(|row| **row == of.assignment(&place, &actor, &row.role_id))
             .filter_map(|row| model.identity.roles.get(&row.role_id))
             .map(|role| document(role, &base))
             .collect()
     });
-    let path = format!("/projects/{project}/users/{user}/roles");
-    Ok(list("roles", rows, &base, &path))
+    Ok(list("roles", rows, &base, "/roles"))
 }
 
-/// An assignment of things that are all there.
-fn assignment(
-    model: &Model,
-    (project_id, user_id, role_id): (String, String, String),
-) -> Result<Assignment, Refusal> {
-    let identity = &model.identity;
-    if identity.projects.get(&project_id).is_none() {
-        return Err(not_found("project", &project_id));
+impl Of {
+    fn assignment(self, place: &str, actor: &str, role: &str) -> Assignment {
+        let only = |is_it: bool, id: &str| match is_it {
+            true => id.to_owned(),
+            false => String::new(),
+        };
+        Assignment {
+            user_id: only(self.to_user, actor),
+            group_id: only(!self.to_user, actor),
+            project_id: only(self.in_project, place),
+            domain_id: only(!self.in_project, place),
+            role_id: role.to_owned(),
+        }
     }
-    if identity.users.get(&user_id).is_none() {
-        return Err(not_found("user", &user_id));
+
+    /// An assignment of things that are all there.
+    fn checked(self, model: &Model, (place, actor, role): &Ids) -> Result<Assignment, Refusal> {
+        let identity = &model.identity;
+        let (directory, roles) = (&identity.directory, &identity.roles);
+        let place_is_there = match self.in_project {
+            true => identity.projects.get(place).is_some(),
+            false => directory.domains.get(place).is_some(),
+        };
+        let actor_is_there = match self.to_user {
+            true => identity.users.get(actor).is_some(),
+            false => directory.groups.get(actor).is_some(),
+        };
+        if !place_is_there {
+            let kind = if self.in_project { "project" } else { "domain" };
+            return Err(not_found(kind, place));
+        }
+        if !actor_is_there {
+            let kind = if self.to_user { "user" } else { "group" };
+            return Err(not_found(kind, actor));
+        }
+        match roles.get(role) {
+            Some(_) => Ok(self.assignment(place, actor, role)),
+            None => Err(not_found("role", role)),
+        }
     }
-    if identity.roles.get(&role_id).is_none() {
-        return Err(not_found("role", &role_id));
-    }
-    Ok(Assignment {
-        user_id,
-        project_id,
-        role_id,
-    })
 }
 
-async fn assign(
-    State(app): State<App>,
-    caller: Caller,
-    Path(ids): Path<(String, String, String)>,
-) -> Answer {
+/// Of the place, of who gets it, and of the role.
+type Ids = (String, String, String);
+
+async fn assign(of: Of, State(app): State<App>, caller: Caller, Path(ids): Path<Ids>) -> Answer {
     admin(&caller, "create_grant")?;
     app.change(|model| {
-        let wanted = assignment(model, ids)?;
+        let wanted = of.checked(model, &ids)?;
         model.identity.assign(wanted);
         Ok::<_, Refusal>(())
     })?;
@@ -231,13 +354,14 @@ fn no_such_assignment() -> Refusal {
 }
 
 async fn is_assigned(
+    of: Of,
     State(app): State<App>,
     caller: Caller,
-    Path(ids): Path<(String, String, String)>,
+    Path(ids): Path<Ids>,
 ) -> Answer {
     admin(&caller, "check_grant")?;
     let there = app.read(|model| {
-        let asked = assignment(model, ids)?;
+        let asked = of.checked(model, &ids)?;
         Ok::<_, Refusal>(model.identity.assignments.contains(&asked))
     })?;
     match there {
@@ -246,14 +370,10 @@ async fn is_assigned(
     }
 }
 
-async fn unassign(
-    State(app): State<App>,
-    caller: Caller,
-    Path(ids): Path<(String, String, String)>,
-) -> Answer {
+async fn unassign(of: Of, State(app): State<App>, caller: Caller, Path(ids): Path<Ids>) -> Answer {
     admin(&caller, "revoke_grant")?;
     let gone = app.change(|model| {
-        let asked = assignment(model, ids)?;
+        let asked = of.checked(model, &ids)?;
         let before = model.identity.assignments.len();
         model.identity.assignments.retain(|row| *row != asked);
         Ok::<_, Refusal>(model.identity.assignments.len() < before)

@@ -13,7 +13,7 @@ use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::Model;
-use crate::model::identity::{Grant, ScopeRequest, Token, is_the_domain};
+use crate::model::identity::{DOMAIN_ID, Grant, ScopeRequest, Token};
 use crate::model::ids::micros;
 use crate::model::refusal::Refusal;
 use crate::model::second_factor::Receipt;
@@ -243,20 +243,20 @@ fn read_scope(auth: &Value) -> Result<ScopeRequest, Refusal> {
         domain_of(project),
     ) {
         (Some(id), _, _) => Ok(ScopeRequest::ProjectId(id.into())),
-        (None, Some(name), Some(domain)) if is_the_domain(domain) => {
-            Ok(ScopeRequest::ProjectName(name.into()))
+        (None, Some(name), Some(domain)) => {
+            Ok(ScopeRequest::ProjectName(name.into(), domain.into()))
         }
-        (None, Some(_), Some(_)) => Err(Refusal::unauthorized()),
         _ => Err(Refusal::bad_request("Expecting to find domain in project.")),
     }
 }
 
 fn token_document(model: &Model, token: &Token, base: &str) -> Value {
     let user = model.identity.users.get(&token.user_id);
+    let domain = user.map_or(DOMAIN_ID, |user| &user.domain_id);
     let mut document = json!({
         "methods": token.methods,
         "user": {
-            "domain": domain_reference(),
+            "domain": domain_reference(model, domain),
             "id": token.user_id,
             "name": user.map(|user| user.name.as_str()),
             "password_expires_at": null,
@@ -270,26 +270,26 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         .as_ref()
         .and_then(|id| model.identity.projects.get(id))
     {
-        document["project"] =
-            json!({"domain": domain_reference(), "id": project.id, "name": project.name});
+        document["project"] = json!({"domain": domain_reference(model, &project.domain_id), "id": project.id, "name": project.name});
         document["is_domain"] = false.into();
         let roles = model.identity.roles.iter();
         document["roles"] = roles
             .filter(|role| token.roles.contains(&role.name))
             .map(|role| json!({"id": role.id, "name": role.name}))
             .collect();
-        document["catalog"] = catalog(base, &project.id);
+        document["catalog"] = catalog(model, base, &project.id);
     }
     json!({ "token": document })
 }
 
 fn receipt_document(model: &Model, receipt: &Receipt) -> Value {
     let user = model.identity.users.get(&receipt.user_id);
+    let domain = user.map_or(DOMAIN_ID, |user| &user.domain_id);
     json!({
         "receipt": {
             "methods": receipt.methods,
             "user": {
-                "domain": domain_reference(),
+                "domain": domain_reference(model, domain),
                 "id": receipt.user_id,
                 "name": user.map(|user| user.name.as_str()),
             },

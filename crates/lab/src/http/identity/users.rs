@@ -7,12 +7,15 @@ use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, admin, asked_rows, duplicate, list, needed, not_found, object, text};
+use super::{
+    Answer, admin, asked_rows, domain_of, duplicate, list, needed, not_found, object,
+    stays_in_domain, text,
+};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
-use crate::model::identity::{DOMAIN_ID, User};
+use crate::model::identity::User;
 use crate::model::ids::{digest, new_hex_id};
 use crate::model::refusal::Refusal;
 
@@ -24,15 +27,13 @@ pub fn routes() -> Router<App> {
             get(user).patch(update).delete(delete),
         )
         .route("/identity/v3/users/{id}/password", post(set_password))
-        .route("/identity/v3/users/{id}/groups", get(groups_of_user))
-        .route("/identity/v3/groups", get(groups))
 }
 
-fn document(user: &User, base: &str) -> Value {
+pub(super) fn document(user: &User, base: &str) -> Value {
     let mut document = json!({
         "id": user.id,
         "name": user.name,
-        "domain_id": DOMAIN_ID,
+        "domain_id": user.domain_id,
         "enabled": user.enabled,
         "default_project_id": user.default_project_id,
         "password_expires_at": null,
@@ -133,15 +134,18 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
         default_project_id: None,
         rules: Vec::new(),
         rules_count: true,
+        domain_id: String::new(),
     };
     set(&mut user, wanted);
-    let shown = document(&user, &base_url(&headers));
-    app.change(|model| {
-        if model.identity.users.iter().any(|row| row.name == name) {
-            return Err(duplicate("user", name));
+    let shown = app.change(|model| {
+        user.domain_id = domain_of(model, wanted)?;
+        let same = |row: &User| row.name == name && row.domain_id == user.domain_id;
+        if model.identity.users.iter().any(same) {
+            return Err(duplicate("user", name, &user.domain_id));
         }
+        let shown = document(&user, &base_url(&headers));
         model.identity.users.insert(user);
-        Ok(())
+        Ok(shown)
     })?;
     Ok(json_answer(201, json!({ "user": shown })))
 }
@@ -157,11 +161,25 @@ async fn update(
     let body = read_json(&body)?;
     let wanted = object(&body, "user")?;
     let shown = app.change(|model| {
-        let user = model.identity.users.get_mut(&id)?;
+        let missing = || not_found("user", &id);
+        let all = &mut model.identity.users;
+        let domain = all.get(&id).ok_or_else(missing)?.domain_id.clone();
+        stays_in_domain(wanted, &domain)?;
+        if let Some(name) = wanted.get("name").and_then(Value::as_str)
+            && all
+                .iter()
+                .any(|row| row.name == name && row.domain_id == domain && row.id != id)
+        {
+            return Err(duplicate("user", name, &domain));
+        }
+        let user = all.get_mut(&id).ok_or_else(missing)?;
         set(user, wanted);
-        Some(document(user, &base_url(&headers)))
-    });
-    let shown = shown.ok_or_else(|| not_found("user", &id))?;
+        let shown = document(user, &base_url(&headers));
+        if wanted.contains_key("password") {
+            model.identity.remove_tokens(|token| token.user_id == id);
+        }
+        Ok::<_, Refusal>(shown)
+    })?;
     Ok(json_answer(200, json!({ "user": shown })))
 }
 
@@ -197,17 +215,4 @@ async fn set_password(
         Ok::<_, Refusal>(())
     })?;
     Ok(empty_answer(204))
-}
-
-async fn groups(caller: Caller, headers: HeaderMap) -> Answer {
-    admin(&caller, "list_groups")?;
-    Ok(list("groups", Vec::new(), &base_url(&headers), "/groups"))
-}
-
-async fn groups_of_user(caller: Caller, Path(id): Path<String>, headers: HeaderMap) -> Answer {
-    if caller.token()?.user_id != id {
-        admin(&caller, "list_groups_for_user")?;
-    }
-    let path = format!("/users/{id}/groups");
-    Ok(list("groups", Vec::new(), &base_url(&headers), &path))
 }

@@ -4,6 +4,7 @@
 //! ([`crate::cloud`]) finishes it and tells the model by `volume_is_...`.
 
 pub mod attach;
+pub mod qos_specs;
 pub mod snapshot;
 pub mod volume;
 pub mod volume_type;
@@ -11,6 +12,7 @@ pub mod volume_type;
 use serde::{Deserialize, Serialize};
 
 use super::table::Table;
+use qos_specs::QosSpecs;
 use snapshot::Snapshot;
 use volume::Volume;
 use volume_type::{VolumeType, standard_types};
@@ -24,6 +26,18 @@ pub struct BlockStorage {
     pub snapshots: Table<Snapshot>,
     /// Kinds of volumes.
     pub types: Table<VolumeType>,
+    /// What types promise.
+    #[serde(default)]
+    pub qos_specs: Table<QosSpecs>,
+}
+
+impl BlockStorage {
+    /// Take a specification from all types.
+    pub fn unbind(&mut self, qos_specs: &str) {
+        for row in self.types.iter_mut() {
+            row.qos_specs = row.qos_specs.take().filter(|one| one != qos_specs);
+        }
+    }
 }
 
 impl Default for BlockStorage {
@@ -36,6 +50,7 @@ impl Default for BlockStorage {
             volumes: Table::default(),
             snapshots: Table::default(),
             types,
+            qos_specs: Table::default(),
         }
     }
 }

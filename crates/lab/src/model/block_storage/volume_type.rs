@@ -1,6 +1,9 @@
 //! Cinder's volume types. They differ in name only: the lab has one kind of disk.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::model::ids::stable_id;
 use crate::model::table::keyed_by_id;
@@ -14,6 +17,32 @@ pub struct VolumeType {
     pub name: String,
     /// Free text.
     pub description: Option<String>,
+    /// Whether everybody may use it.
+    #[serde(default = "yes")]
+    pub is_public: bool,
+    /// Further keys.
+    #[serde(default)]
+    pub extra_specs: BTreeMap<String, String>,
+    /// Projects that may use it where it is not public.
+    #[serde(default)]
+    pub projects: Vec<String>,
+    /// How its volumes would be encrypted.
+    #[serde(default)]
+    pub encryption: Option<Map<String, Value>>,
+    /// The id of its quality of service specification.
+    #[serde(default)]
+    pub qos_specs: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl VolumeType {
+    /// Whether a project may use it.
+    pub fn is_for(&self, project_id: &str) -> bool {
+        self.is_public || self.projects.iter().any(|one| one == project_id)
+    }
 }
 
 keyed_by_id!(VolumeType);
@@ -32,6 +61,11 @@ pub fn standard_types() -> Vec<VolumeType> {
         id: stable_id(&format!("volume-type/{name}")),
         name: name.into(),
         description: Some(description.into()),
+        is_public: true,
+        extra_specs: BTreeMap::new(),
+        projects: Vec::new(),
+        encryption: None,
+        qos_specs: None,
     })
     .collect()
 }

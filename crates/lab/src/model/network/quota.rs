@@ -45,6 +45,24 @@ pub const COMPUTE: Limits = &[
     ("server_group_members", 10),
 ];
 
+/// What Nova limited besides before 2.36, when others kept networks, and 2.57, when files were put into servers.
+pub const COMPUTE_ONCE: Limits = &[
+    ("instances", 20),
+    ("cores", 40),
+    ("ram", 51_200),
+    ("key_pairs", 100),
+    ("metadata_items", 128),
+    ("server_groups", 10),
+    ("server_group_members", 10),
+    ("fixed_ips", -1),
+    ("floating_ips", -1),
+    ("security_groups", -1),
+    ("security_group_rules", -1),
+    ("injected_files", 5),
+    ("injected_file_content_bytes", 10_240),
+    ("injected_file_path_bytes", 255),
+];
+
 /// Cinder's.
 pub const VOLUME: Limits = &[
     ("volumes", 50),
@@ -58,7 +76,7 @@ pub const VOLUME: Limits = &[
 
 impl Default for Quotas {
     fn default() -> Self {
-        let all = NETWORK.iter().chain(COMPUTE).chain(VOLUME);
+        let all = NETWORK.iter().chain(COMPUTE_ONCE).chain(VOLUME);
         Self {
             limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
             projects: BTreeMap::new(),

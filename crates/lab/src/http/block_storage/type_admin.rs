@@ -1,0 +1,303 @@
+//! Cinder v3: volume types as administrators make them: who may use them, their further keys, how they are encrypted.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::routing::{delete, get, post, put};
+use serde_json::{Map, Value, json};
+
+use super::types::not_found;
+use super::view::type_document;
+use super::{Answer, Asked, object, pairs, text};
+use crate::http::answer::{empty_answer, json_answer, read_json};
+use crate::http::{App, python};
+use crate::model::Model;
+use crate::model::block_storage::volume_type::{DEFAULT_TYPE, VolumeType};
+use crate::model::ids::new_id;
+use crate::model::refusal::Refusal;
+
+pub fn routes(prefix: &str) -> Router<App> {
+    let at = |path: &str| format!("{prefix}{path}");
+    Router::new()
+        .route(&at("/types"), post(create))
+        .route(&at("/types/{id}"), put(update).delete(remove))
+        .route(&at("/types/{id}/action"), post(act))
+        .route(&at("/types/{id}/os-volume-type-access"), get(access))
+        .route(&at("/types/{id}/extra_specs"), post(set_specs))
+        .route(&at("/types/{id}/extra_specs/{key}"), delete(unset_spec))
+        .route(&at("/types/{id}/encryption"), get(encryption).post(encrypt))
+        .route(
+            &at("/types/{id}/encryption/{which}"),
+            put(encrypt_otherwise).delete(encrypt_no_more),
+        )
+}
+
+impl Asked {
+    /// An administrator, or 403.
+    pub(super) fn admin(&self, rule: &str) -> Result<(), Refusal> {
+        match self.member()?.admin {
+            true => Ok(()),
+            false => Err(Refusal::forbidden(format!(
+                "Policy doesn't allow volume_extension:{rule} to be performed."
+            ))),
+        }
+    }
+}
+
+fn of<'a>(model: &'a mut Model, id: &str) -> Result<&'a mut VolumeType, Refusal> {
+    let found = model.block_storage.types.get_mut(id);
+    found.ok_or_else(|| not_found(id))
+}
+
+fn name_is_free(model: &Model, id: &str, name: &str) -> Result<(), Refusal> {
+    let mut rows = model.block_storage.types.iter();
+    match rows.any(|row| row.name == name && row.id != id) {
+        true => Err(Refusal::conflict(
+            "VolumeTypeExists",
+            format!("Volume Type {name} already exists."),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether there are volumes of a type.
+fn is_in_use(model: &Model, id: &str) -> bool {
+    let kind = model.block_storage.types.get(id);
+    let mut volumes = model.block_storage.volumes.iter();
+    kind.is_some_and(|kind| volumes.any(|volume| volume.volume_type == kind.name))
+}
+
+fn truth(fields: &Map<String, Value>, name: &str) -> Option<bool> {
+    python::boolean(fields.get(name)?, &[])
+}
+
+async fn create(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    asked.admin("type_create")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "volume_type")?;
+    let name = text(wanted, "name")?.filter(|name| !name.trim().is_empty());
+    let row = VolumeType {
+        id: new_id(),
+        name: name.ok_or_else(|| Refusal::bad_request("'name' is a required property"))?,
+        description: text(wanted, "description")?,
+        is_public: truth(wanted, "os-volume-type-access:is_public").unwrap_or(true),
+        extra_specs: pairs(wanted.get("extra_specs"))?,
+        projects: Vec::new(),
+        encryption: None,
+        qos_specs: None,
+    };
+    let shown = type_document(&row);
+    app.change(|model| {
+        name_is_free(model, "", &row.name)?;
+        model.block_storage.types.insert(row);
+        Ok::<_, Refusal>(())
+    })?;
+    Ok(json_answer(200, json!({ "volume_type": shown })))
+}
+
+async fn update(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    asked.admin("type_update")?;
+    let body = read_json(&body)?;
+    let wanted = object(&body, "volume_type")?;
+    let (name, description) = (text(wanted, "name")?, text(wanted, "description")?);
+    let shown = app.change(|model| {
+        if let Some(name) = &name {
+            name_is_free(model, asked.id(), name)?;
+        }
+        let row = of(model, asked.id())?;
+        row.name = name.unwrap_or_else(|| row.name.clone());
+        row.description = description.or_else(|| row.description.take());
+        row.is_public = truth(wanted, "is_public").unwrap_or(row.is_public);
+        Ok::<_, Refusal>(type_document(row))
+    })?;
+    Ok(json_answer(200, json!({ "volume_type": shown })))
+}
+
+async fn remove(State(app): State<App>, asked: Asked) -> Answer {
+    asked.admin("type_delete")?;
+    app.change(|model| {
+        let row = of(model, asked.id())?;
+        if row.name == DEFAULT_TYPE {
+            return Err(Refusal::bad_request(format!(
+                "The volume type {} is the default volume type and cannot be deleted.",
+                row.id
+            )));
+        }
+        if is_in_use(model, asked.id()) {
+            return Err(Refusal::bad_request("Target volume type is still in use."));
+        }
+        model.block_storage.types.remove(asked.id());
+        Ok(())
+    })?;
+    Ok(empty_answer(202))
+}
+
+async fn act(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let body = read_json(&body)?;
+    let only = body.as_object().and_then(|fields| fields.iter().next());
+    let (action, said) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
+    let adds = match action.as_str() {
+        "addProjectAccess" => true,
+        "removeProjectAccess" => false,
+        other => {
+            return Err(Refusal::bad_request(format!("There is no such action: {other}")).into());
+        }
+    };
+    asked.admin(&format!("volume_type_access:{action}"))?;
+    let project = said["project"].as_str().unwrap_or_default().to_owned();
+    app.change(|model| {
+        let row = of(model, asked.id())?;
+        let id = row.id.clone();
+        match (adds, row.projects.contains(&project)) {
+            (true, false) => row.projects.push(project),
+            (false, true) => row.projects.retain(|one| *one != project),
+            (true, true) => {
+                return Err(Refusal::conflict(
+                    "VolumeTypeAccessExists",
+                    format!("Volume type access for {id} / {project} combination already exists."),
+                ));
+            }
+            (false, false) => {
+                return Err(Refusal::not_found(
+                    "VolumeTypeAccessNotFound",
+                    format!("Volume type access not found for {id} / {project} combination."),
+                ));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(empty_answer(202))
+}
+
+async fn access(State(app): State<App>, asked: Asked) -> Answer {
+    asked.admin("volume_type_access:get_all_for_type")?;
+    let rows: Vec<Value> = app.change(|model| {
+        let row = of(model, asked.id())?;
+        if row.is_public {
+            return Err(Refusal::not_found(
+                "VolumeTypeAccessNotFound",
+                "Access list not available for public volume types.",
+            ));
+        }
+        let one = |project: &String| json!({"volume_type_id": row.id, "project_id": project});
+        Ok(row.projects.iter().map(one).collect())
+    })?;
+    Ok(json_answer(200, json!({ "volume_type_access": rows })))
+}
+
+async fn set_specs(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    asked.admin("types_extra_specs:create")?;
+    let body = read_json(&body)?;
+    let specs = pairs(body.get("extra_specs"))?;
+    app.change(|model| {
+        let in_use = is_in_use(model, asked.id());
+        let row = of(model, asked.id())?;
+        if in_use {
+            return Err(Refusal::bad_request("Volume Type is currently in use."));
+        }
+        row.extra_specs.extend(specs.clone());
+        Ok(())
+    })?;
+    Ok(json_answer(200, json!({ "extra_specs": specs })))
+}
+
+async fn unset_spec(State(app): State<App>, asked: Asked) -> Answer {
+    asked.admin("types_extra_specs:delete")?;
+    let key = asked.part("key");
+    app.change(|model| {
+        let row = of(model, asked.id())?;
+        let gone = row.extra_specs.remove(key);
+        gone.ok_or_else(|| {
+            Refusal::not_found(
+                "VolumeTypeExtraSpecsNotFound",
+                format!("Volume Type {} has no extra specs with key {key}.", row.id),
+            )
+        })
+    })?;
+    Ok(empty_answer(202))
+}
+
+async fn encryption(State(app): State<App>, asked: Asked) -> Answer {
+    asked.admin("volume_type_encryption:get")?;
+    let shown = app.change(|model| {
+        let row = of(model, asked.id())?;
+        Ok::<_, Refusal>(match &row.encryption {
+            Some(fields) => {
+                let mut shown = Value::Object(fields.clone());
+                shown["volume_type_id"] = json!(row.id);
+                shown
+            }
+            None => json!({}),
+        })
+    })?;
+    Ok(json_answer(200, shown))
+}
+
+async fn encrypt(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    asked.admin("volume_type_encryption:create")?;
+    let body = read_json(&body)?;
+    let mut fields = object(&body, "encryption")?.clone();
+    for name in ["provider", "control_location"] {
+        if !fields.contains_key(name) {
+            return Err(Refusal::bad_request(format!("'{name}' is a required property")).into());
+        }
+    }
+    fields.insert("encryption_id".into(), new_id().into());
+    app.change(|model| {
+        let in_use = is_in_use(model, asked.id());
+        let row = of(model, asked.id())?;
+        if in_use {
+            let why = "Cannot create encryption specs. Volume type in use.";
+            return Err(Refusal::bad_request(why));
+        }
+        if row.encryption.is_some() {
+            return Err(Refusal::bad_request(format!(
+                "Volume type encryption for type {} already exists.",
+                row.id
+            )));
+        }
+        row.encryption = Some(fields);
+        Ok(())
+    })?;
+    Ok(json_answer(200, body))
+}
+
+/// The encryption of a type without volumes.
+fn changed<R>(
+    app: &App,
+    asked: &Asked,
+    how: &str,
+    change: impl FnOnce(&mut Option<Map<String, Value>>) -> R,
+) -> Result<R, Refusal> {
+    asked.admin(&format!("volume_type_encryption:{how}"))?;
+    app.change(|model| {
+        let in_use = is_in_use(model, asked.id());
+        let row = of(model, asked.id())?;
+        if in_use {
+            return Err(Refusal::bad_request(format!(
+                "Cannot {how} encryption specs. Volume type in use."
+            )));
+        }
+        match row.encryption {
+            Some(_) => Ok(change(&mut row.encryption)),
+            None => Err(Refusal::not_found(
+                "VolumeTypeEncryptionNotFound",
+                format!("Volume type encryption for type {} does not exist.", row.id),
+            )),
+        }
+    })
+}
+
+async fn encrypt_otherwise(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
+    let body = read_json(&body)?;
+    let fields = object(&body, "encryption")?.clone();
+    changed(&app, &asked, "update", |there| {
+        there.get_or_insert_default().extend(fields);
+    })?;
+    Ok(json_answer(200, body))
+}
+
+async fn encrypt_no_more(State(app): State<App>, asked: Asked) -> Answer {
+    changed(&app, &asked, "delete", |there| *there = None)?;
+    Ok(empty_answer(202))
+}
