@@ -1,19 +1,18 @@
 //! `OS::Cinder::EncryptedVolumeType`: has the volumes of a type encrypted.
 //!
 //! A type has one encryption or none, so it is known by its type, and `get_resource` gives the type's id, as in Heat. It carries
-//! no mark: one that says the same, on a type of the deployment, is ours from a lost answer; on any other type nothing
-//! tells whose it is. Source: Block Storage API v3, "Volume type encryption".
+//! no mark: a type that is encrypted already is refused, and it is encrypted once the journal has the id. So at no moment is there an
+//! encryption of ours that nobody knows of, and one that was there before is never taken for ours. Source: Block Storage API v3, "Volume type encryption".
 
 use async_trait::async_trait;
 use openstack::collection::Record;
 use openstack::volume_types::VOLUME_TYPES;
 use serde_json::{Map, Value};
 
-use super::mark;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use super::records::id_required;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 
 pub(super) struct EncryptedVolumeType;
 
@@ -21,10 +20,16 @@ pub(super) struct EncryptedVolumeType;
 impl Driver for EncryptedVolumeType {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let volume_type = id_required(context, "volume_type", &VOLUME_TYPES).await?;
-        let fields = fields(context.properties)?;
-        if !(may_be_there() && is_ours(context, &volume_type, &fields).await?) {
-            let storage = context.session.block_storage();
-            storage.encryption_create(&volume_type, &fields).await?;
+        if encryption(context, &volume_type)
+            .await?
+            .as_ref()
+            .is_some_and(is_set)
+        {
+            let message = "the type is encrypted already; leave this one out of the template, or encrypt it no more";
+            return Err(DriverError::Property {
+                property: "volume_type".into(),
+                message: message.into(),
+            });
         }
         Ok(volume_type)
     }
@@ -34,11 +39,21 @@ impl Driver for EncryptedVolumeType {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let there = encryption(context, physical_id).await?;
-        if there.is_empty() {
-            let why = "the volume type is encrypted no more, or gone";
-            return Ok(Progress::Failed(why.into()));
+        let Some(mut there) = encryption(context, physical_id).await? else {
+            return Ok(Progress::Failed("the volume type is gone".into()));
+        };
+        let fields = fields(context.properties)?;
+        let storage = context.session.block_storage();
+        if !is_set(&there) {
+            storage.encryption_create(physical_id, &fields).await?;
+        } else if fields
+            .iter()
+            .any(|(name, value)| there.get(name) != Some(value))
+        {
+            // The template was changed before it was ever looked at.
+            storage.encryption_update(physical_id, &fields).await?;
         }
+        there.extend(fields);
         Ok(Progress::Ready(Ready {
             reference: physical_id.into(),
             attributes: with_show(there),
@@ -56,25 +71,19 @@ impl Driver for EncryptedVolumeType {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let id = match physical_id {
-            Some(id) => id.to_owned(),
-            None => {
-                let volume_type = match id_required(context, "volume_type", &VOLUME_TYPES).await {
-                    // Without a type it was never made, or went with it.
-                    Err(DriverError::Property { .. }) => return Ok(()),
-                    found => found?,
-                };
-                if !is_ours(context, &volume_type, &fields(context.properties)?).await? {
-                    return Ok(());
-                }
-                volume_type
+        match physical_id {
+            Some(id) => {
+                let storage = context.session.block_storage();
+                done_if_gone(storage.encryption_delete(id).await)
             }
-        };
-        done_if_gone(context.session.block_storage().encryption_delete(&id).await)
+            // Without an id, none was ever made.
+            None => Ok(()),
+        }
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        Ok(encryption(context, physical_id).await?.is_empty())
+        let there = encryption(context, physical_id).await?;
+        Ok(!there.as_ref().is_some_and(is_set))
     }
 }
 
@@ -94,39 +103,21 @@ fn fields(map: &Map<String, Value>) -> Result<Record, DriverError> {
     Ok(body)
 }
 
-/// How volumes of the type are encrypted; empty where they are not, or there is no such type.
-async fn encryption(context: &Context<'_>, volume_type: &str) -> Result<Record, DriverError> {
+/// How volumes of the type are encrypted; `None` where there is no such type.
+async fn encryption(
+    context: &Context<'_>,
+    volume_type: &str,
+) -> Result<Option<Record>, DriverError> {
     let storage = context.session.block_storage();
     match storage.encryption_get(volume_type).await {
-        Err(error) if error.is_not_found() => Ok(Map::new()),
-        found => Ok(found?),
+        Err(error) if error.is_not_found() => Ok(None),
+        found => Ok(Some(found?)),
     }
 }
 
-/// Whether the encryption that is there is the one that these fields made.
-async fn is_ours(
-    context: &Context<'_>,
-    volume_type: &str,
-    fields: &Record,
-) -> Result<bool, DriverError> {
-    let there = encryption(context, volume_type).await?;
-    if there.is_empty()
-        || !fields
-            .iter()
-            .all(|(name, value)| there.get(name) == Some(value))
-    {
-        return Ok(false);
-    }
-    let volume_type = context
-        .session
-        .records(&VOLUME_TYPES)
-        .get(volume_type)
-        .await?;
-    let description = volume_type.get("description").and_then(Value::as_str);
-    Ok(mark::is_of_deployment(
-        description.unwrap_or_default(),
-        context.marker,
-    ))
+/// Cinder tells of a type without an encryption by saying nothing.
+fn is_set(encryption: &Record) -> bool {
+    encryption.get("provider").is_some_and(Value::is_string)
 }
 
 #[cfg(test)]

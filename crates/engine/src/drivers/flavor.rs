@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::mark;
 use super::neutron::done_if_gone;
 use super::properties::Properties;
-use super::records::{Kept, keys, members};
+use super::records::{Records, keys, members};
 use super::volume_type::done_if_so_already;
 use crate::driver::{Context, DriverError};
 
@@ -22,7 +22,7 @@ pub(super) struct Flavor;
 const PUBLIC: &str = "os-flavor-access:is_public";
 
 #[async_trait]
-impl Kept for Flavor {
+impl Records for Flavor {
     const OF: &'static Collection = &FLAVORS;
     const IS_SAID_AGAIN: bool = false;
 

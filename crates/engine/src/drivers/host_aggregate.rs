@@ -11,9 +11,9 @@ use openstack::flavors::AGGREGATES;
 use serde_json::{Map, Value, json};
 
 use super::mark;
+use super::neutron::done_if_gone;
 use super::properties::Properties;
-use super::records::{Kept, keys, moves};
-use super::volume_type::done_if_so_already;
+use super::records::{Records, keys, moves};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct HostAggregate;
@@ -22,7 +22,7 @@ pub(super) struct HostAggregate;
 const MARK: &str = "stackloom";
 
 #[async_trait]
-impl Kept for HostAggregate {
+impl Records for HostAggregate {
     const OF: &'static Collection = &AGGREGATES;
     const IS_SAID_AGAIN: bool = false;
 
@@ -82,7 +82,7 @@ impl Kept for HostAggregate {
         for host in hosts {
             let compute = context.session.compute();
             let left = compute.aggregate_act(id, "remove_host", json!({ "host": host }));
-            done_if_so_already(left.await)?;
+            done_if_gone(left.await)?;
         }
         Ok(())
     }

@@ -12,6 +12,10 @@
 //! journal. "Not there" is success. A conflict is passed on as it is: right after a server's deletion
 //! its ports and groups count as used for a moment, and the engine's rule is to try once more.
 //!
+//! Many types say only what is peculiar about them, and a driver is made of that: [`plain::Fields`] and [`plain::Plain`]
+//! (Neutron's with a description), [`told::Says`] and [`told::Told`] (without one), [`key_manager::Keeps`] and
+//! [`key_manager::Kept`], [`records::Records`] and [`records::Recorded`] (administrators').
+//!
 //! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
 
 mod address_scope;
@@ -52,10 +56,8 @@ mod pool_member;
 mod port;
 mod properties;
 mod provider_net;
-mod qos_association;
 mod qos_policy;
 mod qos_rule;
-mod qos_specs;
 mod quota;
 mod rbac_policy;
 mod records;
@@ -130,8 +132,6 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Barbican::Order" => &key_manager::Kept(order::Order),
         "OS::Cinder::VolumeType" => &records::Recorded(volume_type::VolumeType),
         "OS::Cinder::EncryptedVolumeType" => &encrypted_volume_type::EncryptedVolumeType,
-        "OS::Cinder::QoSSpecs" => &records::Recorded(qos_specs::QosSpecs),
-        "OS::Cinder::QoSAssociation" => &qos_association::QosAssociation,
         "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
         "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
         "OS::Octavia::Listener" => &listener::LISTENER,

@@ -1,8 +1,9 @@
 //! `OS::Nova::Quota` and `OS::Cinder::Quota`: how much of a service a project may use.
 //!
 //! A project has its limits once and for all, so to set them twice changes nothing; the id is the project's, and all properties
-//! but the project are limits, called as in the API. What goes gives the project the usual limits again, and so does a
-//! limit that is taken out of the template. Source: Compute API and Block Storage API v3, "Quota sets".
+//! but the project are limits, called as in the API. They are set once the journal has the id: what was never set takes
+//! nothing back when it goes. What goes gives the project the usual limits again, and so does a limit that is taken
+//! out of the template. Source: Compute API and Block Storage API v3, "Quota sets".
 
 use async_trait::async_trait;
 use openstack::Service;
@@ -23,9 +24,7 @@ const PROJECT: &str = "project";
 #[async_trait]
 impl Driver for Quota {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let project = id_required(context, PROJECT, &PROJECTS).await?;
-        self.set(context, &project).await?;
-        Ok(project)
+        id_required(context, PROJECT, &PROJECTS).await
     }
 
     async fn progress(
@@ -33,7 +32,16 @@ impl Driver for Quota {
         context: &Context<'_>,
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
-        let limits = context.session.quota_sets(self.0).get(physical_id).await?;
+        let quotas = context.session.quota_sets(self.0);
+        let wanted = limits(context.properties)?;
+        let mut limits = quotas.get(physical_id).await?;
+        if wanted
+            .iter()
+            .any(|limit| !limits.iter().any(|one| one == limit))
+        {
+            quotas.set(physical_id, &wanted).await?;
+            limits.extend(wanted);
+        }
         Ok(Progress::Ready(Ready {
             reference: physical_id.into(),
             attributes: with_show(limits),
@@ -47,14 +55,12 @@ impl Driver for Quota {
                 .get(name)
                 .is_some_and(|value| !value.is_null())
         };
+        // Those that stay are set again when it is looked at.
         if limits(context.before)?.keys().any(is_said_no_more) {
-            context
-                .session
-                .quota_sets(self.0)
-                .reset(physical_id)
-                .await?;
+            let quotas = context.session.quota_sets(self.0);
+            quotas.reset(physical_id).await?;
         }
-        self.set(context, physical_id).await
+        Ok(())
     }
 
     async fn delete(
@@ -62,27 +68,15 @@ impl Driver for Quota {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let project = match physical_id {
-            Some(id) => id.to_owned(),
-            None => match id_required(context, PROJECT, &PROJECTS).await {
-                // Without a project none was ever set.
-                Err(DriverError::Property { .. }) => return Ok(()),
-                found => found?,
-            },
-        };
-        done_if_gone(context.session.quota_sets(self.0).reset(&project).await)
+        match physical_id {
+            Some(project) => done_if_gone(context.session.quota_sets(self.0).reset(project).await),
+            // None was ever set.
+            None => Ok(()),
+        }
     }
 
     async fn is_gone(&self, _: &Context<'_>, _: &str) -> Result<bool, DriverError> {
         Ok(true)
-    }
-}
-
-impl Quota {
-    async fn set(&self, context: &Context<'_>, project: &str) -> Result<(), DriverError> {
-        let limits = limits(context.properties)?;
-        let quotas = context.session.quota_sets(self.0);
-        Ok(quotas.set(project, &limits).await?)
     }
 }
 

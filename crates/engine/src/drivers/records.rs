@@ -3,8 +3,11 @@
 //! A type of this kind says its fields and what is peculiar about it; [`Recorded`] makes a driver of it. The mark stands in the
 //! description, as with Neutron; a type whose things have none says where else. What takes calls of its own
 //! (further keys, who may use it, who is in it) is *settled* after the thing is there: when a call in between is
-//! lost, the mark finds the thing, and settling again changes nothing. What is taken away on a change is what stood in the
-//! properties before and does not any more, so that what others have added stays.
+//! lost, the mark finds the thing. What is taken away on a change is what stood in the properties before and does not any
+//! more, so that what others have added stays.
+//!
+//! What an earlier attempt left before the journal had its id is removed, and made again, wherever the mark is: it may be half
+//! settled, and made from another version of the template, with another name, password or role. Nobody can have relied on it.
 
 use async_trait::async_trait;
 use openstack::Session;
@@ -18,7 +21,7 @@ use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there}
 
 /// What a type says of itself.
 #[async_trait]
-pub(super) trait Kept: Send + Sync {
+pub(super) trait Records: Send + Sync {
     /// Where its things are kept.
     const OF: &'static Collection;
     /// Fields that are said only when it is made.
@@ -65,32 +68,30 @@ pub(super) trait Kept: Send + Sync {
 /// The driver of such a type.
 pub(super) struct Recorded<T>(pub(super) T);
 
-impl<T: Kept> Recorded<T> {
-    /// The one that carries the mark, among those that fields can be asked for.
-    async fn find(
-        &self,
-        context: &Context<'_>,
-        fields: &Record,
-    ) -> Result<Option<String>, DriverError> {
-        let text = |name: &&'static str| Some((*name, fields.get(*name)?.as_str()?));
-        let query: Vec<(&str, &str)> = T::ASKED_BY.iter().filter_map(text).collect();
+impl<T: Records> Recorded<T> {
+    /// The one that carries the mark: among those of its name first; but the name may be another one by now, and the
+    /// properties may not be known any more when something is removed.
+    async fn find(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
         let records = context.session.records(T::OF);
-        let found = match fields.get("name").and_then(Value::as_str) {
-            Some(name) => records.list_named(name, &query).await?,
-            None => records.list(&query).await?,
-        };
-        Ok(self.ours(context, &found))
+        if let Ok(fields) = self.0.fields(context).await
+            && let Some(name) = fields.get("name").and_then(Value::as_str)
+        {
+            let text = |name: &&'static str| Some((*name, fields.get(*name)?.as_str()?));
+            let query: Vec<(&str, &str)> = T::ASKED_BY.iter().filter_map(text).collect();
+            let found = records.list_named(name, &query).await?;
+            if let Some(id) = self.ours(context, &found) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(self.ours(context, &records.list(&[]).await?))
     }
 
-    /// By the mark alone: the properties may not be known any more when something is removed.
-    async fn find_anyhow(&self, context: &Context<'_>) -> Result<Option<String>, DriverError> {
-        if let Ok(fields) = self.0.fields(context).await
-            && let Some(id) = self.find(context, &fields).await?
-        {
-            return Ok(Some(id));
+    async fn remove(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
+        match self.0.let_go(context, id).await {
+            Err(DriverError::Cloud(error)) if error.is_not_found() => {}
+            done => done?,
         }
-        let all = context.session.records(T::OF).list(&[]).await?;
-        Ok(self.ours(context, &all))
+        done_if_gone(context.session.records(T::OF).delete(id).await)
     }
 
     fn ours(&self, context: &Context<'_>, found: &[Record]) -> Option<String> {
@@ -102,20 +103,16 @@ impl<T: Kept> Recorded<T> {
 }
 
 #[async_trait]
-impl<T: Kept> Driver for Recorded<T> {
+impl<T: Records> Driver for Recorded<T> {
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let mut fields = self.0.fields(context).await?;
-        let found = match may_be_there() {
-            true => self.find(context, &fields).await?,
-            false => None,
-        };
-        let id = match found {
-            Some(id) => id,
-            None => {
-                self.0.mark(context, &mut fields)?;
-                id_of(&context.session.records(T::OF).create(&fields).await?)
-            }
-        };
+        if may_be_there()
+            && let Some(left) = self.find(context).await?
+        {
+            self.remove(context, &left).await?;
+        }
+        self.0.mark(context, &mut fields)?;
+        let id = id_of(&context.session.records(T::OF).create(&fields).await?);
         self.0.settle(context, &id).await?;
         Ok(id)
     }
@@ -167,18 +164,14 @@ impl<T: Kept> Driver for Recorded<T> {
         context: &Context<'_>,
         physical_id: Option<&str>,
     ) -> Result<(), DriverError> {
-        let id = match physical_id {
-            Some(id) => id.to_owned(),
-            None => match self.find_anyhow(context).await? {
-                Some(id) => id,
-                None => return Ok(()),
-            },
+        let found = match physical_id {
+            Some(id) => Some(id.to_owned()),
+            None => self.find(context).await?,
         };
-        match self.0.let_go(context, &id).await {
-            Err(DriverError::Cloud(error)) if error.is_not_found() => {}
-            done => done?,
+        match found {
+            Some(id) => self.remove(context, &id).await,
+            None => Ok(()),
         }
-        done_if_gone(context.session.records(T::OF).delete(&id).await)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
@@ -199,23 +192,39 @@ pub(super) async fn id_named(
     property: &str,
     given: &str,
 ) -> Result<String, DriverError> {
+    let found = id_meant(session, of, given).await;
+    found.map_err(|error| properties.looked_up(property, error))
+}
+
+/// The same; nothing where there is none of the name. Two of it are an error: one of them may be the one.
+pub(super) async fn id_if_there(
+    session: &Session,
+    of: &'static Collection,
+    given: &str,
+) -> Result<Option<String>, DriverError> {
+    match id_meant(session, of, given).await {
+        Err(openstack::Error::Unknown { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
+}
+
+async fn id_meant(
+    session: &Session,
+    of: &'static Collection,
+    given: &str,
+) -> Result<String, openstack::Error> {
     let name_and_domain = given
         .strip_suffix('}')
         .and_then(|given| given.rsplit_once('{'));
-    let found = match name_and_domain {
+    match name_and_domain {
         Some((name, domain)) if of.service == openstack::Service::Identity => {
             let domains = session.records(&openstack::identity::DOMAINS);
-            match domains.id_named(domain, &[]).await {
-                Ok(domain) => {
-                    let query = [("domain_id", domain.as_str())];
-                    session.records(of).id_named(name, &query).await
-                }
-                Err(error) => Err(error),
-            }
+            let domain = domains.id_named(domain, &[]).await?;
+            let query = [("domain_id", domain.as_str())];
+            session.records(of).id_named(name, &query).await
         }
         _ => session.records(of).id_named(given, &[]).await,
-    };
-    found.map_err(|error| properties.looked_up(property, error))
+    }
 }
 
 /// The id of what a property names, if it is given.
@@ -250,26 +259,15 @@ pub(super) async fn members(
     property: &str,
     of: &'static Collection,
 ) -> Result<(Vec<String>, Vec<String>), DriverError> {
-    let ids = async |map: &Map<String, Value>| -> Vec<Result<String, DriverError>> {
-        let properties = Properties::of(map);
-        let mut found = Vec::new();
-        match properties.texts(property) {
-            Ok(names) => {
-                for name in names {
-                    found.push(id_named(context.session, &properties, of, property, &name).await);
-                }
-            }
-            Err(error) => found.push(Err(error)),
-        }
-        found
-    };
-    let wanted: Vec<String> = ids(context.properties)
-        .await
-        .into_iter()
-        .collect::<Result<_, _>>()?;
-    let before = ids(context.before).await.into_iter();
-    let before = before.filter(|id| !matches!(id, Err(DriverError::Property { .. })));
-    let before: Vec<String> = before.collect::<Result<_, _>>()?;
+    let properties = Properties::of(context.properties);
+    let mut wanted = Vec::new();
+    for name in properties.texts(property)? {
+        wanted.push(id_named(context.session, &properties, of, property, &name).await?);
+    }
+    let mut before = Vec::new();
+    for name in Properties::of(context.before).texts(property)? {
+        before.extend(id_if_there(context.session, of, &name).await?);
+    }
     Ok(moves(&before, &wanted))
 }
 

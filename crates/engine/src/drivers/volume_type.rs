@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::neutron::done_if_gone;
 use super::properties::Properties;
-use super::records::{Kept, keys, members};
+use super::records::{Records, keys, members};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct VolumeType;
@@ -19,7 +19,7 @@ const PUBLIC_AT_FIRST: &str = "os-volume-type-access:is_public";
 const PUBLIC: &str = "is_public";
 
 #[async_trait]
-impl Kept for VolumeType {
+impl Records for VolumeType {
     const OF: &'static Collection = &VOLUME_TYPES;
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

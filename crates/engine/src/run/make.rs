@@ -246,27 +246,28 @@ impl Attempt {
     /// Changes it to what is drawn. What is not there, or never came to be, is made.
     async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let known = self.site.known.get(name);
-        let before = known
-            .as_ref()
-            .map(|thing| self.work_on_what_is_there(name, thing.spec.clone()).properties);
-        let work = Work {
-            before: before.unwrap_or_default(),
-            ..self.work(name, spec)?
-        };
+        let work = self.work(name, spec)?;
         let driver = self.driver(&work.spec)?;
-        let context = work.context(self);
         let Some((id, thing)) = known.and_then(|thing| Some((thing.physical_id.clone()?, thing)))
         else {
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
             return self.make(name, &work, Earlier::Perhaps).await;
         };
-        if let Progress::Failed(why) = driver.progress(&context, &id).await? {
-            self.clear_away(driver, &context, &id, &why).await?;
+        if let Progress::Failed(why) = driver.progress(&work.context(self), &id).await? {
+            self.clear_away(driver, &work.context(self), &id, &why)
+                .await?;
             self.begin(name, &work.spec, ResourceState::Creating)
                 .await?;
             return self.make(name, &work, Earlier::None).await;
         }
+        // Only what is there has something to lose: what is made anew gets all that it says.
+        let before = self.work_on_what_is_there(name, thing.spec.clone());
+        let work = Work {
+            before: before.properties,
+            ..work
+        };
+        let context = work.context(self);
         // After a change that did not end, another copy may hold what this one needs.
         let is_copy = |copy: &str, _: &Thing| copy_of(copy) == Some(name);
         for copy in self.site.known.names(is_copy) {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod people;
 mod qos;
 mod wires;
 mod world;

@@ -11,6 +11,7 @@ mod hidden;
 mod life;
 #[path = "../../../lab/tests/common/measure.rs"]
 mod measure;
+mod people;
 mod rare;
 mod retained;
 mod roll_back;

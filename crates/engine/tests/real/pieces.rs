@@ -4,9 +4,13 @@
 use std::collections::BTreeMap;
 
 use engine::{Changes, Force};
+use openstack::collection::{Collection, id_of};
+use openstack::flavors::{AGGREGATES, FLAVORS};
+use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
 use openstack::network::{Network, QosPolicy};
 use openstack::qos::QosRuleKind;
-use openstack::{Method, Service};
+use openstack::volume_types::VOLUME_TYPES;
+use openstack::{Method, Service, Session};
 use serde_json::{Value, json};
 
 use super::{assert_succeeded, parameters};
@@ -17,6 +21,33 @@ const NETWORKING: &str = include_str!("networking.yaml");
 const QOS: &str = include_str!("qos.yaml");
 const RARE: &str = include_str!("rare.yaml");
 const RARE_ADMIN: &str = include_str!("rare_admin.yaml");
+const PEOPLE: &str = include_str!("people.yaml");
+
+/// Where what administrators make stands with its mark.
+const MARKED: [&Collection; 11] = [
+    &DOMAINS,
+    &PROJECTS,
+    &ROLES,
+    &GROUPS,
+    &USERS,
+    &REGIONS,
+    &SERVICES,
+    &ENDPOINTS,
+    &VOLUME_TYPES,
+    &FLAVORS,
+    &AGGREGATES,
+];
+
+/// What of that is a deployment's.
+async fn marked(session: &Session, deployment: &str) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for of in MARKED {
+        let mut all = session.records(of).list(&[]).await.unwrap();
+        all.retain(|one| Value::Object(one.clone()).to_string().contains(deployment));
+        found.extend(all.iter().map(|one| (of.title, id_of(one))));
+    }
+    found
+}
 
 /// A deployment that is led from one set of values to the next.
 struct Led<'a> {
@@ -223,4 +254,41 @@ async fn an_administrators_network_leaves_nothing() {
     led.undeploy().await;
     let gone = network.get::<Network>(&first).await.unwrap_err();
     assert!(gone.is_not_found(), "{gone}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_administrators_make_leaves_nothing() {
+    let Some((clouds, _)) = real_cloud() else {
+        return;
+    };
+    let mut names = clouds.iter().map(|cloud| cloud.name.as_str());
+    let Some(admin) = names.find(|name| name.contains("admin")) else {
+        return eprintln!("skipped: it takes an administrator");
+    };
+    let place = Place::open(&clouds, admin).await;
+    let session = &place.actor.session;
+    let mut led = Led::begin(&place, "contract-people", PEOPLE, BTreeMap::new()).await;
+    let first = marked(session, &led.deployment).await;
+    assert_eq!(first.len(), MARKED.len(), "{first:?}");
+    let text = |value: Value| value.as_str().unwrap().to_owned();
+    let (ann, small) = (text(led.output("ann").await), led.output("small").await);
+    // In place: ids stay.
+    led.now(json!({"word": "two", "mail": "ann@two.example", "many": 6}))
+        .await;
+    let shown = session.records(&USERS).get(&ann).await.unwrap();
+    assert_eq!(shown["email"], "ann@two.example");
+    let team = text(led.output("team").await);
+    for (service, limit) in [
+        (Service::Compute, "cores"),
+        (Service::BlockStorage, "volumes"),
+    ] {
+        let limits = session.quota_sets(service).get(&team).await.unwrap();
+        assert_eq!(limits[limit], 6);
+    }
+    // A flavor of another size is another one.
+    led.now(json!({"megabytes": 128})).await;
+    assert_ne!(led.output("small").await, small);
+    assert_eq!(text(led.output("ann").await), ann);
+    led.undeploy().await;
+    assert_eq!(marked(session, &led.deployment).await, Vec::new());
 }

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use openstack::collection::{Collection, Record};
 use openstack::identity::DOMAINS;
 
-use super::super::records::Kept;
+use super::super::records::Records;
 use super::named;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Domain;
 
 #[async_trait]
-impl Kept for Domain {
+impl Records for Domain {
     const OF: &'static Collection = &DOMAINS;
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

@@ -6,14 +6,14 @@ use openstack::collection::{Collection, Record};
 use openstack::identity::{ENDPOINTS, REGIONS, SERVICES};
 
 use super::super::properties::Properties;
-use super::super::records::{Kept, id_in, id_required};
+use super::super::records::{Records, id_in, id_required};
 use super::named;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Endpoint;
 
 #[async_trait]
-impl Kept for Endpoint {
+impl Records for Endpoint {
     const OF: &'static Collection = &ENDPOINTS;
     const ASKED_BY: &'static [&'static str] = &["service_id", "interface"];
 

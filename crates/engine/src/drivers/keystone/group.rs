@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use openstack::collection::{Collection, Record};
 use openstack::identity::{Actor, GROUPS};
 
-use super::super::records::Kept;
-use super::{named_in_domain, role_assignment};
+use super::super::records::Records;
+use super::{named_in_domain, roles};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Group;
 
 #[async_trait]
-impl Kept for Group {
+impl Records for Group {
     const OF: &'static Collection = &GROUPS;
     const ASKED_BY: &'static [&'static str] = &["domain_id"];
 
@@ -20,6 +20,6 @@ impl Kept for Group {
     }
 
     async fn settle(&self, context: &Context<'_>, id: &str) -> Result<(), DriverError> {
-        role_assignment::settle(context, Actor::Group(id)).await
+        roles::settle(context, Actor::Group(id)).await
     }
 }

@@ -7,7 +7,7 @@ mod group;
 mod project;
 mod region;
 mod role;
-mod role_assignment;
+mod roles;
 mod service;
 mod user;
 
@@ -26,13 +26,11 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Keystone::Domain" => &Recorded(domain::Domain),
         "OS::Keystone::Endpoint" => &Recorded(endpoint::Endpoint),
         "OS::Keystone::Group" => &Recorded(group::Group),
-        "OS::Keystone::GroupRoleAssignment" => &role_assignment::OF_GROUP,
         "OS::Keystone::Project" => &Recorded(project::Project),
         "OS::Keystone::Region" => &Recorded(region::Region),
         "OS::Keystone::Role" => &Recorded(role::Role),
         "OS::Keystone::Service" => &Recorded(service::Service),
         "OS::Keystone::User" => &Recorded(user::User),
-        "OS::Keystone::UserRoleAssignment" => &role_assignment::OF_USER,
         _ => return None,
     })
 }

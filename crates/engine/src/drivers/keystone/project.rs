@@ -11,14 +11,14 @@ use openstack::network::SecurityGroup;
 
 use super::super::neutron::done_if_gone;
 use super::super::properties::Properties;
-use super::super::records::{Kept, id_in};
+use super::super::records::{Records, id_in};
 use super::named_in_domain;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Project;
 
 #[async_trait]
-impl Kept for Project {
+impl Records for Project {
     const OF: &'static Collection = &PROJECTS;
     const FIXED: &'static [&'static str] = &["parent_id"];
     const ASKED_BY: &'static [&'static str] = &["domain_id"];
@@ -29,7 +29,10 @@ impl Kept for Project {
             body.insert("parent_id".into(), parent.into());
         }
         let tags = Properties::of(context.properties).texts("tags")?;
-        body.insert("tags".into(), tags.into());
+        // Others may have set some: none are said only where some were drawn.
+        if !tags.is_empty() || context.before.contains_key("tags") {
+            body.insert("tags".into(), tags.into());
+        }
         Ok(body)
     }
 

@@ -7,13 +7,13 @@ use openstack::identity::REGIONS;
 use serde_json::Map;
 
 use super::super::properties::Properties;
-use super::super::records::{Kept, id_in};
+use super::super::records::{Records, id_in};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Region;
 
 #[async_trait]
-impl Kept for Region {
+impl Records for Region {
     const OF: &'static Collection = &REGIONS;
     const FIXED: &'static [&'static str] = &["id"];
 

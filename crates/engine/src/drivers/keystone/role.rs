@@ -5,14 +5,14 @@ use async_trait::async_trait;
 use openstack::collection::{Collection, Record};
 use openstack::identity::{DOMAINS, ROLES};
 
-use super::super::records::{Kept, id_in};
+use super::super::records::{Records, id_in};
 use super::named;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Role;
 
 #[async_trait]
-impl Kept for Role {
+impl Records for Role {
     const OF: &'static Collection = &ROLES;
     const FIXED: &'static [&'static str] = &["domain_id"];
     const ASKED_BY: &'static [&'static str] = &["domain_id"];

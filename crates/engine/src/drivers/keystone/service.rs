@@ -6,14 +6,14 @@ use openstack::collection::{Collection, Record};
 use openstack::identity::SERVICES;
 
 use super::super::properties::Properties;
-use super::super::records::Kept;
+use super::super::records::Records;
 use super::named;
 use crate::driver::{Context, DriverError};
 
 pub(super) struct Service;
 
 #[async_trait]
-impl Kept for Service {
+impl Records for Service {
     const OF: &'static Collection = &SERVICES;
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

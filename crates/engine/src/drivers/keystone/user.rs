@@ -10,14 +10,14 @@ use openstack::identity::{Actor, GROUPS, PROJECTS, USERS};
 
 use super::super::neutron::done_if_gone;
 use super::super::properties::Properties;
-use super::super::records::{Kept, id_in, members};
-use super::{named_in_domain, role_assignment};
+use super::super::records::{Records, id_in, members};
+use super::{named_in_domain, roles};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct User;
 
 #[async_trait]
-impl Kept for User {
+impl Records for User {
     const OF: &'static Collection = &USERS;
     const ASKED_BY: &'static [&'static str] = &["domain_id"];
 
@@ -50,6 +50,6 @@ impl Kept for User {
         for group in &leaving {
             done_if_gone(identity.group_remove(group, id).await)?;
         }
-        role_assignment::settle(context, Actor::User(id)).await
+        roles::settle(context, Actor::User(id)).await
     }
 }

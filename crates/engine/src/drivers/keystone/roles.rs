@@ -1,0 +1,76 @@
+//! The property `roles` of users and groups: what they may do, and where.
+//!
+//! Keystone keeps a grant without a name or a mark, and to give one twice changes nothing. All of them go with the user or the
+//! group, which carries a mark; so nothing else needs to know of them. Source: Identity API v3, "Roles".
+
+use openstack::collection::Collection;
+use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, Place, ROLES};
+use serde_json::{Map, Value};
+
+use super::super::neutron::done_if_gone;
+use super::super::properties::Properties;
+use super::super::records::{id_if_there, id_named, moves};
+use crate::driver::{Context, DriverError};
+
+/// Gives what `roles` says now, and takes away what it said before and does not any more.
+pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
+    let mut wanted = Vec::new();
+    for (one, prefix) in &said(context.properties) {
+        wanted.push(grant(context, one, prefix).await?);
+    }
+    let mut before = Vec::new();
+    for (one, prefix) in &said(context.before) {
+        before.extend(grant_if_there(context, one, prefix).await?);
+    }
+    let (leaving, coming) = moves(&before, &wanted);
+    let identity = context.session.identity();
+    for grant in &coming {
+        identity.grant(actor, grant).await?;
+    }
+    for grant in &leaving {
+        done_if_gone(identity.revoke(actor, grant).await)?;
+    }
+    Ok(())
+}
+
+/// What `roles` says, and how errors call each.
+fn said(map: &Map<String, Value>) -> Vec<(&Value, String)> {
+    let roles = Properties::of(map).list("roles");
+    let named = |(index, one)| (one, format!("roles.{index}."));
+    roles.iter().enumerate().map(named).collect()
+}
+
+async fn grant(context: &Context<'_>, one: &Value, prefix: &str) -> Result<Grant, DriverError> {
+    let one = Properties::within(one, prefix)?;
+    let id = async |of: &'static Collection, property: &str, given: &str| {
+        id_named(context.session, &one, of, property, given).await
+    };
+    let role = id(&ROLES, "role", &one.required("role")?).await?;
+    let place = match (one.filled("project")?, one.filled("domain")?) {
+        (Some(project), _) => Place::Project(id(&PROJECTS, "project", &project).await?),
+        (None, Some(domain)) => Place::Domain(id(&DOMAINS, "domain", &domain).await?),
+        (None, None) => {
+            return Err(one.wrong("project", "a project or a domain must be given".into()));
+        }
+    };
+    Ok(Grant { role, place })
+}
+
+/// A grant that was given before; with what it names it went.
+async fn grant_if_there(
+    context: &Context<'_>,
+    one: &Value,
+    prefix: &str,
+) -> Result<Option<Grant>, DriverError> {
+    let one = Properties::within(one, prefix)?;
+    let id = async |of: &'static Collection, given: Option<String>| match given {
+        Some(given) => id_if_there(context.session, of, &given).await,
+        None => Ok(None),
+    };
+    let role = id(&ROLES, one.filled("role")?).await?;
+    let project = id(&PROJECTS, one.filled("project")?).await?;
+    let domain = id(&DOMAINS, one.filled("domain")?).await?;
+    let place = project.map(Place::Project);
+    let place = place.or(domain.map(Place::Domain));
+    Ok(role.zip(place).map(|(role, place)| Grant { role, place }))
+}

@@ -1,0 +1,142 @@
+//! What administrators make, in one deployment, as it is made on a real cloud too.
+
+use api::RunState;
+use openstack::collection::Collection;
+use openstack::flavors::{AGGREGATES, FLAVORS};
+use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
+use openstack::volume_types::VOLUME_TYPES;
+use openstack::{Method, Service};
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::update::to;
+
+const PEOPLE: &str = include_str!("../real/people.yaml");
+
+/// Where things stand that carry the mark.
+const MARKED: [&Collection; 11] = [
+    &DOMAINS,
+    &PROJECTS,
+    &ROLES,
+    &GROUPS,
+    &USERS,
+    &REGIONS,
+    &SERVICES,
+    &ENDPOINTS,
+    &VOLUME_TYPES,
+    &FLAVORS,
+    &AGGREGATES,
+];
+
+async fn bench() -> Bench {
+    let mut bench = Bench::new().await;
+    bench.actor = bench.log_in("admin").await;
+    bench.tenant = bench.actor.tenant.clone();
+    bench
+}
+
+/// The kinds of which there is something of the deployment.
+async fn there(bench: &Bench, deployment: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for of in MARKED {
+        let all = bench.actor.session.records(of).list(&[]).await.unwrap();
+        let is_ours = |one: &&openstack::collection::Record| {
+            Value::Object((*one).clone())
+                .to_string()
+                .contains(deployment)
+        };
+        found.extend(all.iter().filter(is_ours).map(|_| of.title));
+    }
+    found
+}
+
+async fn grants(bench: &Bench, user: &str) -> usize {
+    let path = ["role_assignments"];
+    let call = bench
+        .actor
+        .session
+        .call(Service::Identity, Method::GET, &path);
+    let all: Vec<Value> = call.fetch("role_assignments").await.unwrap();
+    let is_theirs = |one: &&Value| one["user"]["id"] == user;
+    all.iter().filter(is_theirs).count()
+}
+
+#[tokio::test]
+async fn it_is_made_changed_in_place_replaced_and_gone() {
+    let bench = bench().await;
+    let (started, run) = bench.deploy(PEOPLE).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let deployment = started.deployment.as_str();
+    assert_eq!(
+        there(&bench, deployment).await,
+        MARKED.map(|of| of.title).to_vec()
+    );
+    let before = bench.ids(deployment).await;
+
+    let in_place = PEOPLE
+        .replace("default: one", "default: two")
+        .replace("ann@one.example", "ann@two.example")
+        .replace("default: 5", "default: 6");
+    let run = bench.update(deployment, to(&in_place)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.ids(deployment).await, before);
+    let session = &bench.actor.session;
+    let ann = session.records(&USERS).get(&before["ann"]).await.unwrap();
+    assert_eq!(ann["email"], "ann@two.example");
+    for (service, limit) in [
+        (Service::Compute, "cores"),
+        (Service::BlockStorage, "volumes"),
+    ] {
+        let limits = session.quota_sets(service).get(&before["team"]).await;
+        assert_eq!(limits.unwrap()[limit], 6);
+    }
+
+    let larger = in_place.replace("default: 64", "default: 128");
+    let run = bench.update(deployment, to(&larger)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    for (name, id) in &bench.ids(deployment).await {
+        assert_eq!(before[name] != *id, name == "small", "{name}");
+    }
+
+    let run = bench.undeploy(deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(there(&bench, deployment).await, Vec::<&str>::new());
+}
+
+/// What an update makes anew gets all that the template says, not only what is new in it.
+#[tokio::test]
+async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
+    let bench = bench().await;
+    let (started, _) = bench.deploy(PEOPLE).await;
+    let before = bench.ids(&started.deployment).await;
+    assert_eq!(grants(&bench, &before["ann"]).await, 1);
+    let session = &bench.actor.session;
+    let users = session.records(&USERS);
+    users.delete(&before["ann"]).await.unwrap();
+
+    let again = PEOPLE.replace("ann@one.example", "ann@two.example");
+    let run = bench.update(&started.deployment, to(&again)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let now = bench.ids(&started.deployment).await;
+    assert_ne!(now["ann"], before["ann"]);
+    assert_eq!(grants(&bench, &now["ann"]).await, 1);
+    let path = ["groups", &now["crew"], "users"];
+    let call = session.call(Service::Identity, Method::GET, &path);
+    let members: Vec<Value> = call.fetch("users").await.unwrap();
+    assert_eq!(members.len(), 1);
+    bench.undeploy(&started.deployment).await;
+}
+
+#[tokio::test]
+async fn who_may_not_is_told_what_to_do() {
+    let bench = Bench::new().await;
+    let (started, run) = bench
+        .deploy(
+            "heat_template_version: 2021-04-16\nresources: {watcher: {type: OS::Keystone::Role}}\n",
+        )
+        .await;
+    assert_eq!(run.state, RunState::Failed);
+    let told = format!("{run:?}");
+    assert!(told.contains("have an administrator make it"), "{told}");
+    bench.undeploy(&started.deployment).await;
+}
