@@ -126,15 +126,7 @@ impl<'a> Records<'a> {
             .collect();
         let query: Vec<(&str, &str)> = self.of.all.iter().chain(query).copied().collect();
         let (service, version) = (self.of.service, self.of.version);
-        pages::list(
-            self.session,
-            service,
-            &path,
-            self.of.many,
-            &query,
-            version,
-        )
-        .await
+        pages::list(self.session, service, &path, self.of.many, &query, version).await
     }
 
     /// All of this name, as far as the service can tell; else all.
