@@ -203,6 +203,11 @@ pub trait Driver: Send + Sync {
         physical_id: Option<&str>,
     ) -> Result<(), DriverError>;
 
+    /// Whether more of it may come to be while it is removed: then that is said again until it is gone.
+    fn grows_while_it_goes(&self) -> bool {
+        false
+    }
+
     /// Whether nothing is left of it.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
 }

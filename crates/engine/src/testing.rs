@@ -18,6 +18,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         timeout_seconds: 600,
         replaces: None,
         if_changed: false,
+        changed: Vec::new(),
         takes_from: Vec::new(),
         pause_seconds: 0,
     }

@@ -53,6 +53,10 @@ pub struct Step {
     /// Done only if a value that is known by then differs from what the resource was made from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
+    /// Properties that say what they said and yet stand for something else, or may: the values of secrets are kept nowhere
+    /// to be compared with when the step starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// Resources that let go of something before this step takes it, where each waits for the other: their own
     /// steps come later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -23,7 +23,7 @@ impl Driver for AddressScope {
             return Ok(id);
         }
         let properties = Properties::of(context.properties);
-        let mut body = changeable(context)?;
+        let mut body = changeable(context, &[])?;
         body.insert("name".into(), mark::store_name(context.marker).into());
         let version = properties.integer("ip_version")?.unwrap_or(4);
         body.insert("ip_version".into(), version.into());
@@ -54,7 +54,16 @@ impl Driver for AddressScope {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let fields = Value::Object(changeable(context)?);
+        self.change(context, physical_id, &[]).await
+    }
+
+    async fn change(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        changed: &[String],
+    ) -> Result<(), DriverError> {
+        let fields = Value::Object(changeable(context, changed)?);
         let network = context.session.network();
         network.update::<Thing>(physical_id, &fields).await?;
         Ok(())
@@ -91,12 +100,16 @@ async fn find(context: &Context<'_>) -> Result<Option<String>, DriverError> {
     Ok(ours.map(|scope| scope.id))
 }
 
-fn changeable(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+fn changeable(
+    context: &Context<'_>,
+    changed: &[String],
+) -> Result<Map<String, Value>, DriverError> {
     let properties = Properties::of(context.properties);
     let name = mark::physical_name(context.marker, context.properties);
     let mut body = Map::from_iter([("name".to_owned(), name.into())]);
     properties.copy_booleans(&["shared"], &mut body)?;
-    // What is so anyway is not said: administrators alone may say it.
-    body.retain(|_, value| value != &Value::Bool(false));
+    // What is so anyway is not said: administrators alone may say it. What was shared cannot be taken back, as Neutron then says.
+    let says = |name: &String| changed.contains(name);
+    body.retain(|name, value| says(name) || value != &Value::Bool(false));
     Ok(body)
 }

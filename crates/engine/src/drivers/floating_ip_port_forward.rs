@@ -27,7 +27,7 @@ impl Driver for FloatingIpPortForward {
             return Ok(id);
         }
         let fields = Value::Object(fields(context).await?);
-        let made = all(context, &owner).create(&fields).await?;
+        let made = all(context, &owner).create(&fields).await.map_err(named)?;
         Ok(inside::physical_id(&owner, &made))
     }
 
@@ -43,7 +43,8 @@ impl Driver for FloatingIpPortForward {
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (owner, id) = inside::parse(physical_id)?;
         let fields = Value::Object(fields(context).await?);
-        all(context, owner).update(id, &fields).await?;
+        let updated = all(context, owner).update(id, &fields).await;
+        updated.map_err(named)?;
         Ok(())
     }
 
@@ -73,6 +74,18 @@ impl Driver for FloatingIpPortForward {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (owner, id) = inside::parse(physical_id)?;
         inside::is_gone(&all(context, owner), id).await
+    }
+}
+
+/// A cloud that keeps no description cannot tell ours from others'.
+fn named(error: openstack::Error) -> DriverError {
+    let text = error.to_string();
+    match error.status() == Some(400) && text.contains("Unrecognized attribute") {
+        true => DriverError::Other(format!(
+            "{text}. A port forwarding is known as ours by its description: the cloud's network service needs the \
+             extension `floating-ip-port-forwarding-description`; ask its administrator"
+        )),
+        false => error.into(),
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) trait Keeps: Send + Sync {
     const KIND: Kind;
     /// For people.
     const TITLE: &'static str;
+    /// Whether it may come to be more than it is while it is removed, so that the removal is repeated.
+    const GROWS: bool = false;
 
     /// The body, which `name` goes into.
     fn body(
@@ -34,6 +36,11 @@ pub(super) trait Keeps: Send + Sync {
         _about: &Value,
     ) -> Result<Map<String, Value>, DriverError> {
         Ok(Map::new())
+    }
+
+    /// Whether one that is there can be ours still; if not, another is made.
+    async fn is_usable(&self, _keys: &KeyManager<'_>, _about: &Value) -> Result<bool, DriverError> {
+        Ok(true)
     }
 
     /// Removes it, and what goes with it. Not there is success.
@@ -60,6 +67,15 @@ pub(super) async fn about(
     }
 }
 
+/// What is in a secret; nothing where that is no text, has ended, or is for others' eyes.
+pub(super) async fn payload(keys: &KeyManager<'_>, id: &str) -> Result<Option<Value>, DriverError> {
+    match keys.secret_payload(id).await {
+        Ok(payload) => Ok(Some(payload.expose().into())),
+        Err(error) if matches!(error.status(), Some(403 | 404 | 406)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The driver of such a type.
 pub(super) struct Kept<T>(pub(super) T);
 
@@ -70,10 +86,14 @@ impl<T: Keeps> Driver for Kept<T> {
         let properties = Properties::of(context.properties);
         let fields = self.0.body(name.clone(), properties)?;
         let keys = context.session.key_manager();
-        if may_be_there()
-            && let Some(found) = keys.named(T::KIND, &name).await?.into_iter().next()
-        {
-            return Ok(found);
+        if may_be_there() {
+            for found in keys.named(T::KIND, &name).await? {
+                if let Some(about) = about(&keys, T::KIND, &found).await?
+                    && self.0.is_usable(&keys, &about).await?
+                {
+                    return Ok(found);
+                }
+            }
         }
         Ok(keys.store(T::KIND, &Value::Object(fields)).await?)
     }
@@ -101,6 +121,9 @@ impl<T: Keeps> Driver for Kept<T> {
                     None => format!("the {title} is in state PENDING"),
                 })
             }
+            _ if !self.0.is_usable(&keys, &about).await? => {
+                Progress::Failed(format!("what the {title} stands for is gone"))
+            }
             _ => {
                 let reference = about[T::KIND.reference()].clone();
                 let mut attributes = self.0.attributes(&keys, &about).await?;
@@ -127,8 +150,19 @@ impl<T: Keeps> Driver for Kept<T> {
         };
         for id in ids {
             self.0.remove(&keys, &id).await?;
+            if physical_id.is_none() && !self.0.is_gone(&keys, &id).await? {
+                // Nobody waits for what has no id.
+                return Err(DriverError::Other(format!(
+                    "the {} {id} cannot be removed before the key manager is done with it; go on in a moment",
+                    T::TITLE
+                )));
+            }
         }
         Ok(())
+    }
+
+    fn grows_while_it_goes(&self) -> bool {
+        T::GROWS
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {

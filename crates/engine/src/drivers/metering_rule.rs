@@ -50,7 +50,7 @@ impl Says for MeteringRule {
 /// A range as Neutron spells it, who has one spelling for an address of IPv6.
 fn spelt(range: &str) -> String {
     match range.split_once('/') {
-        Some((address, length)) => match address.trim().parse::<IpAddr>() {
+        Some((address, length)) => match address.parse::<IpAddr>() {
             Ok(address) => format!("{address}/{length}"),
             Err(_) => range.to_owned(),
         },
@@ -66,6 +66,8 @@ mod tests {
     fn one_spelling_for_a_range() {
         assert_eq!(spelt("10.0.0.0/8"), "10.0.0.0/8");
         assert_eq!(spelt("FD00:0:0::/64"), "fd00::/64");
-        assert_eq!(spelt("odd"), "odd");
+        for refused in ["odd", "10.0.0.0 /8"] {
+            assert_eq!(spelt(refused), refused);
+        }
     }
 }

@@ -1,27 +1,31 @@
 //! `OS::Barbican::Order`: has the key manager make a key, a pair of keys or a certificate.
 //!
-//! What it makes (a secret, or a container with secrets) has the order's name, and goes with it: Heat leaves it behind. Most
-//! clouds let administrators alone delete an order, so where that is refused this receipt stays, without anything behind it.
-//! Of what was made, attributes give what everybody may read; a private key is none of them, for attributes are stored in clear.
+//! What it makes (a secret, or a container with secrets) has the order's name, and goes with it: Heat leaves it behind. The
+//! secrets go first, since the container alone says which they are. Most clouds let administrators alone delete an order, so
+//! where that is refused this receipt stays, without anything behind it, and is never taken for an order again.
+//! An order for a key that is not done yet is neither gone nor taken back: what the key manager makes a moment later would be
+//! nobody's. One for a certificate may wait for its authority for ever, and goes at once.
+//! What was made is given by attributes, the private key too: that one is sealed, as all attributes of that name are.
 //! Source: Key Manager API v1, "Orders".
 
 use async_trait::async_trait;
 use openstack::key_manager::{KeyManager, Kind, id_of};
 use serde_json::{Map, Value, json};
 
-use super::key_manager::{Keeps, about};
+use super::key_manager::{Keeps, about, payload};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
 pub(super) struct Order;
 
-/// Secrets of a container that others may read.
-const PUBLIC: &[&str] = &["public_key", "certificate", "intermediates"];
+/// Secrets of a container that are attributes of the order.
+const GIVEN: &[&str] = &["public_key", "private_key", "certificate", "intermediates"];
 
 #[async_trait]
 impl Keeps for Order {
     const KIND: Kind = Kind::Order;
     const TITLE: &'static str = "order for a secret";
+    const GROWS: bool = true;
 
     fn body(
         &self,
@@ -70,26 +74,39 @@ impl Keeps for Order {
         for secret in secrets(keys, order).await? {
             let name = secret["name"].as_str().unwrap_or_default();
             let id = reference(&secret, Kind::Secret);
-            if let Some(id) = id.filter(|_| PUBLIC.contains(&name)) {
-                let payload = keys.secret_payload(id).await?;
-                attributes.insert(name.to_owned(), payload.expose().into());
+            if let Some(id) = id.filter(|_| GIVEN.contains(&name))
+                && let Some(payload) = payload(keys, id).await?
+            {
+                attributes.insert(name.to_owned(), payload);
             }
         }
         Ok(attributes)
+    }
+
+    /// Not one that ended in an error, nor a receipt of what is gone.
+    async fn is_usable(&self, keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
+        Ok(match order["status"].as_str() {
+            Some("ERROR") => false,
+            Some("PENDING") => true,
+            _ => has_made(keys, order).await?,
+        })
     }
 
     async fn remove(&self, keys: &KeyManager<'_>, id: &str) -> Result<(), DriverError> {
         let Some(order) = about(keys, Kind::Order, id).await? else {
             return Ok(());
         };
-        let secrets = secrets(keys, &order).await?;
-        if let Some(id) = reference(&order, Kind::Container) {
-            keys.remove(Kind::Container, id).await?;
+        if is_at_it(&order) {
+            return Ok(());
         }
+        let secrets = secrets(keys, &order).await?;
         for holder in secrets.iter().chain([&order]) {
             if let Some(id) = reference(holder, Kind::Secret) {
                 keys.remove(Kind::Secret, id).await?;
             }
+        }
+        if let Some(id) = reference(&order, Kind::Container) {
+            keys.remove(Kind::Container, id).await?;
         }
         match keys.remove(Kind::Order, id).await {
             Err(error) if error.status() == Some(403) => {
@@ -108,15 +125,25 @@ impl Keeps for Order {
         let Some(order) = about(keys, Kind::Order, id).await? else {
             return Ok(true);
         };
-        for made in [Kind::Secret, Kind::Container] {
-            if let Some(id) = reference(&order, made)
-                && about(keys, made, id).await?.is_some()
-            {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(!is_at_it(&order) && !has_made(keys, &order).await?)
     }
+}
+
+/// Whether the key manager is about to make what nobody knows of yet.
+fn is_at_it(order: &Value) -> bool {
+    order["status"] == "PENDING" && order["type"] != "certificate"
+}
+
+/// Whether what an order made is there.
+async fn has_made(keys: &KeyManager<'_>, order: &Value) -> Result<bool, DriverError> {
+    for made in [Kind::Secret, Kind::Container] {
+        if let Some(id) = reference(order, made)
+            && about(keys, made, id).await?.is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The id that stands under a kind's word.
@@ -137,6 +164,15 @@ async fn secrets(keys: &KeyManager<'_>, order: &Value) -> Result<Vec<Value>, Dri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_being_made_is_waited_for() {
+        let order = |kind: &str, status: &str| json!({"type": kind, "status": status});
+        assert!(is_at_it(&order("key", "PENDING")));
+        assert!(is_at_it(&order("asymmetric", "PENDING")));
+        assert!(!is_at_it(&order("certificate", "PENDING")));
+        assert!(!is_at_it(&order("key", "ACTIVE")));
+    }
 
     #[test]
     fn body_of_an_order() {

@@ -1,7 +1,7 @@
 //! `OS::Neutron::ProviderNet`: a network on a physical one. For administrators.
 //!
-//! Neutron refuses to be told again what a network is made on, even if that is the same; of what it is asked to change it takes
-//! the number of a VLAN, and refuses the rest. Source: Networking API v2.0, "Provider extended attributes".
+//! What a network is made on is said once: of what it is asked to change Neutron takes the number of a VLAN and refuses the
+//! rest, a tunnel's number even if it is the same. Source: Networking API v2.0, "Provider extended attributes".
 
 use async_trait::async_trait;
 use openstack::network::Network;

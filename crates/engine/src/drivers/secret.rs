@@ -1,13 +1,13 @@
 //! `OS::Barbican::Secret`: something that nobody shall read by chance, kept in the key manager.
 //!
-//! What is in it is no attribute of ours (Heat's `decrypted_payload`): attributes are stored in clear.
+//! What is in it is an attribute, `decrypted_payload`, as in Heat, where it is text: the journal seals attributes of that name.
 //! Source: Key Manager API v1, "Secrets".
 
 use async_trait::async_trait;
-use openstack::key_manager::Kind;
+use openstack::key_manager::{KeyManager, Kind, id_of};
 use serde_json::{Map, Value};
 
-use super::key_manager::Keeps;
+use super::key_manager::{Keeps, payload};
 use super::properties::Properties;
 use crate::driver::DriverError;
 
@@ -46,6 +46,22 @@ impl Keeps for Secret {
             body.insert("payload_content_type".into(), form.into());
         }
         Ok(body)
+    }
+
+    async fn attributes(
+        &self,
+        keys: &KeyManager<'_>,
+        secret: &Value,
+    ) -> Result<Map<String, Value>, DriverError> {
+        let id = secret[Self::KIND.reference()].as_str().map(id_of);
+        // Without a form nothing is in it.
+        let id = id.filter(|_| secret["content_types"].is_object());
+        let found = match id {
+            Some(id) => payload(keys, id).await?,
+            None => None,
+        };
+        let found = found.map(|payload| ("decrypted_payload".to_owned(), payload));
+        Ok(found.into_iter().collect())
     }
 }
 

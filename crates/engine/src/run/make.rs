@@ -273,7 +273,9 @@ impl Attempt {
         for copy in self.site.known.names(is_copy) {
             self.lets_go(&copy, Why::MakesRoom).await?;
         }
-        let changed = differing(&thing, &work);
+        let work = self.back_to_defaults(&thing, work);
+        let context = work.context(self);
+        let changed = self.differing(&thing, &work);
         if self.updates(&work.spec) {
             self.log
                 .info(format!(
@@ -436,35 +438,59 @@ impl Attempt {
                     .and_then(|described| described.property(name))
                     .is_none_or(|property| property.on_change == OnChange::Replace)
             })
-            .all(|name| is_same(&thing, name, spec, &properties)))
+            .all(|name| self.is_same(&thing, name, spec, &properties)))
     }
-}
 
-/// The properties that differ from what it was made from.
-fn differing(thing: &super::known::Thing, work: &Work) -> Vec<String> {
-    let names = thing
-        .spec
-        .properties
-        .keys()
-        .chain(work.spec.properties.keys());
-    let mut names: Vec<String> = names
-        .filter(|name| !is_same(thing, name, &work.spec, &work.properties))
-        .cloned()
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
+    // ---- what changes ----
 
-fn is_same(
-    thing: &super::known::Thing,
-    name: &str,
-    spec: &ResourceSpec,
-    properties: &Map<String, Value>,
-) -> bool {
-    match thing.made_from.get(name) {
-        Some(made) => Some(made) == properties.get(name).or(Some(&Value::Null)),
-        None => thing.spec.properties.get(name) == spec.properties.get(name),
+    /// A property that is not drawn any more goes back to its default, as in Heat. The cloud would leave it as it is.
+    fn back_to_defaults(&self, thing: &Thing, mut work: Work) -> Work {
+        let described = self.site.catalog.registry().get(&work.spec.resource_type);
+        for name in thing.spec.properties.keys() {
+            let property = described.and_then(|described| described.property(name));
+            let default = property
+                .filter(|property| property.on_change == OnChange::UpdateInPlace)
+                .and_then(|property| property.default.clone());
+            if let Some(default) = default
+                && !work.properties.contains_key(name)
+            {
+                work.properties.insert(name.clone(), default);
+            }
+        }
+        work
+    }
+
+    /// The properties that differ from what it was made from.
+    fn differing(&self, thing: &Thing, work: &Work) -> Vec<String> {
+        let names = thing
+            .spec
+            .properties
+            .keys()
+            .chain(work.spec.properties.keys());
+        let mut names: Vec<String> = names
+            .filter(|name| !self.is_same(thing, name, &work.spec, &work.properties))
+            .cloned()
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// What is a secret cannot be compared: there the plan's word counts.
+    fn is_same(
+        &self,
+        thing: &Thing,
+        name: &str,
+        spec: &ResourceSpec,
+        properties: &Map<String, Value>,
+    ) -> bool {
+        match thing.made_from.get(name) {
+            Some(made) => Some(made) == properties.get(name).or(Some(&Value::Null)),
+            None => {
+                thing.spec.properties.get(name) == spec.properties.get(name)
+                    && !self.step.changed.iter().any(|changed| changed == name)
+            }
+        }
     }
 }
 

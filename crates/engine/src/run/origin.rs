@@ -13,15 +13,16 @@ use std::{
 
 use topology::{expr::Expr, workflow::ResourceSpec};
 
-use crate::drivers;
+use crate::{driver::Driver, drivers};
 
 /// Attributes and properties that are secret by themselves.
-const SECRET: [&str; 12] = [
+const SECRET: [&str; 13] = [
     "adminPass",
     "admin_pass",
     "admin_password",
     "console_urls",
     "decrypted_payload",
+    "pass_phrase",
     "passphrase",
     "password",
     "payload",
@@ -30,6 +31,15 @@ const SECRET: [&str; 12] = [
     "secret_key",
     "token",
 ];
+
+/// What others make up and no parameter has: it is masked in logs, beside what a driver says of its own.
+const MADE_ELSEWHERE: &str = "private_key";
+
+/// Whether logs may not show an attribute of what this driver makes.
+pub fn is_masked(driver: Option<&dyn Driver>, attribute: &str) -> bool {
+    attribute == MADE_ELSEWHERE
+        || driver.is_some_and(|driver| driver.secrets().contains(&attribute))
+}
 
 /// Attributes that the cloud decides, and no property, unless one has the very name.
 const THE_CLOUDS: [&str; 30] = [

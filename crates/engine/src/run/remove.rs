@@ -266,6 +266,9 @@ impl Attempt {
                 return Ok(());
             }
             self.pause(pause).await?;
+            if driver.grows_while_it_goes() {
+                driver.delete(context, Some(id)).await?;
+            }
         }
         Err(Ended::lasting("there are no more pauses"))
     }

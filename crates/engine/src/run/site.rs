@@ -9,7 +9,7 @@ use openstack::Session;
 use serde_json::Value;
 use topology::{document::Document, environment::Merged, template::Template};
 
-use super::{known::Known, step::Site};
+use super::{known::Known, origin, step::Site};
 use crate::{
     Result, Tenant,
     journal::{DeploymentRow, RunRow},
@@ -63,12 +63,11 @@ impl Opening<'_> {
             .values()
             .for_each(|value| mask.add_value(value));
         for (_, thing) in known.with_copies() {
-            let made_up = crate::drivers::driver_for(&thing.spec.resource_type)
-                .map_or(&[][..], |driver| driver.secrets());
-            let secrets = made_up
-                .iter()
-                .filter_map(|name| thing.attributes.get(*name));
-            secrets.for_each(|value| mask.add_value(value));
+            let driver = crate::drivers::driver_for(&thing.spec.resource_type);
+            let attributes = thing.attributes.iter();
+            attributes
+                .filter(|(name, _)| origin::is_masked(driver, name))
+                .for_each(|(_, value)| mask.add_value(value));
         }
         let vault = RunVault::new(
             session.clone(),

@@ -21,7 +21,7 @@ use topology::{
 use super::{
     known::{Known, made_from},
     log::StepLog,
-    origin::Origins,
+    origin::{self, Origins},
     outcome::Ended,
 };
 use crate::{
@@ -414,9 +414,10 @@ impl Attempt {
         ready: Ready,
     ) -> StepResult {
         let name = self.name()?;
-        let secrets = driver.secrets();
-        for secret in secrets.iter().filter_map(|one| ready.attributes.get(*one)) {
-            self.site.mask.add_value(secret);
+        for (attribute, value) in &ready.attributes {
+            if origin::is_masked(Some(driver), attribute) {
+                self.site.mask.add_value(value);
+            }
         }
         let made_from = self.made_from(name, context.properties);
         let (reference, attributes) = self.to_store(name, &ready.reference, &ready.attributes);

@@ -2,7 +2,9 @@
 //! changes in place, a lost answer leaves nothing behind, and it goes.
 
 use engine::driver::DriverError;
-use openstack::network::{AddressScope, Network, RbacPolicy};
+use lab::{CallFault, Fault};
+use openstack::key_manager::{Kind, id_of};
+use openstack::network::{AddressScope, FloatingIp, Network, RbacPolicy};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -81,6 +83,21 @@ async fn a_scope_gets_its_name_once_its_id_is_known() {
     assert_eq!(now.name.as_deref(), Some("shop-scope"));
     world.delete("scope", kind, &json!({}), Some(&id)).await;
     network.get::<AddressScope>(&theirs.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_shared_with_all_is_not_taken_back_in_silence() {
+    let world = World::of("admin").await;
+    let kind = "OS::Neutron::AddressScope";
+    let (id, attributes) = world.there("scope", kind, &json!({"shared": true})).await;
+    assert_eq!(attributes["shared"], true);
+    let back = json!({"shared": false});
+    let refused = world.with("scope", kind, &back, async |driver, context| {
+        let changed = ["shared".to_owned()];
+        driver.change(context, &id, &changed).await
+    });
+    let refused = refused.await.unwrap_err().to_string();
+    assert!(refused.contains("can't be unshared"), "{refused}");
 }
 
 #[tokio::test]
@@ -227,7 +244,38 @@ async fn one_port_of_an_address() {
         id,
         format!("{address}:{}", ready.reference.as_str().unwrap())
     );
-    // Without its id it is found by its mark, and by the floating IP's address.
+    // A cloud that keeps no descriptions says so; ours says what that means.
+    world.lab.faults().add(Fault::Call(CallFault {
+        method: Some("PUT".into()),
+        times: Some(1),
+        status: Some(400),
+        body: Some(
+            r#"{"NeutronError": {"message": "Unrecognized attribute(s) 'description'"}}"#.into(),
+        ),
+        ..CallFault::default()
+    }));
+    let same = properties(8081);
+    let refused = world.with("web", kind, &same, async |driver, context| {
+        driver.update(context, &id).await
+    });
+    let refused = refused.await.unwrap_err().to_string();
+    assert!(
+        refused.contains("`floating-ip-port-forwarding-description`"),
+        "{refused}"
+    );
+    // Its floating IP may be named by the address.
+    let network = world.session.network();
+    let owner: FloatingIp = network.get(&address).await.unwrap();
+    let mut by_address = properties(8081);
+    by_address["floating_ip"] = json!(owner.floating_ip_address);
+    assert_eq!(world.create("web", kind, &by_address).await.unwrap(), id);
+    by_address["floating_ip"] = json!("192.0.2.1");
+    let refused = world.create("web", kind, &by_address).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("no floating IP `192.0.2.1`"),
+        "{refused}"
+    );
+    // Without its id it is found by its mark.
     let forwardings = world.session.network();
     let forwardings = forwardings.port_forwardings(&address);
     world.delete("web", kind, &properties(8081), None).await;
@@ -320,4 +368,48 @@ async fn a_key_is_ordered_and_goes_with_its_order() {
         why.starts_with("the key manager gave up on the order for a secret: "),
         "{why}"
     );
+    // Its receipt stays, and is nothing that could be used.
+    world.delete("key", kind, &odd, Some(&id)).await;
+    let second = world.create("key", kind, &order).await.unwrap();
+    assert_ne!(second, id);
+    let ready = world.ended("key", kind, &order, &second).await.unwrap();
+    // Nor is that of a key which somebody has removed.
+    let key = ready.attributes["secret_ref"].as_str().unwrap();
+    let keys = world.session.key_manager();
+    keys.remove(Kind::Secret, id_of(key)).await.unwrap();
+    let why = world.ended("key", kind, &order, &second).await.unwrap_err();
+    assert_eq!(why, "what the order for a secret stands for is gone");
+    let third = world.create("key", kind, &order).await.unwrap();
+    assert_ne!(third, second);
+    assert_eq!(world.create("key", kind, &order).await.unwrap(), third);
+}
+
+/// A pair of keys is a container with two secrets: wherever its removal stops, the next one knows what is left.
+#[tokio::test]
+async fn a_pair_of_keys_goes_whatever_comes_between() {
+    let kind = "OS::Barbican::Order";
+    let order = json!({"type": "asymmetric", "algorithm": "rsa", "bit_length": 2048});
+    for nth in 1..=4 {
+        let world = World::new().await;
+        let (id, attributes) = world.there("pair", kind, &order).await;
+        assert!(attributes["container_ref"].is_string(), "{attributes}");
+        for half in ["public_key", "private_key"] {
+            let text = attributes[half].as_str().unwrap();
+            assert!(text.starts_with("-----BEGIN"), "{half}: {text}");
+        }
+        assert_eq!(world.left().len(), 3, "{:?}", world.left());
+        world.lab.faults().add(Fault::Call(CallFault {
+            service: Some("key-manager".into()),
+            method: Some("DELETE".into()),
+            nth: Some(nth),
+            status: Some(500),
+            ..CallFault::default()
+        }));
+        let stopped = world.with("pair", kind, &order, async |driver, context| {
+            driver.delete(context, Some(&id)).await
+        });
+        assert!(stopped.await.is_err(), "DELETE number {nth}");
+        world.delete("pair", kind, &order, Some(&id)).await;
+        assert_eq!(world.left(), Vec::<String>::new(), "DELETE number {nth}");
+    }
 }

@@ -5,6 +5,7 @@ use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
 use crate::{
     bench::{Bench, NET, TWO_SERVERS, steps},
+    rare::with_a_pair,
     update::to,
 };
 
@@ -190,9 +191,18 @@ async fn a_server_in_error_is_replaced_once() {
 /// A failure at each call that changes something, in turn, once and for ever.
 #[tokio::test]
 async fn nothing_is_left_wherever_it_fails() {
+    fails_everywhere(TWO_SERVERS).await;
+}
+
+#[tokio::test]
+async fn nothing_rare_is_left_wherever_it_fails() {
+    fails_everywhere(&with_a_pair()).await;
+}
+
+async fn fails_everywhere(template: &str) {
     let bench = Bench::new().await;
     bench.lab.faults().clear_calls();
-    let (started, run) = bench.deploy(TWO_SERVERS).await;
+    let (started, run) = bench.deploy(template).await;
     assert_eq!(run.state, RunState::Succeeded);
     let changes = |calls: Vec<lab::Call>| {
         calls
@@ -214,7 +224,7 @@ async fn nothing_is_left_wherever_it_fails() {
                 ..CallFault::default()
             };
             bench.lab.faults().add(Fault::Call(fault));
-            let (started, run) = bench.deploy(TWO_SERVERS).await;
+            let (started, run) = bench.deploy(template).await;
             assert_eq!(
                 run.state,
                 RunState::Succeeded,

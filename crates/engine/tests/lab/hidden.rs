@@ -527,3 +527,46 @@ async fn what_is_lost_keeps_nothing_from_going() {
     bench.until_state(&run.id, RunState::Succeeded).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
+
+/// A password cannot be read, so what the cloud has cannot be compared with what shall be.
+#[tokio::test]
+async fn another_hidden_password_reaches_the_server() {
+    let bench = Bench::new().await;
+    let template = |name: &str| {
+        format!(
+            "heat_template_version: 2021-04-16
+parameters:
+  word: {{type: string, hidden: true}}
+resources:
+  front: {{type: OS::Neutron::Net}}
+  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: front}}, cidr: 10.0.1.0/24}}}}
+  web: {{type: OS::Nova::Server, depends_on: sub, properties: {{name: {name}, admin_pass: {{get_param: word}}, image: debian-12, flavor: m1.tiny, networks: [{{network: {{get_resource: front}}}}]}}}}
+"
+        )
+    };
+    let started = bench
+        .try_deploy("shop", &template("one"), word("first"))
+        .await;
+    let started = started.unwrap();
+    assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
+    // The lab's servers take no password: it says yes all the same.
+    bench.lab.faults().add(Fault::Call(CallFault {
+        path: Some("*/action".into()),
+        status: Some(202),
+        ..CallFault::default()
+    }));
+    for (name, value, said) in [
+        ("one", "second", 1),
+        ("two", "second", 0),
+        ("two", "third", 1),
+    ] {
+        bench.lab.faults().clear_calls();
+        let changes = with_word(&template(name), value);
+        let run = bench.update(&started.deployment, changes).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert_eq!(steps(&run).into_keys().collect::<Vec<_>>(), ["web:update"]);
+        let calls = bench.lab.faults().calls();
+        let actions = calls.iter().filter(|call| call.path.ends_with("/action"));
+        assert_eq!(actions.count(), said, "{name}, {value}");
+    }
+}

@@ -1,6 +1,9 @@
 //! Everything rare of the network service and the key manager in one deployment, as it is made on a real cloud too.
 
+use std::collections::BTreeMap;
+
 use api::{Run, RunState};
+use serde_json::json;
 
 use crate::bench::Bench;
 use crate::update::{order, to};
@@ -18,6 +21,14 @@ fn with(changes: &[(&str, &str)]) -> String {
         template = template.replace(before, after);
     }
     template
+}
+
+/// With a pair of keys, which the real clouds that it is made on need not be able to make.
+pub fn with_a_pair() -> String {
+    with(&[(
+        "outputs:\n",
+        "  keys: {type: OS::Barbican::Order, properties: {type: asymmetric, algorithm: rsa, bit_length: 2048}}\noutputs:\n",
+    )])
 }
 
 fn assert_succeeded(run: &Run) {
@@ -60,6 +71,47 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
         assert_eq!(after[name] != *id, is_replaced, "{name}");
     }
 
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// What is kept in the key manager can be asked for, and is not stored in clear.
+#[tokio::test]
+async fn what_the_key_manager_keeps_is_given_and_sealed() {
+    let template = "heat_template_version: 2021-04-16
+parameters:
+  word: {type: string, hidden: true}
+resources:
+  note: {type: OS::Barbican::Secret, properties: {payload: {get_param: word}}}
+  keys: {type: OS::Barbican::Order, properties: {type: asymmetric, algorithm: rsa, bit_length: 2048}}
+  cipher: {type: OS::Barbican::Order, properties: {type: key, algorithm: aes, bit_length: 256}}
+outputs:
+  note: {value: {get_attr: [note, decrypted_payload]}}
+  private: {value: {get_attr: [keys, private_key]}}
+  public: {value: {get_attr: [keys, public_key]}}
+";
+    let bench = Bench::new().await;
+    let given = BTreeMap::from([("word".to_owned(), json!("xyzzy-4711"))]);
+    let started = bench.try_deploy("shop", template, given).await.unwrap();
+    assert_succeeded(&bench.end_of(&started.run).await);
+    let shown = bench.shown(&started.deployment).await;
+    let text = |name: &str| {
+        shown.outputs[name]
+            .value
+            .as_ref()
+            .unwrap()
+            .as_str()
+            .unwrap()
+    };
+    assert_eq!(text("note"), "xyzzy-4711");
+    assert!(text("private").starts_with("-----BEGIN PRIVATE KEY"));
+    assert!(text("public").starts_with("-----BEGIN PUBLIC KEY"));
+    let stored = crate::life::dump(&bench, "resources").await.join("\n");
+    assert!(stored.contains("BEGIN PUBLIC KEY"), "{stored}");
+    assert!(
+        !stored.contains("xyzzy") && !stored.contains("BEGIN PRIVATE KEY"),
+        "{stored}"
+    );
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }

@@ -9,7 +9,7 @@ use api::RunState;
 use engine::Force;
 use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
-use crate::{bench::Bench, update::to};
+use crate::{bench::Bench, rare::with_a_pair, update::to};
 
 const ALL_KINDS: &str = "heat_template_version: 2021-04-16
 resources:
@@ -78,9 +78,18 @@ impl Bench {
 
 #[tokio::test]
 async fn wherever_it_fails_it_goes_on_and_all_of_it_goes() {
+    is_refused_everywhere(ALL_KINDS).await;
+}
+
+#[tokio::test]
+async fn wherever_something_rare_fails_it_goes_on_and_all_of_it_goes() {
+    is_refused_everywhere(&with_a_pair()).await;
+}
+
+async fn is_refused_everywhere(template: &str) {
     let bench = Bench::new().await;
     bench.lab.faults().clear_calls();
-    let (started, run) = bench.deploy(ALL_KINDS).await;
+    let (started, run) = bench.deploy(template).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     let made = bench.changing("POST");
     let full = bench.left().len();
@@ -94,7 +103,7 @@ async fn wherever_it_fails_it_goes_on_and_all_of_it_goes() {
         // A refusal counts for each service alone, so one run meets several of them.
         bench.refuse("POST", nth);
         bench.refuse("PUT", nth);
-        let (started, run) = bench.deploy(ALL_KINDS).await;
+        let (started, run) = bench.deploy(template).await;
         bench.lab.faults().clear();
         bench.goes_on(&run.id, &format!("call {nth}")).await;
         assert_eq!(bench.left().len(), full, "call {nth}: {:?}", bench.left());
@@ -116,13 +125,22 @@ async fn wherever_it_fails_it_goes_on_and_all_of_it_goes() {
 /// The process dies after each moment of a deployment and of its end.
 #[tokio::test]
 async fn whenever_the_process_dies_nothing_is_twice_and_nothing_is_left() {
+    dies_everywhere(ALL_KINDS).await;
+}
+
+#[tokio::test]
+async fn whenever_the_process_dies_nothing_rare_is_twice_and_nothing_is_left() {
+    dies_everywhere(&with_a_pair()).await;
+}
+
+async fn dies_everywhere(template: &str) {
     let mut bench = Bench::new().await;
-    let (started, _) = bench.deploy(ALL_KINDS).await;
+    let (started, _) = bench.deploy(template).await;
     let full = bench.left();
     bench.undeploy(&started.deployment).await;
     for patience in [3, 10, 30, 60, 120] {
         let patience = std::time::Duration::from_millis(patience);
-        let started = bench.start(ALL_KINDS).await;
+        let started = bench.start(template).await;
         let run = started.run.clone();
         for _ in 0..3 {
             tokio::time::timeout(patience, bench.end_of(&run))

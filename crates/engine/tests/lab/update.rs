@@ -342,3 +342,28 @@ async fn a_successor_is_known_when_its_predecessor_goes_first() {
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
+
+/// As in Heat, who takes a property out of the template means its default.
+#[tokio::test]
+async fn what_is_not_drawn_any_more_goes_back_to_its_default() {
+    let bench = Bench::new().await;
+    let net = |properties: &str| {
+        format!(
+            "heat_template_version: 2021-04-16\nresources:\n  front: {{type: OS::Neutron::Net, properties: {{{properties}}}}}\n"
+        )
+    };
+    let (started, _) = bench.deploy(&net("name: n, admin_state_up: false")).await;
+    let is_up = || {
+        bench.lab.model(|model| {
+            let mut networks = model.networks.iter();
+            networks.find(|one| one.name == "n").unwrap().admin_state_up
+        })
+    };
+    assert!(!is_up());
+    let run = bench.update(&started.deployment, to(&net("name: n"))).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(order(&run), ["front:update"]);
+    assert!(is_up());
+    let run = bench.update(&started.deployment, to(&net("name: n"))).await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+}

@@ -96,6 +96,11 @@ pub enum Outcome {
         /// Its id.
         secret_id: String,
     },
+    /// This container with a pair of keys, which may be gone by now.
+    Paired {
+        /// Its id.
+        container_id: String,
+    },
     /// An authority is waited for.
     Waiting,
     /// The service cannot make such a thing.

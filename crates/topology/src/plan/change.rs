@@ -28,6 +28,22 @@ pub struct Change {
     pub properties: Vec<PropertyChange>,
 }
 
+impl Change {
+    /// Names of the properties whose text is the same and whose value is not, or may not be.
+    pub(super) fn beneath_the_text(&self) -> Vec<String> {
+        let found = self
+            .properties
+            .iter()
+            .filter(|property| property.because.is_some());
+        let mut names: Vec<String> = found
+            .filter_map(|property| property.name.split('.').next())
+            .map(str::to_owned)
+            .collect();
+        names.dedup();
+        names
+    }
+}
+
 /// What a plan does to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -84,6 +84,7 @@ pub(super) fn step(
         timeout_seconds,
         replaces: None,
         if_changed: false,
+        changed: Vec::new(),
         takes_from: Vec::new(),
         pause_seconds: 0,
     }
@@ -269,6 +270,11 @@ impl<'a> Compiler<'a> {
             replaces: self.removals.copies.get(name).cloned(),
             if_changed: self.changes.get(name).is_some_and(|change| change.may)
                 && !self.removals.is_early(name),
+            changed: self
+                .changes
+                .get(name)
+                .map(|change| change.beneath_the_text())
+                .unwrap_or_default(),
             takes_from: self
                 .turns
                 .takes_from

@@ -1,7 +1,8 @@
 //! Barbican v1: orders, for secrets that the service makes by itself.
 //!
-//! The lab makes keys of so many random bits. It has no maker of key pairs, so such an order fails as it does where Barbican has no
-//! plugin for it, and an order for a certificate waits for an authority that nobody has. Administrators alone delete orders.
+//! The lab makes keys of so many random bits. Of a pair it makes the frame, a container with two secrets that look like keys, and
+//! nothing that could be used as such. An order for a certificate waits for an authority that nobody has. Administrators alone
+//! delete orders.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -13,14 +14,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Page, Way, guard, made, may, schema, secrets};
+use super::{Answer, Page, Way, containers, guard, made, may, schema, secrets};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::token::{Caller, Member};
 use crate::http::{App, base_url, query};
 use crate::model::Model;
 use crate::model::ids::{new_id, now};
 use crate::model::refusal::Refusal;
-use crate::model::secret::{Order, Outcome, Secret};
+use crate::model::secret::{Held, Order, Outcome, Secret, SecretContainer};
 
 /// What keys can be for, as Barbican's own plugin has it.
 const ALGORITHMS: &[&str] = &[
@@ -32,6 +33,9 @@ const ALGORITHMS: &[&str] = &[
     "hmacsha384",
     "hmacsha512",
 ];
+
+/// What pairs can be of.
+const PAIRS: &[&str] = &["rsa", "dsa"];
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -63,6 +67,12 @@ fn document(row: &Order, base: &str) -> Value {
             "sub_status": "Unknown",
             "sub_status_message": "Unknown",
             "secret_ref": secrets::reference(secret_id, base),
+        }),
+        Outcome::Paired { container_id } => json!({
+            "status": "ACTIVE",
+            "sub_status": "Unknown",
+            "sub_status_message": "Unknown",
+            "container_ref": containers::reference(container_id, base),
         }),
         Outcome::Waiting => json!({
             "status": "PENDING",
@@ -117,44 +127,119 @@ fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
     Ok((said.to_owned(), meta))
 }
 
-/// A key as it is ordered.
-fn key(member: &Member, meta: &Map<String, Value>) -> Option<Secret> {
-    let text = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
-    let algorithm = text("algorithm")?;
-    if !ALGORITHMS.contains(&algorithm.to_lowercase().as_str()) {
-        return None;
-    }
+/// The algorithm that is ordered, if it is one of these, and the bits.
+fn asked(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
+    let algorithm = meta.get("algorithm")?.as_str()?;
     let bits = u32::try_from(meta["bit_length"].as_i64()?).ok()?;
-    let bytes: Vec<u8> = (0..bits / 8).map(|_| rand::random()).collect();
-    Some(Secret {
+    let known = algorithms.contains(&algorithm.to_lowercase().as_str());
+    known.then(|| (algorithm.to_owned(), bits))
+}
+
+fn random(bits: u32) -> Vec<u8> {
+    (0..bits / 8).map(|_| rand::random()).collect()
+}
+
+/// A secret as it is ordered, of one kind and with these bytes.
+fn secret(
+    member: &Member,
+    meta: &Map<String, Value>,
+    (algorithm, bits): (&str, u32),
+    kind: &str,
+    bytes: &[u8],
+) -> Secret {
+    let text = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
+    let form = text("payload_content_type");
+    Secret {
         id: new_id(),
         name: text("name"),
         guard: guard(member),
-        secret_type: "symmetric".into(),
-        algorithm: Some(algorithm),
+        secret_type: kind.into(),
+        algorithm: Some(algorithm.to_owned()),
         bit_length: Some(bits),
         mode: text("mode"),
         expiration: text("expiration"),
-        content_type: Some("application/octet-stream".into()),
+        content_type: Some(form.unwrap_or_else(|| "application/octet-stream".into())),
         payload: Some(STANDARD.encode(bytes)),
         metadata: Map::new(),
         created: now(),
         updated: now(),
-    })
+    }
+}
+
+/// What the service makes at once of an order for a key or for a pair of them.
+#[derive(Default)]
+struct Things {
+    secrets: Vec<Secret>,
+    container: Option<SecretContainer>,
+}
+
+impl Things {
+    fn of(kind: &str, member: &Member, meta: &Map<String, Value>) -> Self {
+        match kind {
+            "key" => Self::key(member, meta),
+            "asymmetric" => Self::pair(member, meta),
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+
+    fn key(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
+        let (algorithm, bits) = asked(meta, ALGORITHMS)?;
+        let key = secret(member, meta, (&algorithm, bits), "symmetric", &random(bits));
+        Some(Self {
+            secrets: vec![key],
+            container: None,
+        })
+    }
+
+    fn pair(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
+        let (algorithm, bits) = asked(meta, PAIRS)?;
+        let half = |kind: &str| {
+            let inside = STANDARD.encode(random(bits));
+            let word = kind.to_uppercase();
+            let text = format!("-----BEGIN {word} KEY-----\n{inside}\n-----END {word} KEY-----\n");
+            secret(member, meta, (&algorithm, bits), kind, text.as_bytes())
+        };
+        let secrets = vec![half("private"), half("public")];
+        let held = secrets.iter().map(|half| Held {
+            name: Some(format!("{}_key", half.secret_type)),
+            secret_id: half.id.clone(),
+        });
+        let container = SecretContainer {
+            id: new_id(),
+            name: meta.get("name").and_then(Value::as_str).map(str::to_owned),
+            guard: guard(member),
+            kind: algorithm.to_lowercase(),
+            secrets: held.collect(),
+            created: now(),
+            updated: now(),
+        };
+        Some(Self {
+            secrets,
+            container: Some(container),
+        })
+    }
+
+    fn outcome(&self, kind: &str) -> Outcome {
+        match (&self.container, self.secrets.first()) {
+            (Some(container), _) => Outcome::Paired {
+                container_id: container.id.clone(),
+            },
+            (None, Some(secret)) => Outcome::Made {
+                secret_id: secret.id.clone(),
+            },
+            (None, None) if kind == "certificate" => Outcome::Waiting,
+            (None, None) => Outcome::Failed,
+        }
+    }
 }
 
 async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {
     let member = caller.member()?;
     let base = base_url(&headers);
     let (kind, meta) = read_create(&read_json(&body)?)?;
-    let made_key = (kind == "key").then(|| key(&member, &meta)).flatten();
-    let outcome = match (&made_key, kind.as_str()) {
-        (Some(secret), _) => Outcome::Made {
-            secret_id: secret.id.clone(),
-        },
-        (None, "certificate") => Outcome::Waiting,
-        (None, _) => Outcome::Failed,
-    };
+    let things = Things::of(&kind, &member, &meta);
+    let outcome = things.outcome(&kind);
     let order = Order {
         id: new_id(),
         guard: guard(&member),
@@ -165,8 +250,11 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
     };
     let place = reference(&order.id, &base);
     app.change(|model| {
-        if let Some(secret) = made_key {
+        for secret in things.secrets {
             model.secrets.insert(secret);
+        }
+        for container in things.container {
+            model.secret_containers.insert(container);
         }
         model.secret_orders.insert(order);
     });
