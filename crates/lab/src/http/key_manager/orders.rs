@@ -253,7 +253,7 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
         for secret in things.secrets {
             model.secrets.insert(secret);
         }
-        for container in things.container {
+        if let Some(container) = things.container {
             model.secret_containers.insert(container);
         }
         model.secret_orders.insert(order);
