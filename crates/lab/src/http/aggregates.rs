@@ -118,6 +118,10 @@ async fn update(
     admin(&caller, "os-aggregates:update")?;
     let body = read_json(&body)?;
     let wanted = &body["aggregate"];
+    if wanted["name"].is_null() && wanted[ZONE].is_null() {
+        let why = "it is not valid under any of the given schemas";
+        return Err(invalid("aggregate", wanted, why).into());
+    }
     let shown = app.change(|model| {
         if let Some(name) = wanted["name"].as_str() {
             name_is_free(model, &id, name)?;

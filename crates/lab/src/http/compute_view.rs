@@ -34,11 +34,11 @@ pub fn flavor_document(row: &Flavor, version: Microversion, base: &str) -> Value
         "vcpus": row.vcpus,
         "ram": row.ram,
         "disk": row.disk,
-        "swap": match row.more.0 {
+        "swap": match row.swap_mib {
             0 if version < Microversion(2, 75) => json!(""),
             swap => json!(swap),
         },
-        "OS-FLV-EXT-DATA:ephemeral": row.more.1,
+        "OS-FLV-EXT-DATA:ephemeral": row.ephemeral_gib,
         "OS-FLV-DISABLED:disabled": false,
         "os-flavor-access:is_public": row.is_public,
         "rxtx_factor": 1.0,

@@ -121,12 +121,11 @@ async fn flavor(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Answer {
-    caller.token()?;
+    let member = caller.member()?;
     let base = base_url(&headers);
     let shown = app.read(|model| {
         model
-            .flavors
-            .get(&id)
+            .flavor_for(member.asker(), &id)
             .map(|row| flavor_document(row, version, &base))
     });
     let shown = shown.ok_or_else(|| flavor_not_found(&id))?;
@@ -138,8 +137,11 @@ fn flavor_not_found(id: &str) -> Refusal {
 }
 
 async fn extra_specs(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
-    caller.token()?;
-    let specs = app.read(|model| Some(model.flavors.get(&id)?.extra_specs.clone()));
+    let member = caller.member()?;
+    let specs = app.read(|model| {
+        let row = model.flavor_for(member.asker(), &id)?;
+        Some(row.extra_specs.clone())
+    });
     let specs = specs.ok_or_else(|| flavor_not_found(&id))?;
     Ok(json_answer(200, json!({ "extra_specs": specs })))
 }
@@ -171,13 +173,21 @@ async fn create(
             .and_then(|number| u32::try_from(number).ok())
             .ok_or_else(|| invalid(name, value, "it is not a whole number"))
     };
+    let positive = |name: &str| match number(name)? {
+        0 => Err(invalid(
+            name,
+            &wanted[name],
+            "0 is less than the minimum of 1",
+        )),
+        number => Ok(number),
+    };
     let text = |name: &str| wanted[name].as_str().map(str::to_owned);
     let name = text("name").filter(|name| !name.trim().is_empty());
     let row = Flavor {
         id: text("id").filter(|id| id != "auto").unwrap_or_else(new_id),
         name: name.ok_or_else(|| invalid("flavor", wanted, "'name' is a required property"))?,
-        vcpus: number("vcpus")?,
-        ram: number("ram")?,
+        vcpus: positive("vcpus")?,
+        ram: positive("ram")?,
         disk: number("disk")?,
         description: text("description"),
         extra_specs: Default::default(),
@@ -185,10 +195,8 @@ async fn create(
             .as_bool()
             .unwrap_or(true),
         projects: Vec::new(),
-        more: (
-            number("swap").unwrap_or_default(),
-            number("OS-FLV-EXT-DATA:ephemeral").unwrap_or_default(),
-        ),
+        swap_mib: number("swap").unwrap_or_default(),
+        ephemeral_gib: number("OS-FLV-EXT-DATA:ephemeral").unwrap_or_default(),
     };
     let shown = flavor_document(&row, version, &base_url(&headers));
     app.change(|model| {
@@ -319,9 +327,13 @@ async fn extra_spec(
     caller: Caller,
     Path((id, key)): Path<(String, String)>,
 ) -> Answer {
-    caller.token()?;
-    let value = app.read(|model| model.flavors.get(&id)?.extra_specs.get(&key).cloned());
-    let value = value.ok_or_else(|| no_such_spec(&id, &key))?;
+    let member = caller.member()?;
+    let value = app.read(|model| {
+        let row = model.flavor_for(member.asker(), &id);
+        let row = row.ok_or_else(|| flavor_not_found(&id))?;
+        let value = row.extra_specs.get(&key).cloned();
+        value.ok_or_else(|| no_such_spec(&id, &key))
+    })?;
     Ok(json_answer(200, json!({ key: value })))
 }
 

@@ -149,7 +149,8 @@ fn resize(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal
         flavor.ok_or_else(|| invalid("resize", details, "'flavorRef' is a required property"))?;
     let flavor = flavor.rsplit('/').next().unwrap_or(flavor);
     on.begin(app, "resize", &[Status::Active, Status::Shutoff], None)?;
-    app.change(|model| model.resize_server(on.id(), flavor))?;
+    let member = on.member()?;
+    app.change(|model| model.resize_server(member.asker(), on.id(), flavor))?;
     app.spawn_resize(on.id().to_owned());
     Ok(empty_answer(202))
 }

@@ -324,7 +324,7 @@ async fn create(
             one.name = format!("{}-{nth}", wanted.name);
         }
         let made = app
-            .rewire(|model| model.create_server(&member.project_id, &member.user_id, one))
+            .rewire(|model| model.create_server(member.asker(), one))
             .await;
         match made {
             Ok(id) => {

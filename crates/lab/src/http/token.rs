@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use super::App;
+use crate::model::asker::Asker;
 use crate::model::identity::Token;
 use crate::model::refusal::Refusal;
 
@@ -30,6 +31,15 @@ impl Member {
     /// Whether something of this project may be touched.
     pub fn may_touch(&self, project_id: &str) -> bool {
         self.admin || self.project_id == project_id
+    }
+
+    /// The caller, as the model asks for it.
+    pub fn asker(&self) -> Asker<'_> {
+        Asker {
+            project_id: &self.project_id,
+            user_id: &self.user_id,
+            admin: self.admin,
+        }
     }
 }
 
@@ -63,7 +73,7 @@ impl FromRequestParts<App> for Caller {
             .get("x-auth-token")
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
-        let token = app.read(|model| model.identity.token(text).cloned());
+        let token = app.read(|model| model.identity.token(text));
         Ok(Self { token })
     }
 }

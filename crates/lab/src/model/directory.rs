@@ -86,6 +86,12 @@ impl Directory {
         self.domains.get(id).map_or("", |row| row.text("name"))
     }
 
+    /// Whether those who live in a domain can log in.
+    pub fn is_enabled(&self, domain: &str) -> bool {
+        let domain = self.domains.get(domain);
+        domain.is_some_and(|row| row.fields.get("enabled") != Some(&Value::Bool(false)))
+    }
+
     /// Whether a user is in a group.
     pub fn is_member(&self, group: &str, user: &str) -> bool {
         let mut members = self.members.iter();

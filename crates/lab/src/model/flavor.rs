@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Model;
+use super::asker::Asker;
 use super::table::keyed_by_id;
 
 /// A flavor.
@@ -31,9 +33,12 @@ pub struct Flavor {
     /// Projects that may use it where it is not public.
     #[serde(default)]
     pub projects: Vec<String>,
-    /// Swap in MiB and a second disk in GiB; kept, without effect.
+    /// Swap in MiB; kept, without effect.
     #[serde(default)]
-    pub more: (u32, u32),
+    pub swap_mib: u32,
+    /// A second disk in GiB; kept, without effect.
+    #[serde(default)]
+    pub ephemeral_gib: u32,
 }
 
 fn yes() -> bool {
@@ -48,6 +53,14 @@ impl Flavor {
 }
 
 keyed_by_id!(Flavor);
+
+impl Model {
+    /// The flavor with this id, unless it is there for others only.
+    pub fn flavor_for(&self, asker: Asker<'_>, id: &str) -> Option<&Flavor> {
+        let found = self.flavors.get(id);
+        found.filter(|row| asker.admin || row.is_for(asker.project_id))
+    }
+}
 
 /// The flavors of every lab.
 pub fn standard_flavors() -> Vec<Flavor> {
@@ -68,7 +81,8 @@ pub fn standard_flavors() -> Vec<Flavor> {
         extra_specs: BTreeMap::new(),
         is_public: true,
         projects: Vec::new(),
-        more: (0, 0),
+        swap_mib: 0,
+        ephemeral_gib: 0,
     })
     .collect()
 }

@@ -18,6 +18,8 @@ use super::table::{Table, keyed_by_id};
 pub const DOMAIN_ID: &str = "default";
 /// The name of the first domain.
 pub const DOMAIN_NAME: &str = "Default";
+/// The method of a login with an application credential.
+pub const APPLICATION_CREDENTIAL: &str = "application_credential";
 /// How long a token lasts.
 pub const TOKEN_LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
@@ -309,6 +311,8 @@ impl Identity {
             .iter()
             .filter(|row| row.project_id == project_id && self.is_for(row, user_id))
             .filter_map(|row| self.roles.get(&row.role_id))
+            // What is a domain's own is for implying others, and in no token.
+            .filter(|role| role.domain_id.is_none())
             .map(|role| role.name.clone())
             .collect();
         for (role, implied) in [("admin", "member"), ("member", "reader")] {
@@ -374,7 +378,13 @@ impl Identity {
         self.directory.groups.remove(id).is_some()
     }
 
-    /// Take a domain away, and all that lives in it.
+    /// Take a role away, from all who have it.
+    pub fn remove_role(&mut self, id: &str) -> bool {
+        self.assignments.retain(|row| row.role_id != id);
+        self.roles.remove(id).is_some()
+    }
+
+    /// Take a domain away, and all that lives in it; but for its roles, which Keystone leaves.
     pub fn remove_domain(&mut self, id: &str) -> bool {
         let users = self.users.iter().filter(|row| row.domain_id == id);
         let users: Vec<String> = users.map(|row| row.id.clone()).collect();
@@ -420,7 +430,7 @@ impl Identity {
             }
             _ => None,
         };
-        user.filter(|user| user.enabled)
+        user.filter(|user| self.may_log_in(user))
     }
 
     /// [That user](Identity::user_meant), only with the right password. Like Keystone, it does not say which of these
@@ -436,29 +446,32 @@ impl Identity {
             .ok_or_else(Refusal::unauthorized)
     }
 
-    /// The application credential with this id (or user and name), with the right secret.
+    /// The application credential with this id (or of this user with this name), with the right secret, of a user who can log
+    /// in and still has its roles.
     pub fn check_application_credential(
         &self,
         id: Option<&str>,
-        name: Option<(&str, &str)>,
+        name: Option<(&User, &str)>,
         secret: &str,
     ) -> Result<&ApplicationCredential, Refusal> {
         let found = match (id, name) {
             (Some(id), _) => self.application_credentials.get(id),
             (None, Some((user, name))) => {
-                let user_id = self
-                    .users
-                    .iter()
-                    .find(|row| row.id == user || row.name == user)
-                    .map(|row| &row.id);
-                self.application_credentials
-                    .iter()
-                    .find(|row| Some(&row.user_id) == user_id && row.name == name)
+                let mut all = self.application_credentials.iter();
+                all.find(|row| row.user_id == user.id && row.name == name)
             }
             _ => None,
         };
+        let is_usable = |row: &&ApplicationCredential| {
+            let user = self.users.get(&row.user_id);
+            let has = self.roles_of(&row.user_id, &row.project_id);
+            user.is_some_and(|user| self.may_log_in(user))
+                && self.is_open(&row.project_id)
+                && row.roles.iter().all(|role| has.contains(role))
+        };
         found
             .filter(|row| row.secret == digest(secret))
+            .filter(is_usable)
             .filter(|row| row.expires_at.is_none_or(|end| end > Timestamp::now()))
             .ok_or_else(Refusal::unauthorized)
     }
@@ -486,7 +499,8 @@ impl Identity {
         };
         match project {
             Some(project)
-                if project.enabled && !self.roles_of(&user.id, &project.id).is_empty() =>
+                if self.is_open(&project.id)
+                    && !self.roles_of(&user.id, &project.id).is_empty() =>
             {
                 Ok(Some(project.id.clone()))
             }
@@ -514,11 +528,45 @@ impl Identity {
         (text, token)
     }
 
-    /// The token with this text, unless it has ended.
-    pub fn token(&self, text: &str) -> Option<&Token> {
-        self.tokens
-            .get(&digest(text))
-            .filter(|token| token.expires_at > Timestamp::now())
+    /// The token with this text, unless it has ended, with what it is good for now: like Keystone, whose tokens have no roles in
+    /// them, a role that was taken away since counts no more, and one that was given counts.
+    pub fn token(&self, text: &str) -> Option<Token> {
+        let token = self.tokens.get(&digest(text))?;
+        let user = self.users.get(&token.user_id);
+        if token.expires_at <= Timestamp::now() || !user.is_some_and(|user| self.may_log_in(user)) {
+            return None;
+        }
+        let mut token = token.clone();
+        if let Some(project) = &token.project_id {
+            if !self.is_open(project) {
+                return None;
+            }
+            let now = self.roles_of(&token.user_id, project);
+            match token
+                .methods
+                .iter()
+                .any(|how| how == APPLICATION_CREDENTIAL)
+            {
+                // It gives what it was made for, and no more.
+                true => token.roles.retain(|role| now.contains(role)),
+                false => token.roles = now,
+            }
+            if token.roles.is_empty() {
+                return None;
+            }
+        }
+        Some(token)
+    }
+
+    /// Whether a user and the domain are enabled.
+    fn may_log_in(&self, user: &User) -> bool {
+        user.enabled && self.directory.is_enabled(&user.domain_id)
+    }
+
+    /// Whether a project and its domain are enabled.
+    fn is_open(&self, project: &str) -> bool {
+        let project = self.projects.get(project);
+        project.is_some_and(|row| row.enabled && self.directory.is_enabled(&row.domain_id))
     }
 
     /// End a token. Whether there was one.

@@ -4,6 +4,7 @@
 //! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
 pub mod aggregate;
+pub mod asker;
 pub mod block_storage;
 pub mod directory;
 pub mod flavor;

@@ -1,6 +1,7 @@
 //! What can be done to a server that is there: plugging, security groups, another flavor.
 
 use super::Model;
+use super::asker::Asker;
 use super::ids::now;
 use super::network::port::COMPUTE;
 use super::refusal::Refusal;
@@ -121,8 +122,13 @@ impl Model {
     }
 
     /// Begin to give a server another flavor.
-    pub fn resize_server(&mut self, id: &str, flavor_id: &str) -> Result<(), Refusal> {
-        let Some(flavor) = self.flavors.get(flavor_id) else {
+    pub fn resize_server(
+        &mut self,
+        asker: Asker<'_>,
+        id: &str,
+        flavor_id: &str,
+    ) -> Result<(), Refusal> {
+        let Some(flavor) = self.flavor_for(asker, flavor_id) else {
             return Err(Refusal::bad_request(format!(
                 "Flavor {flavor_id} could not be found."
             )));

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::Model;
+use super::asker::Asker;
 use super::ids::{new_id, now};
 use super::image::ImageStatus;
 use super::keypair::keypair_key;
@@ -74,10 +75,14 @@ impl Model {
     /// Make the row and its ports. Answers the server's id; it is in BUILD.
     pub fn create_server(
         &mut self,
-        project_id: &str,
-        user_id: &str,
+        asker: Asker<'_>,
         wanted: CreateServer,
     ) -> Result<String, Refusal> {
+        let Asker {
+            project_id,
+            user_id,
+            ..
+        } = asker;
         let bad = Refusal::bad_request;
         let image = match &wanted.image {
             None => None,
@@ -88,8 +93,7 @@ impl Model {
             }
         };
         let flavor = self
-            .flavors
-            .get(&wanted.flavor)
+            .flavor_for(asker, &wanted.flavor)
             .ok_or_else(|| bad(format!("Flavor {} could not be found.", wanted.flavor)))?;
         if let Some(image) = image.filter(|image| image.status != ImageStatus::Active) {
             return Err(bad(format!("Image {} is not active.", image.id)));
@@ -185,7 +189,7 @@ impl Model {
             updated: now(),
             launched_at: None,
         });
-        if let Err(refusal) = self.give_disks(project_id, user_id, &id, disks) {
+        if let Err(refusal) = self.give_disks(asker, &id, disks) {
             self.server_is_gone(&id);
             return Err(refusal);
         }

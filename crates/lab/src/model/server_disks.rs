@@ -4,6 +4,7 @@
 //! behind it in the lab and is taken note of by nobody.
 
 use super::Model;
+use super::asker::Asker;
 use super::block_storage::attach::{Plug, ROOT_DEVICE};
 use super::block_storage::volume::{CreateVolume, VolumeStatus};
 use super::refusal::Refusal;
@@ -148,18 +149,14 @@ impl Model {
     /// Give a new server its disks.
     pub fn give_disks(
         &mut self,
-        project_id: &str,
-        user_id: &str,
+        asker: Asker<'_>,
         server_id: &str,
         disks: Vec<Disk>,
     ) -> Result<(), Refusal> {
         for disk in disks {
             let (id, status) = match disk.volume {
                 Volume::Existing(id) => (id, VolumeStatus::Attaching),
-                Volume::New(wanted) => (
-                    self.create_volume(project_id, user_id, wanted)?,
-                    VolumeStatus::Creating,
-                ),
+                Volume::New(wanted) => (self.create_volume(asker, wanted)?, VolumeStatus::Creating),
             };
             let device = match disk.root {
                 true => ROOT_DEVICE.to_owned(),

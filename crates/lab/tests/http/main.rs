@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+mod administration;
 #[path = "../common/mod.rs"]
 mod common;
 mod compute;

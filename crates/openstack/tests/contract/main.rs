@@ -14,6 +14,8 @@
 #![expect(clippy::large_futures, reason = "a case is one long story, told once")]
 
 mod compute;
+mod directory;
+mod flavors;
 mod identity;
 mod image;
 mod ipv6;
@@ -26,4 +28,5 @@ mod qos;
 mod quota;
 mod second_factor;
 mod volume;
+mod volume_types;
 mod world;

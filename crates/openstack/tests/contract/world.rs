@@ -23,7 +23,7 @@ pub struct World {
     pub name: String,
     made: Mutex<Vec<(Service, String)>>,
     wrong: Mutex<Vec<String>>,
-    _lab: Option<Lab>,
+    lab: Option<Lab>,
 }
 
 /// What was answered.
@@ -129,7 +129,7 @@ async fn run(
         session,
         made: Mutex::default(),
         wrong: Mutex::default(),
-        _lab: lab,
+        lab,
     };
     let outcome = caught(body(&world)).await;
     world.sweep().await;
@@ -242,13 +242,33 @@ impl World {
         body: Option<Value>,
         version: Option<Microversion>,
     ) -> Told {
+        Self::ask_as(&self.session, service, method, address, body, version).await
+    }
+
+    /// A member of another project than the administrator's.
+    pub async fn member(&self) -> Session {
+        match (&self.lab, real_clouds()) {
+            (None, Some(real)) => configured(&real.clouds, &real.cloud).await,
+            (lab, _) => lab_session(lab.as_ref().unwrap(), "demo").await,
+        }
+    }
+
+    /// [`Self::ask`], as somebody else.
+    pub async fn ask_as(
+        session: &Session,
+        service: Service,
+        method: Method,
+        address: &str,
+        body: Option<Value>,
+        version: Option<Microversion>,
+    ) -> Told {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let path: Vec<&str> = path.split('/').collect();
         let query: Vec<(&str, &str)> = query
             .split('&')
             .filter_map(|pair| pair.split_once('='))
             .collect();
-        let mut call = self.session.call(service, method, &path).query(query);
+        let mut call = session.call(service, method, &path).query(query);
         if let Some(body) = &body {
             call = call.json(body);
         }
@@ -283,6 +303,15 @@ impl World {
     /// Remove.
     pub async fn delete(&self, service: Service, address: &str) -> Told {
         self.ask(service, Method::DELETE, address, None, None).await
+    }
+
+    /// Look, or make and do where there is a body, as somebody else.
+    pub async fn other(&self, who: &Session, service: Service, address: &str, body: Value) -> Told {
+        let (method, body) = match body {
+            Value::Null => (Method::GET, None),
+            body => (Method::POST, Some(body)),
+        };
+        Self::ask_as(who, service, method, address, body, None).await
     }
 
     /// Make something that the broom takes away: `networks`, `{"network": {...}}`. Returns what the

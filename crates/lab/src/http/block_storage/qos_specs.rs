@@ -133,13 +133,15 @@ async fn unset(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
     app.change(|model| {
         let row = model.block_storage.qos_specs.get_mut(asked.id());
         let row = row.ok_or_else(|| not_found(asked.id()))?;
-        if let Some(key) = keys.iter().find(|key| !row.specs.contains_key(*key)) {
-            return Err(Refusal::not_found(
-                "QoSSpecsKeyNotFound",
-                format!("QoS spec {} has no spec with key {key}.", row.id),
-            ));
+        // Like Cinder: those before the first that is not there are gone.
+        for key in &keys {
+            if row.specs.remove(key).is_none() {
+                return Err(Refusal::not_found(
+                    "QoSSpecsKeyNotFound",
+                    format!("QoS spec {} has no spec with key {key}.", row.id),
+                ));
+            }
         }
-        row.specs.retain(|key, _| !keys.contains(key));
         Ok(())
     })?;
     Ok(empty_answer(202))

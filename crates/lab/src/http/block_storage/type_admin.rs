@@ -99,16 +99,30 @@ async fn update(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
     asked.admin("type_update")?;
     let body = read_json(&body)?;
     let wanted = object(&body, "volume_type")?;
+    if wanted.is_empty() {
+        return Err(Refusal::bad_request(
+            "Specify volume type name, description, is_public or a combination thereof.",
+        )
+        .into());
+    }
     let (name, description) = (text(wanted, "name")?, text(wanted, "description")?);
     let shown = app.change(|model| {
         if let Some(name) = &name {
             name_is_free(model, asked.id(), name)?;
         }
         let row = of(model, asked.id())?;
-        row.name = name.unwrap_or_else(|| row.name.clone());
+        let name = name.unwrap_or_else(|| row.name.clone());
+        let old = std::mem::replace(&mut row.name, name.clone());
         row.description = description.or_else(|| row.description.take());
         row.is_public = truth(wanted, "is_public").unwrap_or(row.is_public);
-        Ok::<_, Refusal>(type_document(row))
+        let shown = type_document(row);
+        // Volumes know their type by its name.
+        for volume in model.block_storage.volumes.iter_mut() {
+            if volume.volume_type == old {
+                volume.volume_type.clone_from(&name);
+            }
+        }
+        Ok::<_, Refusal>(shown)
     })?;
     Ok(json_answer(200, json!({ "volume_type": shown })))
 }
@@ -145,9 +159,20 @@ async fn act(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
     };
     asked.admin(&format!("volume_type_access:{action}"))?;
     let project = said["project"].as_str().unwrap_or_default().to_owned();
+    if uuid::Uuid::parse_str(&project).is_err() {
+        return Err(Refusal::bad_request(format!(
+            "Invalid input for field/attribute project. Value: {project}. '{project}' is not a 'uuid'"
+        ))
+        .into());
+    }
     app.change(|model| {
         let row = of(model, asked.id())?;
         let id = row.id.clone();
+        if row.is_public {
+            return Err(Refusal::bad_request(
+                "Invalid volume type: Type access modification is not applicable to public volume type.",
+            ));
+        }
         match (adds, row.projects.contains(&project)) {
             (true, false) => row.projects.push(project),
             (false, true) => row.projects.retain(|one| *one != project),
@@ -222,11 +247,7 @@ async fn encryption(State(app): State<App>, asked: Asked) -> Answer {
     let shown = app.change(|model| {
         let row = of(model, asked.id())?;
         Ok::<_, Refusal>(match &row.encryption {
-            Some(fields) => {
-                let mut shown = Value::Object(fields.clone());
-                shown["volume_type_id"] = json!(row.id);
-                shown
-            }
+            Some(fields) => Value::Object(fields.clone()),
             None => json!({}),
         })
     })?;
@@ -242,7 +263,12 @@ async fn encrypt(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
             return Err(Refusal::bad_request(format!("'{name}' is a required property")).into());
         }
     }
+    for name in ["cipher", "key_size"] {
+        fields.entry(name).or_insert(Value::Null);
+    }
     fields.insert("encryption_id".into(), new_id().into());
+    fields.insert("volume_type_id".into(), asked.id().into());
+    let shown = json!({ "encryption": fields });
     app.change(|model| {
         let in_use = is_in_use(model, asked.id());
         let row = of(model, asked.id())?;
@@ -259,7 +285,7 @@ async fn encrypt(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         row.encryption = Some(fields);
         Ok(())
     })?;
-    Ok(json_answer(200, body))
+    Ok(json_answer(200, shown))
 }
 
 /// The encryption of a type without volumes.

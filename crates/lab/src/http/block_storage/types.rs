@@ -6,7 +6,7 @@ use axum::extract::{Query, State};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::view::type_document;
+use super::view::{specs_for, type_for};
 use super::{Answer, Asked, object};
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::{App, query};
@@ -58,8 +58,11 @@ async fn types(State(app): State<App>, asked: Asked, Query(filters): query::Quer
                 false => row.is_for(&member.project_id),
             })
             .collect();
-        query::page_rows(rows, &filters, 1_000, |row| &row.id)
-            .map(|(rows, _)| rows.into_iter().map(type_document).collect::<Vec<Value>>())
+        query::page_rows(rows, &filters, 1_000, |row| &row.id).map(|(rows, _)| {
+            let rows = rows.into_iter();
+            rows.map(|row| type_for(row, member.asker()))
+                .collect::<Vec<Value>>()
+        })
     });
     let rows = rows.ok_or_else(|| not_found("marker"))?;
     Ok(json_answer(200, json!({ "volume_types": rows })))
@@ -76,20 +79,20 @@ async fn one_type(State(app): State<App>, asked: Asked) -> Answer {
     let member = asked.member()?;
     let id = asked.id();
     let shown = app.read(|model| {
-        let mut rows = model.block_storage.types.iter();
+        let mut rows = model.volume_types_for(member.asker());
         let found = rows.find(|row| row.id == id || (id == "default" && row.name == DEFAULT_TYPE));
-        let found = found.filter(|row| member.admin || row.is_for(&member.project_id));
-        found.map(type_document)
+        found.map(|row| type_for(row, member.asker()))
     });
     let shown = shown.ok_or_else(|| not_found(id))?;
     Ok(json_answer(200, json!({ "volume_type": shown })))
 }
 
 async fn extra_specs(State(app): State<App>, asked: Asked) -> Answer {
-    asked.member()?;
+    let member = asked.member()?;
     let specs = app.read(|model| {
-        let row = model.block_storage.types.get(asked.id());
-        row.map(|row| row.extra_specs.clone())
+        let mut rows = model.volume_types_for(member.asker());
+        let row = rows.find(|row| row.id == asked.id());
+        row.map(|row| specs_for(row, member.asker()))
     });
     let specs = specs.ok_or_else(|| not_found(asked.id()))?;
     Ok(json_answer(200, json!({ "extra_specs": specs })))

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::http::microversion::Microversion;
 use crate::model::Model;
+use crate::model::asker::Asker;
 use crate::model::block_storage::snapshot::Snapshot;
 use crate::model::block_storage::volume::Volume;
 use crate::model::block_storage::volume_type::VolumeType;
@@ -128,7 +129,32 @@ pub fn snapshot_document(row: &Snapshot, version: Microversion, detail: bool) ->
     document
 }
 
-/// A volume type.
+/// Further keys of a volume type that are no administrator's matter.
+const OPEN_SPECS: &[&str] = &[
+    "RESKEY:availability_zones",
+    "multiattach",
+    "replication_enabled",
+];
+
+/// What somebody sees of a volume type's further keys.
+pub fn specs_for(row: &VolumeType, asker: Asker<'_>) -> Value {
+    let specs = row.extra_specs.iter();
+    let seen = specs.filter(|(key, _)| asker.admin || OPEN_SPECS.contains(&key.as_str()));
+    seen.map(|(key, value)| (key.clone(), json!(value)))
+        .collect()
+}
+
+/// A volume type as somebody sees it.
+pub fn type_for(row: &VolumeType, asker: Asker<'_>) -> Value {
+    let mut document = type_document(row);
+    document["extra_specs"] = specs_for(row, asker);
+    if let (false, Some(document)) = (asker.admin, document.as_object_mut()) {
+        document.remove("qos_specs_id");
+    }
+    document
+}
+
+/// A volume type as administrators see it.
 pub fn type_document(row: &VolumeType) -> Value {
     json!({
         "id": row.id,

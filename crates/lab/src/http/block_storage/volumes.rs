@@ -218,7 +218,7 @@ async fn create(
         Some(image) => Some(app.read(|model| image_named(model, &member.project_id, &image))?),
     };
     let (id, shown) = app.change(|model| {
-        let id = model.create_volume(&member.project_id, &member.user_id, wanted)?;
+        let id = model.create_volume(member.asker(), wanted)?;
         let row = model.volume_of(&member.project_id, &id)?;
         let shown = volume_document(model, row, version, &asked.base);
         Ok::<_, Refusal>((id, shown))

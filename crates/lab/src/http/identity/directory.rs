@@ -145,6 +145,13 @@ impl Kind {
             return Err(not_found("region", parent));
         }
         if self.one == ENDPOINT.one {
+            if let Some(interface) = text("interface")
+                && !matches!(interface, "admin" | "internal" | "public")
+            {
+                return Err(Refusal::bad_request(format!(
+                    "Invalid input for field 'interface': '{interface}' is not one of ['admin', 'internal', 'public']"
+                )));
+            }
             let no = |what: &str| {
                 Refusal::bad_request(format!(
                     "Expecting to find endpoint {what}_id in {what} table. The server could not comply with the request since it is either \
@@ -241,7 +248,9 @@ async fn create(
         Some(id) => id.to_owned(),
         None => new_hex_id(),
     };
-    wanted.entry("description").or_insert_with(|| "".into());
+    if matches!(kind.one, "domain" | "group" | "region") {
+        wanted.entry("description").or_insert_with(|| "".into());
+    }
     match kind.one {
         "region" => {
             wanted.entry("parent_region_id").or_insert(Value::Null);

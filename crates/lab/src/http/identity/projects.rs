@@ -194,10 +194,20 @@ fn tags(wanted: &serde_json::Map<String, Value>) -> Option<Vec<String>> {
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     admin(&caller, "delete_project")?;
-    match app.change(|model| model.identity.remove_project(&id)) {
-        true => Ok(empty_answer(204)),
-        false => Err(not_found("project", &id).into()),
-    }
+    app.change(|model| {
+        let is_child = |row: &Project| row.parent_id.as_ref() == Some(&id);
+        if model.identity.projects.iter().any(is_child) {
+            return Err(Refusal::forbidden(format!(
+                "Cannot delete the project {id} since it is not a leaf in the hierarchy. Use the cascade option if you want to \
+                 delete a whole subtree."
+            )));
+        }
+        match model.identity.remove_project(&id) {
+            true => Ok(()),
+            false => Err(not_found("project", &id)),
+        }
+    })?;
+    Ok(empty_answer(204))
 }
 
 async fn my_domains(caller: Caller, headers: HeaderMap) -> Answer {

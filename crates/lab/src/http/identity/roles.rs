@@ -175,12 +175,10 @@ async fn update(
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     admin(&caller, "delete_role")?;
-    let gone = app.change(|model| {
-        model.identity.assignments.retain(|row| row.role_id != id);
-        model.identity.roles.remove(&id)
-    });
-    gone.ok_or_else(|| not_found("role", &id))?;
-    Ok(empty_answer(204))
+    match app.change(|model| model.identity.remove_role(&id)) {
+        true => Ok(empty_answer(204)),
+        false => Err(not_found("role", &id).into()),
+    }
 }
 
 /// `?user.id=`, `?group.id=`, `?role.id=`, `?scope.project.id=`, `?scope.domain.id=`, `?include_names`.

@@ -180,9 +180,13 @@ fn log_in(model: &Model, identity: &Value, methods: &[String]) -> Result<Login, 
             "application_credential" => {
                 let secret = text(given, "secret")
                     .ok_or_else(|| Refusal::bad_request("'secret' is a required property"))?;
-                let user = given
-                    .get("user")
-                    .and_then(|user| text(user, "id").or_else(|| text(user, "name")));
+                let user = match given.get("user") {
+                    None => None,
+                    Some(user) => {
+                        let named = name_and_domain(user)?;
+                        model.identity.user_meant(text(user, "id"), named)
+                    }
+                };
                 let name = user.zip(text(given, "name"));
                 let row =
                     model
@@ -274,7 +278,7 @@ fn token_document(model: &Model, token: &Token, base: &str) -> Value {
         document["is_domain"] = false.into();
         let roles = model.identity.roles.iter();
         document["roles"] = roles
-            .filter(|role| token.roles.contains(&role.name))
+            .filter(|role| role.domain_id.is_none() && token.roles.contains(&role.name))
             .map(|role| json!({"id": role.id, "name": role.name}))
             .collect();
         document["catalog"] = catalog(model, base, &project.id);
@@ -320,7 +324,7 @@ async fn show_token(State(app): State<App>, caller: Caller, headers: HeaderMap) 
     let subject = subject(&headers)?;
     let shown = app.read(|model| {
         let token = model.identity.token(subject)?;
-        Some(token_document(model, token, &base_url(&headers)))
+        Some(token_document(model, &token, &base_url(&headers)))
     });
     let shown = shown.ok_or_else(unknown_token)?;
     let mut response = json_answer(200, shown);

@@ -175,7 +175,7 @@ async fn update(
         let user = all.get_mut(&id).ok_or_else(missing)?;
         set(user, wanted);
         let shown = document(user, &base_url(&headers));
-        if wanted.contains_key("password") {
+        if wanted.contains_key("password") || !user.enabled {
             model.identity.remove_tokens(|token| token.user_id == id);
         }
         Ok::<_, Refusal>(shown)

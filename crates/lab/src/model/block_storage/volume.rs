@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::attach::Attachment;
 use super::volume_type::DEFAULT_TYPE;
 use crate::model::Model;
+use crate::model::asker::Asker;
 use crate::model::ids::{new_id, now};
 use crate::model::refusal::Refusal;
 use crate::model::table::keyed_by_id;
@@ -179,10 +180,10 @@ impl Model {
     /// Make a row in `creating`; answers its id.
     pub fn create_volume(
         &mut self,
-        project_id: &str,
-        user_id: &str,
+        asker: Asker<'_>,
         wanted: CreateVolume,
     ) -> Result<String, Refusal> {
+        let project_id = asker.project_id;
         let (source_size, image_metadata) = self.volume_source(project_id, &wanted)?;
         let size = wanted.size.or(source_size).filter(|size| *size > 0);
         let size = size.ok_or_else(|| {
@@ -196,7 +197,7 @@ impl Model {
         if let Some(least) = source_size.filter(|least| size < *least) {
             return Err(too_small(&wanted, size, least));
         }
-        let volume_type = self.volume_type_named(wanted.volume_type.as_deref())?;
+        let volume_type = self.volume_type_named(asker, wanted.volume_type.as_deref())?;
         if let Some(zone) = wanted.availability_zone.filter(|zone| zone != "nova") {
             return Err(invalid_input(format!(
                 "Availability zone '{zone}' is invalid."
@@ -214,7 +215,7 @@ impl Model {
             name: wanted.name,
             description: wanted.description,
             project_id: project_id.into(),
-            user_id: user_id.into(),
+            user_id: asker.user_id.into(),
             size,
             status: VolumeStatus::Creating,
             volume_type,
@@ -276,11 +277,11 @@ impl Model {
         Ok((None, BTreeMap::new()))
     }
 
-    fn volume_type_named(&self, wanted: Option<&str>) -> Result<String, Refusal> {
+    fn volume_type_named(&self, asker: Asker<'_>, wanted: Option<&str>) -> Result<String, Refusal> {
         let Some(wanted) = wanted else {
             return Ok(DEFAULT_TYPE.into());
         };
-        let mut types = self.block_storage.types.iter();
+        let mut types = self.volume_types_for(asker);
         let found = types.find(|row| row.id == wanted || row.name == wanted);
         found.map(|row| row.name.clone()).ok_or_else(|| {
             Refusal::not_found(

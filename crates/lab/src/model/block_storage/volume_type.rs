@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::Model;
+use crate::model::asker::Asker;
 use crate::model::ids::stable_id;
 use crate::model::table::keyed_by_id;
 
@@ -46,6 +48,14 @@ impl VolumeType {
 }
 
 keyed_by_id!(VolumeType);
+
+impl Model {
+    /// The volume types, without those that are there for others only.
+    pub fn volume_types_for(&self, asker: Asker<'_>) -> impl Iterator<Item = &VolumeType> {
+        let all = self.block_storage.types.iter();
+        all.filter(move |row| asker.admin || row.is_for(asker.project_id))
+    }
+}
 
 /// The type of volumes that name none.
 pub const DEFAULT_TYPE: &str = "standard";
