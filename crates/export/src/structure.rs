@@ -6,12 +6,13 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 use topology::bundle::Bundle;
 use topology::compose::{CHAIN, DEPTH_MAX, GROUP};
 use topology::environment::{Merged, Target};
-use topology::expr::{Expr, Scope};
+use topology::expr::{Budget, Expr, Scope};
 use topology::plan::coerce;
 use topology::template::{Resource, Template};
 
@@ -26,6 +27,7 @@ pub(crate) struct Shape<'a> {
     template: &'a Template,
     /// How many conditions are being asked within each other.
     asked: Cell<usize>,
+    budget: Arc<Budget>,
 }
 
 impl<'a> Shape<'a> {
@@ -93,6 +95,7 @@ impl<'a> Shape<'a> {
             fixed,
             template,
             asked: Cell::new(0),
+            budget: Arc::default(),
         }
     }
 }
@@ -100,6 +103,9 @@ impl<'a> Shape<'a> {
 impl Scope for Shape<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.fixed.get(name).cloned()
+    }
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        Some(&self.budget)
     }
     fn reference(&self, _: &str) -> Option<Value> {
         None

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::expr::{self, Budget};
+
 /// Every code that this crate gives; each has a page under `docs/errors/`.
 pub const CODES: &[&str] = &[
     "action-restricted",
@@ -82,6 +84,7 @@ pub const CODES: &[&str] = &[
     "unknown-property",
     "unknown-resource",
     "unknown-volume-type",
+    "values-too-large",
     "version-missing",
     "version-unknown",
     "wrong-shape",
@@ -166,6 +169,27 @@ impl Diagnostic {
     /// The resource that this is about, if its path leads into one.
     pub fn resource(&self) -> Option<&str> {
         self.path.strip_prefix("resources.")?.split('.').next()
+    }
+}
+
+const TOO_MUCH: &str = "values-too-large";
+
+/// What is put in has no room any more.
+pub(crate) fn too_much(path: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(TOO_MUCH, path, expr::too_much())
+}
+
+impl Diagnostic {
+    /// Whether it is [`too_much`].
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.code == TOO_MUCH
+    }
+}
+
+/// [`too_much`], where that is so and nobody said it: most that simplify values leave them as they are where that fails.
+pub(crate) fn say_too_much(diagnostics: &mut Vec<Diagnostic>, budget: &Budget) {
+    if budget.is_spent() && !diagnostics.iter().any(Diagnostic::is_too_much) {
+        diagnostics.push(too_much(""));
     }
 }
 

@@ -3,14 +3,17 @@
 //! Hidden parameters are kept back, so that neither a plan nor a message can tell them; in conditions
 //! they count, since only a truth comes out.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
 use crate::{
     bundle::Bundle,
     cloud::CloudFacts,
-    expr::{Expr, Function, Scope, Unresolved},
+    expr::{Budget, Expr, Function, Scope, Unresolved},
     parameters,
     template::{Condition, PSEUDO_PARAMETERS, Template},
     version::Version,
@@ -25,21 +28,24 @@ pub(crate) struct Known<'a> {
     zones: Option<Vec<String>>,
     version: Version,
     facade: BTreeMap<String, Value>,
+    budget: Arc<Budget>,
 }
 
 impl<'a> Known<'a> {
     /// Given values, else defaults; and the conditions that follow from them. Pseudo parameters among the values count in
     /// conditions only.
     pub(crate) fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
-        Known::of_call(template, given, &HashSet::new())
+        Known::of_call(template, given, &HashSet::new(), Arc::default())
     }
 
     /// The same for a template that another one uses. The parameters in `open` are given something that is known when it
-    /// runs, or hidden: their defaults do not count, and a value that is given counts in conditions only.
+    /// runs, or hidden: their defaults do not count, and a value that is given counts in conditions only. What is put in
+    /// is taken from `budget`.
     pub(crate) fn of_call(
         template: &'a Template,
         given: &BTreeMap<String, Value>,
         open: &HashSet<String>,
+        budget: Arc<Budget>,
     ) -> Known<'a> {
         let mut known = Known {
             values: HashMap::new(),
@@ -49,6 +55,7 @@ impl<'a> Known<'a> {
             zones: None,
             version: template.hot(),
             facade: BTreeMap::new(),
+            budget,
         };
         for parameter in &template.parameters {
             let is_open = open.contains(&parameter.name);
@@ -104,6 +111,15 @@ impl Scope for Known<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.values.get(name).cloned()
     }
+    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).or_else(|| self.hidden.get(name))
+    }
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        Some(&self.budget)
+    }
     fn reference(&self, _: &str) -> Option<Value> {
         None
     }
@@ -114,10 +130,7 @@ impl Scope for Known<'_> {
         self.conditions.get(name).copied()
     }
     fn condition_parameter(&self, name: &str) -> Option<Value> {
-        self.values
-            .get(name)
-            .or_else(|| self.hidden.get(name))
-            .cloned()
+        self.condition_parameter_at_hand(name).cloned()
     }
     fn file(&self, name: &str) -> Option<String> {
         let (bundle, from) = self.files?;
@@ -232,5 +245,14 @@ impl Scope for Evaluator<'_> {
     }
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.scope.condition_parameter(name)
+    }
+    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.scope.parameter_at_hand(name)
+    }
+    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.scope.condition_parameter_at_hand(name)
+    }
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        self.scope.budget()
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use api::ResourceState;
 use serde_json::{Map, Value};
 use topology::{
-    expr::{Expr, Scope},
+    expr::{Budget, Expr, Scope},
     workflow::{ResourceSpec, copy_of},
 };
 
@@ -184,6 +184,7 @@ impl Known {
         RunScope {
             known: self,
             parameters,
+            budget: Arc::default(),
         }
     }
 
@@ -228,11 +229,20 @@ pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap
 pub struct RunScope<'a> {
     known: &'a Known,
     parameters: &'a BTreeMap<String, Value>,
+    budget: Arc<Budget>,
 }
 
 impl Scope for RunScope<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.parameters.get(name).cloned()
+    }
+
+    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.parameters.get(name)
+    }
+
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        Some(&self.budget)
     }
 
     fn reference(&self, resource: &str) -> Option<Value> {

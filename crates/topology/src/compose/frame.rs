@@ -15,7 +15,7 @@ use crate::{expr::Function, template::Template};
 pub(super) struct Argument {
     /// In full names.
     pub value: Expr,
-    /// Expressions in it.
+    /// See [`parts_of`].
     parts: usize,
 }
 
@@ -29,12 +29,20 @@ impl Argument {
     }
 }
 
-/// Expressions in a value, itself counted.
+/// Expressions in a value, itself counted; a long text counts for several.
 pub(super) fn parts_of(value: &Expr) -> usize {
     let mut parts = 0;
-    value.walk(&mut |_| parts += 1);
+    value.walk(&mut |part| parts += parts_alone(part));
     parts
 }
+
+/// The same without what stands in it.
+pub(super) fn parts_alone(value: &Expr) -> usize {
+    1 + value.as_str().unwrap_or_default().len() / PART_BYTES
+}
+
+/// Text that counts for one part.
+const PART_BYTES: usize = 512;
 
 /// Where resources are being made flat.
 pub(super) struct Frame<'f> {

@@ -218,7 +218,7 @@ impl Composer<'_> {
         let marks = marks(definition.get("metadata"));
         let place = self.place_of_definition(frame, name);
         for (number, member) in names.iter().enumerate() {
-            if self.full {
+            if self.full || self.is_too_much {
                 return;
             }
             let short = format!("{name}/{member}");

@@ -20,6 +20,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
 };
 
 use serde_json::Value;
@@ -30,7 +31,7 @@ use crate::{
     diagnostic::{self, Diagnostic},
     document::Document,
     environment::{Merged, Target},
-    expr::{Expr, Scope, Unresolved},
+    expr::{Budget, Expr, Scope, Unresolved, weight_of},
     passes::Model,
     plan::Deployed,
     scope::Known,
@@ -143,6 +144,8 @@ pub(crate) fn flatten<'a>(
         metadata: HashMap::new(),
         pauses: Vec::new(),
         full: false,
+        is_too_much: false,
+        checks: Arc::default(),
     };
     composer.frame(&Frame::root(around), model);
     let mut outputs = outputs;
@@ -213,6 +216,10 @@ struct Composer<'a> {
     pauses: Vec<Pause>,
     /// The limit was reached, and it was said.
     full: bool,
+    /// More was put in than there is room for, and it was said.
+    is_too_much: bool,
+    /// What nested templates may come to while they are checked.
+    checks: Arc<Budget>,
 }
 
 /// What stands behind the attributes of a parent.
@@ -238,6 +245,9 @@ impl Composer<'_> {
 
     /// One resource, whatever it is. `spec` speaks the frame's names.
     fn resource(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
+        if self.is_too_much {
+            return;
+        }
         let full = frame.full(name);
         let written = &spec.resource_type;
         match self
@@ -259,7 +269,26 @@ impl Composer<'_> {
         }
     }
 
+    /// More was put in than there is room for: said once, where it was met first.
+    fn too_much(&mut self, path: String) {
+        if !std::mem::replace(&mut self.is_too_much, true) {
+            self.diagnostics.push(diagnostic::too_much(path));
+        }
+    }
+
+    /// Whether there is room for another copy of so much.
+    fn has_room_for(&self, weight: usize) -> bool {
+        let budget = self.around.scope.budget();
+        budget.is_none_or(|budget| budget.take(weight))
+    }
+
     fn add(&mut self, name: String, spec: ResourceSpec) {
+        // A definition's own text is copied for each member.
+        let is_member = name.contains('/');
+        let weight = || spec.properties.values().map(weight_of).sum();
+        if is_member && !self.has_room_for(weight()) {
+            return self.too_much(format!("resources.{}", drawn(&name)));
+        }
         if self.resources.len() < RESOURCES_MAX {
             self.resources.push((name, spec));
         } else if !self.full {
@@ -337,6 +366,10 @@ impl Composer<'_> {
             Ok(simple) => simple,
             Err(Unresolved::Invalid(message)) => {
                 self.error("function-arguments", path(), message);
+                value.clone()
+            }
+            Err(Unresolved::TooMuch) => {
+                self.too_much(path());
                 value.clone()
             }
             Err(_) => value.clone(),
@@ -429,6 +462,9 @@ pub fn validate(
             if !diagnostics.contains(&one) {
                 diagnostics.push(one);
             }
+        }
+        if let Some(budget) = scope.budget() {
+            diagnostic::say_too_much(&mut diagnostics, budget);
         }
     }
     diagnostic::sort(&mut diagnostics);

@@ -3,7 +3,7 @@
 //! The file is checked on its own, with the values that are known, as if it were deployed; what is wrong
 //! names the file and line. `parameter_defaults` of environments reach it, as in Heat.
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, Frame, HashSet, Model, Parent, Place, ResourceSpec,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     diagnostic::Severity,
     document::Document,
-    expr::Function,
+    expr::{Function, weight_of},
     parameters,
     scope::Known,
     template::{Parameter, Template},
@@ -51,14 +51,19 @@ impl Composer<'_> {
         let inherits = self.waits_for(frame, &spec);
         let template = document.template();
         let arguments = self.arguments(frame, template, path, &spec);
+        let weight = arguments.values().map(|one| weight_of(&one.value)).sum();
+        if !self.has_room_for(weight) {
+            return self.too_much(type_path);
+        }
         let (known, open) = self.known(frame, &full, template, &spec, &arguments);
         let mut itself = frame.itself.clone();
         itself.push(spec.resource_type.clone());
-        let is_deep = frame.depth > 0;
-        self.check(&full, path, document, (&known, &open), &itself, is_deep);
+        let is_within = frame.depth > 0;
+        self.check(&full, path, document, (&known, &open), &itself, is_within);
 
         let facade = self.facade(frame, name, &spec);
-        let scope = Known::of_call(template, &known, &open)
+        let budget = self.around.scope.budget().cloned().unwrap_or_default();
+        let scope = Known::of_call(template, &known, &open, budget)
             .with_files(bundle, Some(path))
             .with_facade(facade::data(&facade))
             .with_cloud(self.around.cloud);
@@ -96,6 +101,7 @@ impl Composer<'_> {
         // What the file's own check has not said already.
         let said = said
             .into_iter()
+            .filter(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true))
             .map(|one| within(one, &full, path, document));
         for one in said.collect::<Vec<_>>() {
             let known = |other: &Diagnostic| other.path == one.path && other.file == one.file;
@@ -228,11 +234,11 @@ impl Composer<'_> {
         document: &Document,
         (known, open): (&BTreeMap<String, Value>, &HashSet<String>),
         itself: &[String],
-        is_deep: bool,
+        is_within: bool,
     ) {
         let mut unknown: Vec<&String> = open.iter().collect();
         unknown.sort();
-        let values = serde_json::to_string(&(known, unknown)).unwrap_or_default();
+        let values = serde_json::to_string(&(known, unknown, is_within)).unwrap_or_default();
         if !self.checked.insert((path.to_owned(), values)) {
             return;
         }
@@ -245,9 +251,16 @@ impl Composer<'_> {
             Some(path),
             itself,
         );
-        let mut found = validate_call(document, &types, around.cloud, known, open);
+        let mut found = validate_call(
+            document,
+            &types,
+            around.cloud,
+            (known, open),
+            Arc::clone(&self.checks),
+        );
+        found.retain(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true));
         for one in &mut found {
-            later(one, document.template(), is_deep);
+            later(one, document.template(), is_within);
         }
         let found = found
             .into_iter()
@@ -273,9 +286,9 @@ pub(crate) fn not_given(resource: &str, file: &str) -> String {
 }
 
 /// Heat looks at most values of nested templates when it makes them; at what these are given too, where that is given by one
-/// (`is_deep`).
-fn later(one: &mut Diagnostic, template: &Template, is_deep: bool) {
-    if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_deep {
+/// (`is_within`).
+fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
+    if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_within {
         one.severity = one.severity.max(Severity::Warning);
         return;
     }

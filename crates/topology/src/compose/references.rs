@@ -6,6 +6,7 @@
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
+    frame::parts_alone,
     late::{VALUES_MAX, too_large},
 };
 
@@ -80,7 +81,7 @@ impl Asking<'_> {
     fn put(&mut self, value: &Expr) -> Expr {
         value.rewrite(&mut |expr| {
             if let Some(parent) = self.within.last() {
-                match self.left.checked_sub(1) {
+                match self.left.checked_sub(parts_alone(expr)) {
                     Some(left) => self.left = left,
                     None => {
                         self.too_large.get_or_insert_with(|| parent.clone());

@@ -4,9 +4,11 @@
 //! may be used: only a truth comes out. In place of a nested template's parameter stands what it is given, which may be
 //! an attribute of a resource; a template's own text cannot say that.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::{Expr, Function, Scope, Unresolved, arguments, python};
+use super::{Budget, Expr, Function, Scope, Unresolved, arguments, python};
 use crate::{text::shown, version::Version};
 
 /// Parameters as conditions see them.
@@ -15,6 +17,12 @@ struct Inside<'a>(&'a dyn Scope);
 impl Scope for Inside<'_> {
     fn parameter(&self, name: &str) -> Option<Value> {
         self.0.condition_parameter(name)
+    }
+    fn parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.0.condition_parameter_at_hand(name)
+    }
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        self.0.budget()
     }
     fn reference(&self, resource: &str) -> Option<Value> {
         self.0.reference(resource)

@@ -11,11 +11,14 @@
 //! An expression serialises to the HOT form that it was read from (`{"get_attr": ["web", "name"]}`),
 //! so a stored workflow reads like the template.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::version::Version;
 
 mod arguments;
+mod budget;
 mod condition;
 mod evaluate;
 mod function;
@@ -26,6 +29,8 @@ mod store;
 mod yaql;
 
 pub(crate) use arguments::{build, check, facade};
+pub use budget::Budget;
+pub(crate) use budget::{WEIGHT_MAX, weight_of};
 pub use function::Function;
 pub(crate) use function::{Place, Reading, is_function, reading};
 pub(crate) use resolve::select;
@@ -59,6 +64,10 @@ pub enum Expr {
 pub trait Scope {
     /// The value of a parameter, if it is known and may be used now.
     fn parameter(&self, name: &str) -> Option<Value>;
+    /// The same without a copy, where the scope has it at hand.
+    fn parameter_at_hand(&self, _name: &str) -> Option<&Value> {
+        None
+    }
     /// What `get_resource` gives: mostly the physical id. `None` while the resource does not exist.
     fn reference(&self, resource: &str) -> Option<Value>;
     /// An attribute, whole. `None` while the resource does not exist.
@@ -75,6 +84,14 @@ pub trait Scope {
     /// truth comes out of it.
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.parameter(name)
+    }
+    /// [`Scope::parameter_at_hand`], inside of a condition.
+    fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
+        self.parameter_at_hand(name)
+    }
+    /// What all that is put in may come to. Without it there is no limit but those of the functions.
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        None
     }
     /// The content of a file beside the template.
     fn file(&self, _name: &str) -> Option<String> {
@@ -112,9 +129,21 @@ pub enum Unresolved {
     /// Only a template that is used by another one has it.
     #[error("`{0}` of the resource that uses this template is not known here")]
     Facade(String),
+    /// The [`Budget`] has no room for it.
+    #[error("{}", too_much())]
+    TooMuch,
     /// The function was given what it cannot work with.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// For messages.
+pub(crate) fn too_much() -> String {
+    format!(
+        "with the values of parameters, files and functions put in, this comes to more than {} MiB: use long values less often, or make \
+         them shorter",
+        WEIGHT_MAX >> 20
+    )
 }
 
 impl Expr {

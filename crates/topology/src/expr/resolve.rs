@@ -6,9 +6,13 @@
 //! whose condition is known only the branch that counts is left, so that the other one neither orders
 //! resources nor is checked.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
-use super::{Expr, Function, Scope, Unresolved, arguments, build, check, evaluate, python};
+use super::{
+    Expr, Function, Scope, Unresolved, arguments, budget::weight, build, check, evaluate, python,
+};
 use crate::version::Version;
 
 /// A value as far as it is known.
@@ -145,12 +149,16 @@ impl Expr {
             } => match branch(arguments, scope) {
                 Ok(Some(expr)) => expr.reduce(scope)?,
                 Ok(None) => Part::Nothing,
-                Err(Unresolved::Invalid(problem)) => return Err(Unresolved::Invalid(problem)),
+                Err(problem @ (Unresolved::Invalid(_) | Unresolved::TooMuch)) => {
+                    return Err(problem);
+                }
                 Err(_) => Part::Open(undecided(arguments, scope)?),
             },
             Expr::Call { function, .. } if function.is_condition() => match self.holds(scope) {
                 Ok(truth) => Part::Known(Value::Bool(truth)),
-                Err(Unresolved::Invalid(problem)) => return Err(Unresolved::Invalid(problem)),
+                Err(problem @ (Unresolved::Invalid(_) | Unresolved::TooMuch)) => {
+                    return Err(problem);
+                }
                 Err(_) => Part::Open(self.clone()),
             },
             Expr::Call {
@@ -165,8 +173,8 @@ impl Expr {
                     };
                     match apply(*function, value.clone(), scope) {
                         Ok(value) => Part::Known(value),
-                        Err(Unresolved::Invalid(problem)) => {
-                            return Err(Unresolved::Invalid(problem));
+                        Err(problem @ (Unresolved::Invalid(_) | Unresolved::TooMuch)) => {
+                            return Err(problem);
                         }
                         Err(_) => Part::Open(build(*function, Expr::data(value))),
                     }
@@ -239,6 +247,11 @@ fn undecided(arguments: &Expr, scope: &dyn Scope) -> Result<Expr, Unresolved> {
 
 /// A function whose arguments are known.
 fn apply(function: Function, arguments: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
+    has_room(scope)?;
+    paid(called(function, arguments, scope)?, scope)
+}
+
+fn called(function: Function, arguments: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
     match function {
         Function::GetParam | Function::GetResource | Function::GetAttr => {
             let arguments = Expr::data(arguments);
@@ -277,59 +290,102 @@ fn keys(path: &[Expr], scope: &dyn Scope) -> Result<Vec<Value>, Unresolved> {
     path.iter().map(|key| key.resolve(scope)).collect()
 }
 
+/// Before anything is copied.
+fn has_room(scope: &dyn Scope) -> Result<(), Unresolved> {
+    match scope.budget() {
+        Some(budget) if budget.is_spent() => Err(Unresolved::TooMuch),
+        _ => Ok(()),
+    }
+}
+
+/// A value that is put in, if there is room for it.
+fn paid(value: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
+    spend(scope, || weight(&value))?;
+    Ok(value)
+}
+
+fn spend(scope: &dyn Scope, weight: impl FnOnce() -> usize) -> Result<(), Unresolved> {
+    match scope.budget() {
+        Some(budget) if !budget.take(weight()) => Err(Unresolved::TooMuch),
+        _ => Ok(()),
+    }
+}
+
 /// A path that leads to nothing gives an empty text, as in Heat.
 fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, Unresolved> {
-    let value = scope
-        .parameter(name)
-        .ok_or_else(|| Unresolved::Parameter(name.to_owned()))?;
-    Ok(select(value, &path).unwrap_or_else(|| Value::from("")))
+    has_room(scope)?;
+    let value = match scope.parameter_at_hand(name) {
+        Some(value) => Cow::Borrowed(value),
+        None => Cow::Owned(
+            scope
+                .parameter(name)
+                .ok_or_else(|| Unresolved::Parameter(name.to_owned()))?,
+        ),
+    };
+    // It may be read as JSON each time.
+    if let (Value::String(text), false) = (value.as_ref(), path.is_empty()) {
+        spend(scope, || text.len())?;
+    }
+    let value = select(value, &path).unwrap_or_else(|| Value::from(""));
+    paid(value, scope)
 }
 
 /// A path that leads to nothing gives null, as in Heat.
 fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unresolved> {
+    has_room(scope)?;
     let missing = || Unresolved::Resource(name.to_owned());
     let Some((attribute, rest)) = path.split_first() else {
-        return scope.attributes(name).ok_or_else(missing);
+        return paid(scope.attributes(name).ok_or_else(missing)?, scope);
     };
     let value = scope
         .attribute(name, &python::text(attribute))
         .ok_or_else(missing)?;
-    Ok(select(value, rest).unwrap_or(Value::Null))
+    let value = select(Cow::Owned(value), rest).unwrap_or(Value::Null);
+    paid(value, scope)
 }
 
-/// Keys and indices into a value; negative indices count from the end. `None` where there is nothing.
-pub(crate) fn select(mut value: Value, path: &[Value]) -> Option<Value> {
+/// Keys and indices into a value; negative indices count from the end. `None` where there is nothing. Only what is found
+/// is copied.
+pub(crate) fn select(value: Cow<'_, Value>, path: &[Value]) -> Option<Value> {
+    let mut value = value;
     for key in path {
         // A json parameter may come as its text.
-        if let Value::String(text) = &value
+        if let Value::String(text) = value.as_ref()
             && let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
         {
-            value = parsed;
+            value = Cow::Owned(parsed);
         }
-        value = match (&mut value, key) {
-            (Value::Object(map), Value::String(key)) => map.remove(key)?,
-            (Value::Object(map), Value::Number(key)) => map.remove(&key.to_string())?,
-            (Value::Array(items), key) => {
-                let index = match key {
-                    Value::Number(index) => index.as_i64()?,
-                    Value::String(index) => index.trim().parse().ok()?,
-                    Value::Bool(second) => i64::from(*second),
-                    _ => return None,
-                };
-                let index = if index < 0 {
-                    items.len().checked_sub(index.unsigned_abs() as usize)?
-                } else {
-                    index as usize
-                };
-                (index < items.len()).then(|| items.swap_remove(index))?
-            }
-            // A text is a list of letters in Python.
-            (Value::String(text), Value::Number(index)) => {
-                let index = usize::try_from(index.as_u64()?).ok()?;
-                Value::from(text.chars().nth(index)?.to_string())
-            }
-            _ => return None,
+        value = match value {
+            Cow::Borrowed(value) => below(value, key)?,
+            Cow::Owned(value) => Cow::Owned(below(&value, key)?.into_owned()),
         };
     }
-    Some(value)
+    Some(value.into_owned())
+}
+
+fn below<'v>(value: &'v Value, key: &Value) -> Option<Cow<'v, Value>> {
+    Some(match (value, key) {
+        (Value::Object(map), Value::String(key)) => Cow::Borrowed(map.get(key)?),
+        (Value::Object(map), Value::Number(key)) => Cow::Borrowed(map.get(&key.to_string())?),
+        (Value::Array(items), key) => {
+            let index = match key {
+                Value::Number(index) => index.as_i64()?,
+                Value::String(index) => index.trim().parse().ok()?,
+                Value::Bool(second) => i64::from(*second),
+                _ => return None,
+            };
+            let index = if index < 0 {
+                items.len().checked_sub(index.unsigned_abs() as usize)?
+            } else {
+                index as usize
+            };
+            Cow::Borrowed(items.get(index)?)
+        }
+        // A text is a list of letters in Python.
+        (Value::String(text), Value::Number(index)) => {
+            let index = usize::try_from(index.as_u64()?).ok()?;
+            Cow::Owned(Value::from(text.chars().nth(index)?.to_string()))
+        }
+        _ => return None,
+    })
 }

@@ -110,10 +110,26 @@ pub(crate) fn given(mut arguments: Value) -> Result<Value, String> {
     match problem(&parameter, &value) {
         None => Ok(coerce(&parameter.kind, &value)),
         Some(Problem::Described(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
-        Some(Problem::Ours(_)) if parameter.hidden => Err(format!(
-            "what the parameter `{name}` of `{of}` is given does not fit its type or constraints"
+        // Where it comes from may be a secret, a password or a key that was made, so it is never quoted.
+        Some(Problem::Ours(_)) => Err(format!(
+            "what the parameter `{name}` of `{of}` is given does not fit: {}",
+            wanted(&parameter)
         )),
-        Some(Problem::Ours(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
+    }
+}
+
+/// What a parameter takes, without the value.
+fn wanted(parameter: &Parameter) -> String {
+    let kind = match parameter.kind.as_str() {
+        "number" => "a number",
+        "boolean" => "`true` or `false`",
+        "json" => "a map, a list or JSON in a text",
+        LIST => "a list, or a text with commas",
+        _ => "a text",
+    };
+    match parameter.constraints.is_empty() {
+        true => format!("{kind} is wanted"),
+        false => format!("{kind} is wanted that keeps the parameter's constraints"),
     }
 }
 
@@ -188,14 +204,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_by_name() {
         let said = becomes(&parameter("number"), json!("many")).unwrap_err();
-        assert!(
-            said.starts_with("the parameter `size` of `web.yaml`: "),
-            "{said}"
+        assert_eq!(
+            said,
+            "what the parameter `size` of `web.yaml` is given does not fit: a number is wanted"
         );
-        let mut hidden = parameter("boolean");
-        hidden.hidden = true;
-        let said = becomes(&hidden, json!("s3cret")).unwrap_err();
-        assert!(!said.contains("s3cret"), "{said}");
         let mut short = parameter("string");
         short.constraints.push(Rule {
             constraint: Constraint::Length {
@@ -209,6 +221,35 @@ mod tests {
             said,
             Err("the parameter `size` of `web.yaml`: two letters".to_owned())
         );
+    }
+
+    #[test]
+    fn no_value_is_quoted() {
+        let rule = |constraint| Rule {
+            constraint,
+            description: None,
+        };
+        let mut pattern = parameter("string");
+        pattern
+            .constraints
+            .push(rule(Constraint::AllowedPattern("[a-z]".to_owned())));
+        let mut allowed = parameter("string");
+        let values = vec![json!("a"), json!("b")];
+        allowed
+            .constraints
+            .push(rule(Constraint::AllowedValues(values)));
+        let mut hidden = parameter("number");
+        hidden.hidden = true;
+        // Longer than what messages cut a value at, and a key of several lines.
+        for secret in ["s3cret7x".repeat(8), "s3cret7x\nmore".to_owned()] {
+            let number = parameter("number");
+            let json = parameter("json");
+            let boolean = parameter("boolean");
+            for one in [&number, &json, &boolean, &pattern, &allowed, &hidden] {
+                let said = becomes(one, json!(secret)).unwrap_err();
+                assert!(!said.contains("s3cret"), "{said}");
+            }
+        }
     }
 
     #[test]

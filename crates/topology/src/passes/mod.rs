@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     catalog::CatalogItem,
     cloud::CloudFacts,
-    diagnostic::Diagnostic,
+    diagnostic::{self, Diagnostic},
     expr::{Expr, Function, Scope, Unresolved},
     graph::{self, target},
     template::{Resource, Template},
@@ -79,6 +79,7 @@ impl Model {
     pub fn of(template: &Template, scope: &dyn Scope) -> (Model, Vec<Diagnostic>) {
         let mut model = Model::default();
         let mut diagnostics = Vec::new();
+        let mut is_too_much = false;
         for resource in &template.resources {
             if resource.is_on(scope) == Some(false) {
                 continue;
@@ -93,10 +94,18 @@ impl Model {
                     continue;
                 }
                 let value = property.value.simplify(scope).unwrap_or_else(|problem| {
-                    if let Unresolved::Invalid(message) = problem {
-                        let path =
-                            format!("resources.{}.properties.{}", resource.name, property.name);
-                        diagnostics.push(Diagnostic::error("function-arguments", path, message));
+                    let path =
+                        || format!("resources.{}.properties.{}", resource.name, property.name);
+                    match problem {
+                        Unresolved::Invalid(message) => {
+                            let one = Diagnostic::error("function-arguments", path(), message);
+                            diagnostics.push(one);
+                        }
+                        Unresolved::TooMuch if !is_too_much => {
+                            is_too_much = true;
+                            diagnostics.push(diagnostic::too_much(path()));
+                        }
+                        _ => {}
                     }
                     property.value.clone()
                 });

@@ -16,6 +16,7 @@ use crate::{
     diagnostic::{self, Diagnostic},
     document::Document,
     environment::Merged,
+    expr::Scope,
     graph, parameters,
     passes::{self, Model, PassContext},
     scope::Known,
@@ -135,6 +136,9 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         if !diagnostics.contains(&one) {
             diagnostics.push(one);
         }
+    }
+    if let Some(budget) = scope.budget() {
+        diagnostic::say_too_much(&mut diagnostics, budget);
     }
     // What validation warned of as "kept, not deployable" is said once, as an error.
     let refused: std::collections::HashSet<String> = diagnostics

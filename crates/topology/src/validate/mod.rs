@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt,
+    sync::Arc,
 };
 
 use serde_json::Value;
@@ -16,7 +17,7 @@ use crate::{
     compose,
     diagnostic::{self, Diagnostic, Severity},
     document::Document,
-    expr::{Expr, Unresolved},
+    expr::{Budget, Expr, Unresolved},
     graph, parameters,
     scope::{self, Known},
     template::{Resource, Template},
@@ -47,16 +48,18 @@ pub fn validate_with(
     cloud: &CloudFacts,
     parameters: &BTreeMap<String, Value>,
 ) -> Vec<Diagnostic> {
-    validate_call(document, types, cloud, parameters, &HashSet::new())
+    let none = HashSet::new();
+    validate_call(document, types, cloud, (parameters, &none), Arc::default())
 }
 
-/// The same for a template that another one uses, with the parameters whose values are known when it runs.
+/// The same for a template that another one uses, with the parameters whose values are known when it runs. What is put in
+/// is taken from `budget`.
 pub(crate) fn validate_call(
     document: &Document,
     types: &Registry,
     cloud: &CloudFacts,
-    parameters: &BTreeMap<String, Value>,
-    open: &HashSet<String>,
+    (parameters, open): (&BTreeMap<String, Value>, &HashSet<String>),
+    budget: Arc<Budget>,
 ) -> Vec<Diagnostic> {
     let mut diagnostics = document.diagnostics().to_vec();
     let template = document.template();
@@ -64,7 +67,7 @@ pub(crate) fn validate_call(
         template,
         types,
         cloud,
-        scope: Known::of_call(template, parameters, open).with_cloud(cloud),
+        scope: Known::of_call(template, parameters, open, Arc::clone(&budget)).with_cloud(cloud),
         index: template
             .resources
             .iter()
@@ -72,6 +75,7 @@ pub(crate) fn validate_call(
             .collect(),
         there: Vec::new(),
         strict: true,
+        is_too_much: false,
         diagnostics: parameters::defaults(template),
     };
     checker.conditions();
@@ -82,6 +86,7 @@ pub(crate) fn validate_call(
     checker.outputs();
     checker.circles();
     checker.ports_in_use();
+    diagnostic::say_too_much(&mut checker.diagnostics, &budget);
     for mut one in checker.diagnostics {
         document.locate(&mut one);
         diagnostics.push(one);
@@ -162,6 +167,8 @@ struct Checker<'a> {
     there: Vec<(&'a Resource, Simple<'a>)>,
     /// Whether what is looked at is one of Heat's own types, whose properties are not converted.
     strict: bool,
+    /// More was put in than there is room for, and it was said.
+    is_too_much: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -435,6 +442,13 @@ impl<'a> Checker<'a> {
             Ok(simple) => Some(simple),
             Err(Unresolved::Invalid(message)) => {
                 self.error("function-arguments", path, message);
+                None
+            }
+            Err(Unresolved::TooMuch) => {
+                if !std::mem::replace(&mut self.is_too_much, true) {
+                    self.diagnostics
+                        .push(diagnostic::too_much(path.to_string()));
+                }
                 None
             }
             Err(_) => None,

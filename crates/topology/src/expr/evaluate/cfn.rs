@@ -1,6 +1,6 @@
 //! The functions of CloudFormation that the first version of HOT still has.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Map, Value};
 
@@ -43,7 +43,7 @@ pub(super) fn select(arguments: Value) -> Result<Value, String> {
         }
         _ => {}
     }
-    Ok(at(collection, &[index]).unwrap_or_else(|| "".into()))
+    Ok(at(Cow::Owned(collection), &[index]).unwrap_or_else(|| "".into()))
 }
 
 /// `Fn::Split`: the parts of a text.
