@@ -109,7 +109,9 @@ impl Model {
                     }
                     property.value.clone()
                 });
-                for file in missing_files(&value) {
+                // What was left as it is for want of room may well name files that are there.
+                let missing = (!is_too_much).then(|| missing_files(&value));
+                for file in missing.into_iter().flatten() {
                     let path = format!("resources.{}.properties.{}", resource.name, property.name);
                     let message = format!(
                         "the file `{}` is included and was not given: add it beside the template",
