@@ -153,7 +153,7 @@ fn said_soon(template: &str, files: &[(&str, &str)]) -> Vec<String> {
     let errors = errors.filter(Diagnostic::is_error).map(|one| one.code);
     let errors = errors.collect();
     let took = begun.elapsed();
-    assert!(took.as_secs() < 30, "{took:?}");
+    assert!(took.as_secs() < 120, "{took:?}");
     errors
 }
 
@@ -168,7 +168,7 @@ fn what_is_known_and_used_ever_more_often_has_an_end() {
     let said = said_of_value("[1]", &levels(200, given));
     let codes: Vec<&str> = said.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(codes, ["values-too-large"], "{said:?}");
-    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
 }
 
 #[test]
