@@ -267,7 +267,6 @@ impl Attempt {
             before: before.properties,
             ..work
         };
-        let context = work.context(self);
         // After a change that did not end, another copy may hold what this one needs.
         let is_copy = |copy: &str, _: &Thing| copy_of(copy) == Some(name);
         for copy in self.site.known.names(is_copy) {
