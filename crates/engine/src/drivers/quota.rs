@@ -50,10 +50,8 @@ impl Driver for Quota {
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let is_said_no_more = |name: &String| {
-            !context
-                .properties
-                .get(name)
-                .is_some_and(|value| !value.is_null())
+            let said = context.properties.get(name);
+            said.is_none_or(Value::is_null)
         };
         // Those that stay are set again when it is looked at.
         if limits(context.before)?.keys().any(is_said_no_more) {
