@@ -10,6 +10,7 @@ use crate::{
 mod circles;
 mod messages;
 mod simulate;
+mod software;
 mod update;
 
 pub(super) use update::{from_to, made};
