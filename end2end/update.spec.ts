@@ -89,6 +89,42 @@ test('change, fail, roll back, change again', async ({ page, request }) => {
   });
 });
 
+test('a change that fails is rolled back by itself, where that was chosen', async ({ page, request }) => {
+  test.setTimeout(4 * 60_000);
+  await login(page);
+  const design = await api<{ id: string; version: number }>(page, 'POST', '/designs', { name: 'safe', template: before });
+  const made = await api<{ deployment: string; run: string }>(page, 'POST', '/deployments', { name: 'safe', design: design.id });
+  await ended(page, made.run, 'succeeded');
+  const server = await idOf(page, made.deployment, 'web');
+  const changed = before.replace('flavor: m1.small', 'flavor: m1.small\n      user_data: "#!/bin/true"');
+  await api(page, 'PUT', `/designs/${design.id}`, { name: 'safe', template: changed, base_version: design.version });
+
+  await fault(request, { server: { name: '*web*', fault: 'error', times: 2 } });
+  await page.goto(`/designs/${design.id}/plan?deployment=${made.deployment}`);
+  await page.getByRole('checkbox', { name: 'Roll back if it fails' }).check();
+  await update(page);
+  const failed = runOf(page);
+  await ended(page, failed, 'failed');
+
+  let back: { id: string } | undefined;
+  await expect
+    .poll(async () => {
+      const runs = await api<{ id: string }[]>(page, 'GET', `/deployments/${made.deployment}/runs`);
+      back = runs.find(({ id }) => id !== made.run && id !== failed);
+      return back;
+    }, { timeout: 60_000 })
+    .toBeTruthy();
+  await ended(page, back!.id, 'succeeded');
+  await page.goto(`/runs/${back!.id}`);
+  await expect(page.getByRole('heading', { name: 'Roll back safe' })).toBeVisible();
+  expect(await idOf(page, made.deployment, 'web'), 'the same server').toBe(server);
+
+  await clearFaults(request);
+  const gone = await api<{ run: string }>(page, 'DELETE', `/deployments/${made.deployment}`);
+  await ended(page, gone.run, 'succeeded');
+  expect(await leftovers(request)).toEqual({});
+});
+
 /** Presses Update, and agrees to what goes. */
 async function update(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Update', exact: true }).first();

@@ -27,6 +27,16 @@ pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(&format!("stackloom.{key}")).ok()?
 }
 
+/// The keys of all that is remembered and begins so.
+pub fn remembered_keys(start: &str) -> Vec<String> {
+    let Some(storage) = storage() else {
+        return Vec::new();
+    };
+    let keys = (0..storage.length().unwrap_or(0)).filter_map(|at| storage.key(at).ok()?);
+    let ours = keys.filter_map(|key| key.strip_prefix("stackloom.").map(str::to_owned));
+    ours.filter(|key| key.starts_with(start)).collect()
+}
+
 /// Remember something on this machine; false where the store is full or forbidden. A choice may be lost so, work may not.
 pub fn remember(key: &str, value: &str) -> bool {
     storage().is_some_and(|storage| storage.set_item(&format!("stackloom.{key}"), value).is_ok())
@@ -45,6 +55,15 @@ pub fn now_ms() -> f64 {
         js_sys::Date::now()
     } else {
         0.0
+    }
+}
+
+/// Any number, to tell apart what is made at the same time; 0 on the server.
+pub fn random_u32() -> u32 {
+    if cfg!(target_arch = "wasm32") {
+        (js_sys::Math::random() * f64::from(u32::MAX)) as u32
+    } else {
+        0
     }
 }
 

@@ -67,14 +67,24 @@ pub async fn design_create(request: &DesignRequest) -> Answer<Design> {
     send("POST", "/designs", Some(request)).await
 }
 
+/// Whether a request goes on when its page goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// The page stays and waits for the answer.
+    Stays,
+    /// The page goes now; what is short enough goes on without it.
+    Goes,
+}
+
+/// A browser takes no more than this from a page that goes, in bytes; some for the rest of the request.
+const LAST_WORDS_MAX: usize = 60 << 10;
+
 /// `PUT /designs/{id}`.
-pub async fn design_save(id: &str, request: &DesignRequest) -> Answer<Design> {
-    send(
-        "PUT",
-        &format!("/designs/{}", browser::encode(id)),
-        Some(request),
-    )
-    .await
+pub async fn design_save(id: &str, request: &DesignRequest, page: Page) -> Answer<Design> {
+    let path = format!("/designs/{}", browser::encode(id));
+    let body = written(request).map_err(|error| unreadable(&path, &error.to_string()))?;
+    let text = call("PUT", &path, Some(body), page).await?;
+    serde_json::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))
 }
 
 /// `DELETE /designs/{id}`.
@@ -225,8 +235,12 @@ pub async fn catalog_item(name: &str) -> Answer<CatalogEntry> {
 
 /// `POST /catalog`: a tar.gz as the person's disk has it.
 pub async fn catalog_upload(archive: &web_sys::File) -> Answer<CatalogEntry> {
-    let body = ("application/gzip", JsValue::from(archive.clone()));
-    let text = call("POST", "/catalog", Some(body)).await?;
+    let body = Body {
+        kind: "application/gzip",
+        is_short: false,
+        value: JsValue::from(archive.clone()),
+    };
+    let text = call("POST", "/catalog", Some(body), Page::Stays).await?;
     serde_json::from_str(&text).map_err(|error| unreadable("/catalog", &error.to_string()))
 }
 
@@ -267,25 +281,37 @@ async fn send<B: Serialize, T: DeserializeOwned>(
     path: &str,
     body: Option<&B>,
 ) -> Answer<T> {
-    let body = match body {
-        Some(body) => {
-            let json = serde_json::to_string(body);
-            let json = json.map_err(|error| unreadable(path, &error.to_string()))?;
-            Some(("application/json", JsValue::from_str(&json)))
-        }
-        None => None,
-    };
-    let text = call(method, path, body).await?;
+    let body = body.map(written).transpose();
+    let body = body.map_err(|error| unreadable(path, &error.to_string()))?;
+    let text = call(method, path, body, Page::Stays).await?;
     serde_json::from_str(&text).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+/// What goes with a call.
+struct Body {
+    /// Its media type.
+    kind: &'static str,
+    /// A page that goes may leave it behind.
+    is_short: bool,
+    value: JsValue,
+}
+
+fn written(body: &impl Serialize) -> serde_json::Result<Body> {
+    let json = serde_json::to_string(body)?;
+    Ok(Body {
+        kind: "application/json",
+        is_short: json.len() < LAST_WORDS_MAX,
+        value: JsValue::from_str(&json),
+    })
 }
 
 /// A call whose answer's body does not matter.
 async fn done(method: &str, path: &str) -> Answer<()> {
-    call(method, path, None).await.map(|_| ())
+    call(method, path, None, Page::Stays).await.map(|_| ())
 }
 
-/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small. A body comes with its media type.
-async fn call(method: &str, path: &str, body: Option<(&str, JsValue)>) -> Answer<String> {
+/// One exchange, as text: the only place that knows `fetch`, shared by all calls to keep them small.
+async fn call(method: &str, path: &str, body: Option<Body>, page: Page) -> Answer<String> {
     let Some(window) = browser::window() else {
         return Err(offline());
     };
@@ -293,9 +319,13 @@ async fn call(method: &str, path: &str, body: Option<(&str, JsValue)>) -> Answer
     request.set_method(method);
     let headers = Headers::new().map_err(|_| offline())?;
     let _ = headers.set("Accept", "application/json");
-    if let Some((kind, body)) = &body {
-        let _ = headers.set("Content-Type", kind);
-        request.set_body(body);
+    if let Some(body) = &body {
+        let _ = headers.set("Content-Type", body.kind);
+        request.set_body(&body.value);
+    }
+    if page == Page::Goes && body.is_none_or(|body| body.is_short) {
+        // Where it is not known, the request ends with the page as it would without.
+        let _ = js_sys::Reflect::set(&request, &JsValue::from_str("keepalive"), &JsValue::TRUE);
     }
     request.set_headers(headers.as_ref());
 

@@ -74,7 +74,8 @@ test('a keystroke in the code view', async ({ page }) => {
     const strokes: { thought: number; drawn: number }[] = [];
     // From the event, which comes here first, to the end of all that it causes in the document, problems, forms and drawing
     // included, when it comes here again. Then the frame that shows it, from its beginning: what lies between is the
-    // screen's pace and no work.
+    // screen's pace and no work. Not in it: the browser's own layout of the text before the event, and the draft, which is
+    // written when nothing else is to be done.
     let start = 0;
     window.addEventListener('input', () => { start = performance.now(); }, { capture: true });
     window.addEventListener('input', () => {

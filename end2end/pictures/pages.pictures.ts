@@ -58,12 +58,12 @@ test('from the login to a change', async ({ page, request }) => {
     await problems(page);
     await inspect(page, 'web1');
     await page.keyboard.press('f');
-    await picture(page, 'design', () => fit(page));
+    await glance(page, 'design-problems', () => fit(page));
     const editor = await code(page);
     await editor.fill(shop());
     await saved(page);
     await inspect(page, 'shop1');
-    await glance(page, 'design-code', () => fit(page));
+    await picture(page, 'design', () => fit(page));
   });
 
   const { deployment, run } = await api<Started>(page, 'POST', '/deployments', { name: 'shop', design: id });

@@ -68,6 +68,9 @@ resources:
 ${volume ? `  pictures:
     type: OS::Cinder::Volume
     properties: {size: 1, description: "What the shop sells, to look at."}
+  pictures_on_web1:
+    type: OS::Cinder::VolumeAttachment
+    properties: {instance_uuid: {get_resource: web1}, volume_id: {get_resource: pictures}}
 ` : ''}
   balancer:
     type: Stackloom::Catalog::haproxy

@@ -245,7 +245,14 @@ fn browser() -> Result<()> {
     for line in figures.lines() {
         match line.split('\t').collect::<Vec<_>>()[..] {
             [name, time_ms] => figure(name, time_ms, "ms"),
-            [name, time_ms, aim_ms] => figure(name, time_ms, &format!("ms (aim: {aim_ms})")),
+            [name, time_ms, aim_ms] => {
+                let number = |text: &str| text.parse::<f64>();
+                let verdict = match (number(time_ms), number(aim_ms)) {
+                    (Ok(time), Ok(aim)) if time < aim => "kept",
+                    _ => "MISSED",
+                };
+                figure(name, time_ms, &format!("ms (aim: {aim_ms}, {verdict})"));
+            }
             _ => {}
         }
     }

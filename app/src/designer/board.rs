@@ -115,8 +115,9 @@ pub fn Board(
         })
     });
     let fit = move || {
-        if let (Some(bounds), Some(screen)) = (bounds.get_untracked(), surface::size(root)) {
-            view.try_set(Viewport::fitting(bounds, screen));
+        let bounds = bounds.get_untracked();
+        if let Some(fitted) = bounds.and_then(|bounds| surface::fit(root, bounds)) {
+            view.try_set(fitted);
         }
     };
     // The types come after mount; without them all are plain cards. What the cloud has decides what the passes add,

@@ -103,13 +103,18 @@ pub fn Code(
     };
     let refuse = move |bytes: usize| {
         workspace.refuse_drop(&format!(
-            "That is {:.1} MB, and a template can be {} KiB long: nothing was pasted.",
+            "That is {:.1} MB, and a template can be {} KiB long: nothing was put in.",
             bytes as f64 / 1e6,
             Limits::default().bytes_max / 1024
         ));
     };
+    let caret = StoredValue::new((0, 0));
     // Told before the browser lays it out; what was there stays.
     let before = move |event: ev::InputEvent| {
+        if let Some(area) = area.get_untracked() {
+            let at = |place: Result<Option<u32>, _>| place.ok().flatten().unwrap_or_default();
+            caret.set_value((at(area.selection_start()), at(area.selection_end())));
+        }
         let bytes = event.data().map_or(0, |text| text.len());
         if bytes > LONG_MAX {
             event.prevent_default();
@@ -123,6 +128,9 @@ pub fn Code(
         match area.get_untracked() {
             Some(area) if now.len() > LONG_MAX && now.len() > was => {
                 area.set_value(&text.get_untracked());
+                let (start, end) = caret.get_value();
+                // A caret that the browser does not take stands at the end.
+                let _ = area.set_selection_range(start, end);
                 refuse(now.len());
             }
             _ => workspace.type_text(&now),

@@ -6,7 +6,7 @@
 use leptos::{ev, prelude::*};
 use topology::bundle::Bundle;
 
-use super::store::Workspace;
+use super::{files::with_file, store::Workspace};
 use crate::ui::{Icon, Modal, prose};
 
 /// Which file is open.
@@ -53,14 +53,6 @@ impl Opened {
     }
 }
 
-/// The bundle with another text of a file; what is an environment stays one.
-fn with_file(bundle: &Bundle, path: &str, text: String) -> Bundle {
-    let others = bundle.files().filter(|(other, _)| *other != path);
-    let others = others.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let this = (path.to_owned(), text);
-    Bundle::new(others.chain([this]), bundle.environments().iter().cloned())
-}
-
 /// The bundle with a file under another path.
 ///
 /// # Errors
@@ -89,9 +81,7 @@ fn renamed(bundle: &Bundle, from: &str, to: &str) -> Result<Bundle, String> {
 pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
     let path = opened.path;
     let typed = move |event: ev::Event| {
-        let (text, path) = (event_target_value(&event), path.get_untracked());
-        let bundle = workspace.bundle.get_untracked();
-        workspace.set_bundle(with_file(&bundle, &path, text), &format!("Changed {path}"));
+        workspace.type_file(&path.get_untracked(), &event_target_value(&event));
     };
     let rename = move |event: ev::Event| {
         let (to, from) = (
@@ -145,7 +135,7 @@ pub fn FileEditor(workspace: Workspace, opened: Opened) -> impl IntoView {
                 <label for="file-text">"Content"</label>
                 <textarea
                     class="input mono file-text" id="file-text" rows="18" spellcheck="false" autocapitalize="off" wrap="off"
-                    prop:value=text on:input=typed
+                    prop:value=text on:input=typed on:blur=move |_| workspace.seal()
                 ></textarea>
             </div>
             {move || faults.get().into_iter().map(|fault| view! { <p class="fault"><Icon name="circle-alert" /><span>{prose(&fault)}</span></p> }).collect_view()}

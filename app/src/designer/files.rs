@@ -1,6 +1,7 @@
 //! The files beside the template: look into them, add, rename, take away, use as environment.
 
 use leptos::{html, prelude::*};
+use topology::bundle::Bundle;
 
 use super::{
     file_editor::{FileEditor, Opened},
@@ -8,14 +9,21 @@ use super::{
 };
 use crate::{
     browser,
-    ui::{Icon, Question, use_confirm, use_toasts},
+    ui::{Icon, use_toasts},
 };
+
+/// The bundle with another text of a file; what is an environment stays one.
+pub(super) fn with_file(bundle: &Bundle, path: &str, text: String) -> Bundle {
+    let others = bundle.files().filter(|(other, _)| *other != path);
+    let others = others.map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let this = (path.to_owned(), text);
+    Bundle::new(others.chain([this]), bundle.environments().iter().cloned())
+}
 
 /// The list, and the file that is open.
 #[component]
 pub fn Files(workspace: Workspace) -> impl IntoView {
     let toasts = use_toasts();
-    let confirm = use_confirm();
     let opened = Opened::new();
     let input = NodeRef::<html::Input>::new();
     let over = RwSignal::new(false);
@@ -42,24 +50,9 @@ pub fn Files(workspace: Workspace) -> impl IntoView {
             }
         });
     };
-    // Undo knows the template only, so a file that is not empty goes after a question.
     let remove = move |path: String| {
-        let take = move |path: &str| {
-            let bundle = workspace.bundle.get_untracked();
-            workspace.set_bundle(bundle.without(path), &format!("Removed {path}"));
-        };
-        let text = workspace.file(&path);
-        if text.is_none_or(|text| text.trim().is_empty()) {
-            return take(&path);
-        }
-        let question = Question {
-            title: format!("Remove {path}?"),
-            body: vec!["The file goes from this design; undo does not bring it back.".to_owned()],
-            items: Vec::new(),
-            action: "Remove".to_owned(),
-            danger: true,
-        };
-        confirm.ask(question, move || take(&path));
+        let bundle = workspace.bundle.get_untracked();
+        workspace.set_bundle(bundle.without(&path), &format!("Removed {path}"));
     };
     let toggle = move |path: &str, on: bool| {
         let bundle = workspace.bundle.get_untracked();

@@ -8,6 +8,7 @@ mod actions;
 pub mod board;
 mod clipboard;
 mod code;
+mod drafts;
 mod drawer;
 mod file_editor;
 mod files;
@@ -90,7 +91,7 @@ fn Designer(design: api::Design, types: Types, name: RwSignal<Option<String>>) -
     Effect::new(move |_| {
         name.try_set(Some(workspace.saving.name.get()));
     });
-    workspace.saving.restore_draft(workspace);
+    workspace.saving.restore_draft(workspace, &design.layout);
     load_cloud(workspace);
     keep_on_leaving(workspace);
     view! {
@@ -116,26 +117,30 @@ fn load_cloud(workspace: Workspace) {
     });
 }
 
-/// What is not saved when the page goes is sent on its way. Where that may not be enough, the person is asked first.
+/// What is not saved when the page goes is kept on this machine and sent on its way. Where neither may be enough, the person is asked
+/// first; whoever then stays has left nothing behind that the page does not know of.
 fn keep_on_leaving(workspace: Workspace) {
     let saving = workspace.saving;
-    use_leaving().ask_first(move || {
+    let would_lose = move || {
         saving.keep_now(workspace);
         saving.would_lose()
-    });
+    };
+    use_leaving().ask_first(would_lose);
     Effect::new(move |_| {
         let closes = window_event_listener(ev::beforeunload, move |event| {
-            saving.leave(workspace);
-            if saving.would_lose() {
+            if would_lose() {
                 event.prevent_default();
             }
         });
+        let goes = window_event_listener_untyped("pagehide", move |_| saving.leave(workspace));
         // A tab that is hidden may never come back: on a telephone it ends so.
-        let hides = ["visibilitychange", "pagehide"]
-            .map(|event| window_event_listener_untyped(event, move |_| saving.keep_now(workspace)));
+        let hides = window_event_listener_untyped("visibilitychange", move |_| {
+            saving.keep_now(workspace);
+        });
         on_cleanup(move || {
             closes.remove();
-            hides.into_iter().for_each(|handle| handle.remove());
+            goes.remove();
+            hides.remove();
         });
     });
     on_cleanup(move || saving.leave(workspace));

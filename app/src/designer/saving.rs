@@ -5,7 +5,11 @@
 //! the server is away, saving is tried again; when someone else has saved in between, the person chooses.
 //!
 //! A draft is written when the browser has nothing else to do, shortly after the first change that it lacks: no key waits
-//! for it. What is not written yet is written at once when the page is hidden, left or closed ([`Saving::keep_now`]).
+//! for it. Whatever is not on the server is written at once when the page is hidden, left or closed ([`Saving::keep_now`]).
+//! See [`super::drafts`] for where, and for what becomes of it.
+//!
+//! A page may not hear what became of a save: the network is cut, the person leaves. So what was sent is remembered, and
+//! where the server has one of these texts, nobody else has saved: the newest goes on top of it, without a conflict.
 //!
 //! ```text
 //! saved --change--> waiting --pause--> saving --ok--> saved
@@ -16,10 +20,16 @@
 
 use api::{Beside, Design, DesignRequest, Layout, Problem};
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::{board::layout_of, store::Workspace};
-use crate::{browser, client};
+use super::{
+    board::layout_of,
+    drafts::{Draft, Drafts, Place, Sent, fingerprint},
+    store::Workspace,
+};
+use crate::{
+    browser,
+    client::{self, Page},
+};
 
 /// Between the last change and the save.
 const PAUSE_MS: i32 = 600;
@@ -45,16 +55,15 @@ pub enum SaveState {
     Refused(Box<Problem>),
 }
 
-/// What is kept on this machine until the server has it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Draft {
-    base_version: u32,
-    name: String,
-    template: String,
-    /// Drafts of older visits have none: the server's files are kept then.
-    #[serde(default)]
-    beside: Option<Beside>,
-    layout: Layout,
+/// One save on its way, with all that its answer needs: the page may be gone by then.
+struct Letter {
+    id: String,
+    /// The change that it ends with.
+    number: u64,
+    request: DesignRequest,
+    /// When, in milliseconds since 1970.
+    sent_ms: f64,
+    draft: Place,
 }
 
 /// The design's store.
@@ -75,6 +84,8 @@ pub struct Saving {
     busy: StoredValue<bool>,
     /// The draft lacks something.
     draft_due: StoredValue<bool>,
+    drafts: Drafts,
+    sent: StoredValue<Sent>,
 }
 
 impl Saving {
@@ -89,6 +100,8 @@ impl Saving {
             changes: StoredValue::new(0),
             busy: StoredValue::new(false),
             draft_due: StoredValue::new(false),
+            drafts: Drafts::of(&design.id),
+            sent: StoredValue::new(Sent::default()),
         }
     }
 
@@ -159,7 +172,7 @@ impl Saving {
         }
     }
 
-    /// What is not saved when the page goes is sent on its way; the draft stays until the server has it.
+    /// What is not saved when the page goes is kept, and sent on its way; the draft stays until the server has it.
     pub fn leave(self, workspace: Workspace) {
         self.keep_now(workspace);
         let undecided = self
@@ -168,14 +181,13 @@ impl Saving {
         if undecided != Some(false) || self.busy.try_get_value() != Some(false) {
             return;
         }
-        let (Some(request), Some(id)) = (self.request(workspace), self.id.try_get_value()) else {
-            return;
-        };
-        leptos::task::spawn_local(async move {
-            if client::design_save(&id, &request).await.is_ok() {
-                browser::forget(&draft_key(&id));
-            }
-        });
+        if let Some(letter) = self.letter(workspace) {
+            self.busy.try_set_value(true);
+            leptos::task::spawn_local(async move {
+                self.send(workspace, letter, Page::Goes).await;
+                self.busy.try_set_value(false);
+            });
+        }
     }
 
     async fn save(self, workspace: Workspace) -> bool {
@@ -189,40 +201,40 @@ impl Saving {
         {
             return true;
         }
+        let Some(letter) = self.letter(workspace) else {
+            return false;
+        };
         self.busy.try_set_value(true);
-        let done = self.send(workspace).await;
+        self.state.try_set(SaveState::Saving);
+        let done = self.send(workspace, letter, Page::Stays).await;
         self.busy.try_set_value(false);
         done
     }
 
-    async fn send(self, workspace: Workspace) -> bool {
-        let Some(request) = self.request(workspace) else {
-            return false;
-        };
-        let (Some(number), Some(id)) = (self.changes.try_get_value(), self.id.try_get_value())
-        else {
-            return false;
-        };
-        self.state.try_set(SaveState::Saving);
-        let answer = client::design_save(&id, &request).await;
-        let Some(newest) = self.changes.try_get_value() else {
-            // The page is gone; what was saved need not be kept.
-            if answer.is_ok() {
-                browser::forget(&draft_key(&id));
-            }
-            return answer.is_ok();
-        };
+    /// What would be sent now.
+    fn letter(self, workspace: Workspace) -> Option<Letter> {
+        Some(Letter {
+            id: self.id.try_get_value()?,
+            number: self.changes.try_get_value()?,
+            request: self.request(workspace)?,
+            sent_ms: browser::now_ms(),
+            draft: self.drafts.place()?,
+        })
+    }
+
+    async fn send(self, workspace: Workspace, letter: Letter, page: Page) -> bool {
+        let request = &letter.request;
+        let this = fingerprint(&request.template, &request.beside, &request.layout);
+        self.sent.try_update_value(|sent| sent.add(this));
+        let answer = client::design_save(&letter.id, request, page).await;
+        if self.changes.try_get_value().is_none() {
+            return match answer {
+                Ok(design) => after_the_page(letter, design.version).await,
+                Err(_) => false,
+            };
+        }
         match answer {
-            Ok(design) => {
-                self.version.try_set(design.version);
-                if newest == number {
-                    self.forget_draft(&id);
-                    self.state.try_set(SaveState::Saved);
-                } else {
-                    self.changed(workspace);
-                }
-                newest == number
-            }
+            Ok(design) => self.delivered(workspace, &letter, design.version),
             Err(problem) if problem.code == client::OFFLINE || problem.status >= 500 => {
                 self.state.try_set(SaveState::Offline);
                 browser::after_ms(RETRY_MS, move || {
@@ -235,20 +247,26 @@ impl Saving {
                 false
             }
             Err(problem) if problem.status == 409 => {
-                match client::design(&id).await {
-                    // An answer that was lost on its way: the server has it.
-                    Ok(theirs)
-                        if theirs.template == request.template
-                            && theirs.beside.bundle() == request.beside.bundle()
-                            && theirs.layout == request.layout =>
-                    {
-                        self.version.try_set(theirs.version);
-                        self.forget_draft(&id);
-                        self.state.try_set(SaveState::Saved)
+                match client::design(&letter.id).await {
+                    Ok(theirs) => {
+                        let there = fingerprint(&theirs.template, &theirs.beside, &theirs.layout);
+                        let is_mine = self.sent.try_with_value(|sent| sent.has(there));
+                        if there == this {
+                            // An answer that was lost on its way: the server has it.
+                            return self.delivered(workspace, &letter, theirs.version);
+                        }
+                        if is_mine == Some(true) {
+                            self.version.try_set(theirs.version);
+                            self.state.try_set(SaveState::Waiting);
+                            self.changed(workspace);
+                        } else {
+                            self.state.try_set(SaveState::Conflict(Box::new(theirs)));
+                        }
                     }
-                    Ok(theirs) => self.state.try_set(SaveState::Conflict(Box::new(theirs))),
-                    Err(problem) => self.state.try_set(SaveState::Refused(Box::new(problem))),
-                };
+                    Err(problem) => {
+                        self.state.try_set(SaveState::Refused(Box::new(problem)));
+                    }
+                }
                 false
             }
             Err(problem) => {
@@ -258,17 +276,36 @@ impl Saving {
         }
     }
 
+    /// The server has it as this version; true where that is all.
+    fn delivered(self, workspace: Workspace, letter: &Letter, version: u32) -> bool {
+        self.version.try_set(version);
+        let is_all = self.changes.try_get_value() == Some(letter.number);
+        if is_all {
+            self.draft_due.try_set_value(false);
+            letter.draft.forget();
+            self.state.try_set(SaveState::Saved);
+        } else {
+            // What is newer is known here, and saved soon.
+            letter
+                .draft
+                .delivered(&letter.request, letter.sent_ms, version);
+            self.changed(workspace);
+        }
+        is_all
+    }
+
     fn request(self, workspace: Workspace) -> Option<DesignRequest> {
-        let (template, layout) = workspace.editor.try_with_untracked(|editor| {
+        let (template, beside, layout) = workspace.editor.try_with_untracked(|editor| {
             (
                 editor.document().text().to_owned(),
+                Beside::of(editor.bundle()),
                 layout_of(editor.places()),
             )
         })?;
         Some(DesignRequest {
             name: self.name.try_get_untracked()?,
             template,
-            beside: Beside::of(&workspace.bundle.try_get_untracked()?),
+            beside,
             layout,
             base_version: Some(self.version.try_get_untracked()?),
         })
@@ -278,72 +315,60 @@ impl Saving {
     fn keep_soon(self, workspace: Workspace) {
         if self.draft_due.try_get_value() == Some(false) {
             self.draft_due.try_set_value(true);
-            browser::when_idle(DRAFT_MS, move || self.keep_now(workspace));
+            browser::when_idle(DRAFT_MS, move || {
+                if self.draft_due.try_get_value() == Some(true) {
+                    self.keep_now(workspace);
+                }
+            });
         }
     }
 
-    /// Writes what the draft lacks.
+    /// Writes down whatever the server does not have, also what was written before: another visit may have taken that one up.
     pub fn keep_now(self, workspace: Workspace) {
-        if self.draft_due.try_get_value() == Some(true) {
-            self.draft_due.try_set_value(false);
-            self.keep_draft(workspace);
-        }
-    }
-
-    /// The server has all of it.
-    fn forget_draft(self, id: &str) {
         self.draft_due.try_set_value(false);
-        browser::forget(&draft_key(id));
-    }
-
-    fn keep_draft(self, workspace: Workspace) {
-        let Some(request) = self.request(workspace) else {
+        if !self.is_dirty() {
+            return;
+        }
+        let (Some(request), Some(place)) = (self.request(workspace), self.drafts.place()) else {
             return;
         };
-        let draft = Draft {
-            base_version: request.base_version.unwrap_or_default(),
-            name: request.name,
-            template: request.template,
-            beside: Some(request.beside),
-            layout: request.layout,
-        };
-        let Some(id) = self.id.try_get_value() else {
-            return;
-        };
-        let kept = serde_json::to_string(&draft)
-            .is_ok_and(|text| browser::remember(&draft_key(&id), &text));
+        let sent = self.sent.try_get_value().unwrap_or_default();
+        let kept = place.keep(&Draft::of(request, sent));
         if self.draft_kept.try_get_untracked() != Some(kept) {
             self.draft_kept.try_set(kept);
         }
     }
 
-    /// What an earlier visit left on this machine, if the server never got it.
-    pub fn restore_draft(self, workspace: Workspace) {
-        let Some(text) = browser::remembered(&draft_key(&self.id())) else {
-            return;
+    /// What an earlier visit left on this machine, if the server never got it: another text, name or file than it has, or
+    /// another layout than the `stored` one, as it is or as it is drawn.
+    pub fn restore_draft(self, workspace: Workspace, stored: &Layout) {
+        let (text, bundle, layout) = workspace.editor.with_untracked(|editor| {
+            let layout = layout_of(editor.places());
+            (editor.document().clone(), editor.bundle().clone(), layout)
+        });
+        let name = self.name.get_untracked();
+        let bundle_of = |draft: &Draft| match &draft.beside {
+            Some(beside) => beside.bundle(),
+            None => bundle.clone(),
         };
-        let Ok(draft) = serde_json::from_str::<Draft>(&text) else {
-            return;
-        };
-        let bundle = draft.beside.as_ref().map(Beside::bundle);
-        let same_files = bundle
-            .as_ref()
-            .is_none_or(|bundle| workspace.bundle.with_untracked(|now| now == bundle));
-        let same = same_files
-            && workspace
-                .editor
-                .with_untracked(|editor| editor.document().text() == draft.template);
-        if same && self.name.with_untracked(|name| *name == draft.name) {
-            browser::forget(&draft_key(&self.id()));
-            return;
-        }
+        let draft = self.drafts.take(|draft| {
+            draft.template == text.text()
+                && draft.name == name
+                && (draft.layout == *stored || draft.layout == layout)
+                && bundle_of(draft) == bundle
+        });
+        let Some(draft) = draft else { return };
         // Saved by someone else since: the server answers 409 to this version, and the person chooses.
         self.version.set(draft.base_version);
         self.name.set(draft.name.clone());
-        if let Some(bundle) = bundle {
-            workspace.bundle.set(bundle);
-        }
-        workspace.replace(&draft.template, &draft.layout, "Restore unsaved work");
+        let bundle = bundle_of(&draft);
+        self.sent.set_value(draft.sent);
+        workspace.replace(
+            &draft.template,
+            &draft.layout,
+            bundle,
+            "Restore unsaved work",
+        );
     }
 
     /// Ends a conflict with what is on this page.
@@ -355,15 +380,32 @@ impl Saving {
         }
     }
 
-    /// Ends a conflict with what the server has; undo brings mine back.
+    /// Ends a conflict with what the server has; undo brings my text and files back.
     pub fn take_theirs(self, workspace: Workspace) {
         if let Some(SaveState::Conflict(theirs)) = self.state.try_get_untracked() {
             self.version.set(theirs.version);
             self.name.set(theirs.name.clone());
             self.state.set(SaveState::Waiting);
-            workspace.bundle.set(theirs.beside.bundle());
-            workspace.replace(&theirs.template, &theirs.layout, "Take the other version");
+            workspace.replace(
+                &theirs.template,
+                &theirs.layout,
+                theirs.beside.bundle(),
+                "Take the other version",
+            );
         }
+    }
+}
+
+/// A save was answered after its page had gone: what was typed while it was on its way follows.
+async fn after_the_page(letter: Letter, version: u32) -> bool {
+    let Letter { id, draft, .. } = &letter;
+    let Some(newer) = draft.delivered(&letter.request, letter.sent_ms, version) else {
+        return true;
+    };
+    let sent_ms = browser::now_ms();
+    match client::design_save(id, &newer, Page::Stays).await {
+        Ok(design) => draft.delivered(&newer, sent_ms, design.version).is_none(),
+        Err(_) => false,
     }
 }
 
@@ -377,8 +419,4 @@ async fn pause() {
     });
     // A timer does not fail.
     let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
-}
-
-fn draft_key(id: &str) -> String {
-    format!("draft.{id}")
 }

@@ -1,7 +1,7 @@
 //! The element that a canvas is painted on: its size, points on it, and which node an event hit.
 
 use canvas::{
-    geometry::{ScreenPoint, Size},
+    geometry::{Rect, ScreenPoint, Size},
     viewport::Viewport,
 };
 use leptos::{ev, html, prelude::*};
@@ -16,6 +16,18 @@ pub fn size(root: NodeRef<html::Div>) -> Option<Size> {
         f64::from(element.client_height()),
     );
     (width > 0.0 && height > 0.0).then_some(Size::new(width, height))
+}
+
+/// All of `bounds` on the surface, above the buttons at its lower edge.
+pub fn fit(root: NodeRef<html::Div>, bounds: Rect) -> Option<Viewport> {
+    let (free, element) = (size(root)?, root.get_untracked()?);
+    let controls = element.query_selector(".canvas-controls").ok().flatten();
+    let taken = controls.map_or(0.0, |controls| {
+        let top = controls.get_bounding_client_rect().top();
+        element.get_bounding_client_rect().bottom() - top
+    });
+    let height = (free.height - taken).max(1.0);
+    Some(Viewport::fitting(bounds, Size::new(free.width, height)))
 }
 
 /// Where on the surface a pointer is.

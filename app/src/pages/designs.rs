@@ -481,7 +481,9 @@ async fn rename(id: &str, name: String) -> client::Answer<()> {
         layout: design.layout,
         base_version: Some(design.version),
     };
-    client::design_save(id, &request).await.map(|_| ())
+    client::design_save(id, &request, client::Page::Stays)
+        .await
+        .map(|_| ())
 }
 
 #[cfg(test)]

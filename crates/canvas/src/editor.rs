@@ -1,4 +1,4 @@
-//! A document, its places and its history as one thing.
+//! A document, the files beside it, its places and its history as one thing.
 //!
 //! The page holds one of these and nothing else that could contradict it. A proposal is applied whole
 //! or not at all. While the text has a syntax error the last good model stays on the canvas, and only
@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use topology::{
+    bundle::Bundle,
     document::{Document, Edit, EditError},
     plan::Plan,
     template::Template,
@@ -28,17 +29,19 @@ pub struct Editor {
     /// The newest model without a syntax error.
     shown: Arc<Document>,
     places: Arc<Places>,
+    bundle: Arc<Bundle>,
     history: History,
 }
 
 impl Editor {
     /// A design as it was stored.
-    pub fn open(text: impl Into<String>, places: Places) -> Self {
+    pub fn open(text: impl Into<String>, places: Places, bundle: Bundle) -> Self {
         let document = Arc::new(Document::parse(text));
         Self {
             shown: document.clone(),
             document,
             places: Arc::new(places),
+            bundle: Arc::new(bundle),
             history: History::default(),
         }
     }
@@ -66,6 +69,11 @@ impl Editor {
     /// Where nodes stand.
     pub fn places(&self) -> &Arc<Places> {
         &self.places
+    }
+
+    /// Files and environments beside the template.
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
     }
 
     /// The label of what undo would take back.
@@ -182,6 +190,14 @@ impl Editor {
         }
     }
 
+    /// Other files beside the template; with a `key`, changes of the same key join (see [`History`]).
+    pub fn set_bundle(&mut self, bundle: Bundle, label: &str, key: Option<&str>) {
+        if bundle != *self.bundle {
+            self.history.record(label, self.snapshot(), key);
+            self.bundle = Arc::new(bundle);
+        }
+    }
+
     /// What is typed next is a change of its own.
     pub fn seal(&mut self) {
         self.history.seal();
@@ -201,9 +217,10 @@ impl Editor {
         Some(label)
     }
 
-    /// Another text and places, as one change: a version that was restored, another person's copy.
-    pub fn replace(&mut self, text: &str, places: Places, label: &str) {
+    /// Another text, files and places, as one change: a version that was restored, another person's copy.
+    pub fn replace(&mut self, text: &str, places: Places, bundle: Bundle, label: &str) {
         self.history.record(label, self.snapshot(), None);
+        self.bundle = Arc::new(bundle);
         self.set(Arc::new(Document::parse(text)), Arc::new(places));
     }
 
@@ -211,10 +228,12 @@ impl Editor {
         Snapshot {
             text: self.document.text().into(),
             places: self.places.clone(),
+            bundle: self.bundle.clone(),
         }
     }
 
     fn restore(&mut self, snapshot: &Snapshot) {
+        self.bundle = snapshot.bundle.clone();
         self.set(
             Arc::new(Document::parse(&*snapshot.text)),
             snapshot.places.clone(),

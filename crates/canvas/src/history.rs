@@ -1,13 +1,15 @@
 //! Undo and redo.
 //!
-//! An entry keeps the whole text and all places from before a change. That is the one form in which
+//! An entry keeps the whole text, the files beside it and all places from before a change. That is the one form in which
 //! "undo gives back the same bytes" needs no proof, whatever the change was: a canvas command, a form
-//! field, typing in the code view, or a template pasted over everything. Texts are shared, not copied.
+//! field, typing in the code view or in a file, or a template pasted over everything. Texts are shared, not copied.
 //!
 //! Typing is coalesced: changes with the same key become one entry until [`History::seal`] is called
 //! (on blur, on selection, on any other change). No clock is needed for that.
 
 use std::sync::Arc;
+
+use topology::bundle::Bundle;
 
 use crate::layout::Places;
 
@@ -18,6 +20,19 @@ pub struct Snapshot {
     pub text: Arc<str>,
     /// Where nodes stood.
     pub places: Arc<Places>,
+    /// Files and environments beside the template.
+    pub bundle: Arc<Bundle>,
+}
+
+impl Snapshot {
+    /// What it takes to keep it after `before`, whose files it may share.
+    fn bytes(&self, before: Option<&Snapshot>) -> usize {
+        let files = match before {
+            Some(before) if Arc::ptr_eq(&before.bundle, &self.bundle) => 0,
+            _ => self.bundle.files().map(|(_, text)| text.len()).sum(),
+        };
+        self.text.len() + files
+    }
 }
 
 /// One change that can be taken back.
@@ -101,10 +116,12 @@ impl History {
     }
 
     fn forget_the_oldest(&mut self) {
-        let mut bytes: usize = self.past.iter().map(|entry| entry.other.text.len()).sum();
+        let before = |at: usize| at.checked_sub(1).map(|at| &self.past[at].other);
+        let size = |at: usize| self.past[at].other.bytes(before(at));
+        let mut bytes: usize = (0..self.past.len()).map(size).sum();
         let mut gone = 0;
         while bytes > BYTES_MAX && gone + 1 < self.past.len() {
-            bytes -= self.past[gone].other.text.len();
+            bytes -= size(gone);
             gone += 1;
         }
         self.past.drain(..gone);
@@ -119,6 +136,7 @@ mod tests {
         Snapshot {
             text: text.into(),
             places: Arc::default(),
+            bundle: Arc::default(),
         }
     }
 

@@ -20,6 +20,7 @@ use canvas::{
     drawing::Drawing,
     editor::Editor,
     selection::Selection,
+    typing,
     viewport::Viewport,
 };
 use leptos::{html, prelude::*};
@@ -70,7 +71,7 @@ pub struct Workspace {
     pub editor: RwSignal<Editor>,
     /// Types, those of the catalogue and of the files beside the template included.
     pub types: RwSignal<Arc<Registry>>,
-    /// Files and environments beside the template.
+    /// Files and environments beside the template, as the editor has them.
     pub bundle: RwSignal<Bundle>,
     /// Types without those of the files.
     built_in: StoredValue<Arc<Registry>>,
@@ -114,11 +115,12 @@ impl Workspace {
         let editor = Editor::open(
             design.template.clone(),
             super::board::places_of(&design.layout),
+            design.beside.bundle(),
         );
+        let bundle = RwSignal::new(editor.bundle().clone());
         let editor = RwSignal::new(editor);
         let built_in = StoredValue::new(types.0.clone());
         let types = RwSignal::new(types.0);
-        let bundle = RwSignal::new(design.beside.bundle());
         let cloud = RwSignal::new(Arc::new(CloudFacts::default()));
         let plan = RwSignal::new(None::<Arc<Plan>>);
         let document = Memo::new_with_compare(
@@ -355,33 +357,48 @@ impl Workspace {
         }
     }
 
-    /// Another text and places as one change.
-    pub fn replace(self, text: &str, layout: &api::Layout, label: &str) {
+    /// Another text, files and places as one change.
+    pub fn replace(self, text: &str, layout: &api::Layout, bundle: Bundle, label: &str) {
         let places = super::board::places_of(layout);
         self.editor
-            .try_update(|editor| editor.replace(text, places, label));
+            .try_update(|editor| editor.replace(text, places, bundle, label));
         self.changed();
     }
 
     /// Other files beside the template.
     pub fn set_bundle(self, bundle: Bundle, label: &str) {
-        self.bundle.try_set(bundle);
+        self.editor
+            .try_update(|editor| editor.set_bundle(bundle, label, None));
         self.changed();
         self.say(label);
     }
 
-    /// The text of a file beside the template.
-    pub fn file(self, path: &str) -> Option<String> {
-        self.bundle
-            .try_with_untracked(|bundle| text_of(bundle, path))?
+    /// A file beside the template, as typed: with the line ends of a text area.
+    pub fn type_file(self, path: &str, text: &str) {
+        self.editor.try_update(|editor| {
+            let was = editor.bundle().text(path).unwrap_or_default();
+            let text = typing::retyped(was, text).into_owned();
+            let bundle = super::files::with_file(editor.bundle(), path, text);
+            let key = format!("file {path}");
+            editor.set_bundle(bundle, &format!("Change {path}"), Some(&key));
+        });
+        self.changed();
     }
 
-    /// The same; tracks.
+    /// The text of a file beside the template; tracks.
     pub fn file_tracked(self, path: &str) -> Option<String> {
         self.bundle.with(|bundle| text_of(bundle, path))
     }
 
     fn changed(self) {
+        let bundle = self
+            .editor
+            .try_with_untracked(|editor| editor.bundle().clone());
+        if let Some(bundle) = bundle
+            && self.bundle.try_with_untracked(|now| *now == bundle) == Some(false)
+        {
+            self.bundle.try_set(bundle);
+        }
         self.refresh();
         self.saving.changed(self);
     }

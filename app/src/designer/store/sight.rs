@@ -3,23 +3,17 @@
 use canvas::{
     drawing::Drawing,
     geometry::{Rect, ScreenPoint, Size},
-    viewport::Viewport,
 };
 use leptos::prelude::*;
 
 use super::Workspace;
 use crate::designer::surface;
 
-/// What the buttons at the canvas's lower edge take.
-const CONTROLS_PX: f64 = 40.0;
-
 impl Workspace {
     /// All of the drawing on the screen.
     pub fn fit(self) {
         let bounds = self.drawing.with_untracked(|drawing| drawing.bounds());
-        if let (Some(bounds), Some(screen)) = (bounds, surface::size(self.root)) {
-            let free = Size::new(screen.width, screen.height - CONTROLS_PX);
-            let view = Viewport::fitting(bounds, free);
+        if let Some(view) = bounds.and_then(|bounds| surface::fit(self.root, bounds)) {
             self.fitted.set_value(Some(view));
             self.view.try_set(view);
         }

@@ -154,5 +154,7 @@ async fn put(design: &Design, item: &str, server: Option<&str>) -> client::Answe
         layout: design.layout.clone(),
         base_version: Some(design.version),
     };
-    client::design_save(&design.id, &request).await.map(|_| ())
+    client::design_save(&design.id, &request, client::Page::Stays)
+        .await
+        .map(|_| ())
 }

@@ -1,6 +1,7 @@
 //! Gestures on real templates: what a person does, and what the text says afterwards. A file for each subject.
 
 use topology::{
+    bundle::Bundle,
     cloud::{CloudFacts, Flavor, Named},
     types::Registry,
 };
@@ -50,7 +51,7 @@ struct Hands {
 impl Hands {
     fn on(text: &str) -> Self {
         let mut hands = Self {
-            editor: Editor::open(text, Places::new()),
+            editor: Editor::open(text, Places::new(), Bundle::default()),
             types: registry(),
             cloud: cloud(),
         };

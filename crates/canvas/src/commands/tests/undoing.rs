@@ -50,6 +50,33 @@ fn a_letter_in_the_code_view_keeps_windows_line_ends() {
     assert!(hands.editor.undo().is_none(), "nothing was typed");
 }
 
+#[test]
+fn undo_brings_files_back_in_their_turn() {
+    let bundle = |text: &str| {
+        let file = ("web.yaml".to_owned(), text.to_owned());
+        Bundle::new([file], [])
+    };
+    let mut hands = Hands::on(EMPTY);
+    for text in ["a", "ab", "abc"] {
+        let key = Some("file web.yaml");
+        hands
+            .editor
+            .set_bundle(bundle(text), "Changed web.yaml", key);
+    }
+    let places = (**hands.editor.places()).clone();
+    hands
+        .editor
+        .replace(TWO_TIER, places, bundle("theirs"), "Take the other version");
+    assert_eq!(hands.editor.bundle().text("web.yaml"), Some("theirs"));
+    hands.editor.undo();
+    assert_eq!(hands.editor.bundle().text("web.yaml"), Some("abc"));
+    assert_eq!(hands.text(), EMPTY);
+    assert_eq!(hands.editor.undo().as_deref(), Some("Changed web.yaml"));
+    assert!(hands.editor.bundle().is_empty());
+    hands.editor.redo();
+    assert_eq!(hands.editor.bundle().text("web.yaml"), Some("abc"));
+}
+
 /// Something that a person may do.
 #[derive(Clone, Debug)]
 enum Act {
