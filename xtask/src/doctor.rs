@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::shell::{self, cmd};
-use crate::{docker, http, needs, paths};
+use crate::{disk, docker, http, needs, paths};
 
 /// Prints the findings.
 pub fn run() -> Result<()> {
@@ -61,6 +61,14 @@ pub fn run() -> Result<()> {
         let path = paths::pkg().join(file);
         line(path.is_file(), name, &path.display().to_string());
     }
+
+    println!("Disk");
+    let free = disk::free(&paths::root());
+    line(
+        free.is_some_and(|free| free >= disk::WANTED),
+        "free",
+        &free.map_or_else(|| "unknown".to_owned(), disk::gigabytes),
+    );
 
     println!("Addresses");
     for (name, address, path) in [

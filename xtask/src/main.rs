@@ -13,6 +13,7 @@ mod build;
 mod children;
 mod clouds;
 mod contract;
+mod disk;
 mod docker;
 mod doctor;
 mod http;

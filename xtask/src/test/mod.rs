@@ -16,7 +16,7 @@ use clap::ValueEnum;
 
 use crate::children;
 use crate::shell::{self, cargo};
-use crate::{build, docker, needs};
+use crate::{build, disk, docker, needs, paths};
 use counted::Counts;
 
 /// Options of `test`.
@@ -63,6 +63,7 @@ pub fn run(options: &Options) -> Result<()> {
     let uses_docker = stages
         .iter()
         .any(|stage| matches!(stage, Stage::Unit | Stage::E2e));
+    disk::warn_when_scarce(&paths::root());
     let begin = Instant::now();
     needs::ensure(&if uses_docker {
         needs::for_testing()
@@ -191,6 +192,9 @@ fn sum_up(outcomes: &[Outcome]) -> Result<()> {
                 });
             }
         }
+    }
+    if let Some(free) = disk::free(&paths::root()) {
+        println!("\n{} of disk free", disk::gigabytes(free));
     }
     println!("\n{} passed, {} failed", total.passed, total.failed);
     match outcomes
