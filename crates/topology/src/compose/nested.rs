@@ -3,11 +3,11 @@
 //! The file is checked on its own, with the values that are known, as if it were deployed; what is wrong
 //! names the file and line. `parameter_defaults` of environments reach it, as in Heat.
 
-use std::{rc::Rc, sync::Arc};
+use std::{borrow::Cow, rc::Rc, sync::Arc};
 
 use super::{
-    BTreeMap, Composer, Diagnostic, Expr, Frame, HashSet, Model, Parent, Place, ResourceSpec,
-    Scope, Value, facade,
+    BTreeMap, Composer, Diagnostic, Expr, Frame, GROUP, HashSet, Model, Parent, Place,
+    ResourceSpec, Scope, Value, facade,
     frame::{Argument, Arguments},
     overlay,
 };
@@ -19,7 +19,8 @@ use crate::{
     scope::Known,
     template::{Parameter, Template},
     text::shown,
-    validate::{look_later, validate_call},
+    types::SCALING_GROUP,
+    validate::{Call, is_read_at_once, look_later, validate_call},
 };
 
 const STACK_NAME: &str = "OS::stack_name";
@@ -242,12 +243,27 @@ impl Composer<'_> {
         if !self.checked.insert((path.to_owned(), values)) {
             return;
         }
+        let template = document.template();
+        // What does not fit is nothing to Heat, where it is given by a nested template: see `child_params` in its
+        // `template_resource.py`.
+        let mut known = Cow::Borrowed(known);
+        let mut open = Cow::Borrowed(open);
+        if is_within {
+            for parameter in &template.parameters {
+                let name = &parameter.name;
+                let unfit = |value| !parameters::fits(parameter, value);
+                if known.get(name).is_some_and(unfit) {
+                    known.to_mut().remove(name);
+                    open.to_mut().insert(name.clone());
+                }
+            }
+        }
         let around = self.around;
         let types = overlay(
             around.types,
             around.bundle,
             around.merged,
-            document.template(),
+            template,
             Some(path),
             itself,
         );
@@ -255,12 +271,19 @@ impl Composer<'_> {
             document,
             &types,
             around.cloud,
-            (known, open),
-            Arc::clone(&self.checks),
+            Call {
+                known: &known,
+                open: &open,
+                budget: Arc::clone(&self.checks),
+                is_nested: true,
+            },
         );
         found.retain(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true));
         for one in &mut found {
-            later(one, document.template(), is_within);
+            later(one, template, is_within);
+        }
+        if is_within {
+            found.extend(read_without_value(template, &known, &open));
         }
         let found = found
             .into_iter()
@@ -300,8 +323,56 @@ fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
         rest.is_some_and(|rest| rest.starts_with('.'))
     });
     if let Some(resource) = about {
-        look_later(one, &resource.resource_type);
+        let of_members = [GROUP, SCALING_GROUP].contains(&resource.resource_type.as_str());
+        // Members' own properties were looked at as such.
+        if !(of_members && one.path.matches(".properties.").count() > 1) {
+            look_later(one, &resource.resource_type);
+        }
     }
+}
+
+/// Parameters that a template within a nested one is not given, and whose values Heat reads before it makes anything. That they are
+/// not given is only warned of, for most are read later.
+fn read_without_value(
+    template: &Template,
+    known: &BTreeMap<String, Value>,
+    open: &HashSet<String>,
+) -> Vec<Diagnostic> {
+    let has_none = |name: &str| {
+        let declared = template.parameters.iter().find(|one| one.name == name);
+        declared.is_some_and(|one| one.default.is_none())
+            && !known.contains_key(name)
+            && !open.contains(name)
+    };
+    let unconditional = template
+        .resources
+        .iter()
+        .filter(|one| one.condition.is_none());
+    let read = unconditional.flat_map(|resource| {
+        let properties = resource.properties.iter();
+        properties
+            .filter(|one| is_read_at_once(&resource.resource_type, &one.name))
+            // What members are made of is put together without values.
+            .filter(|one| one.name != "resource_def")
+            .map(move |one| (resource, one))
+    });
+    let mut found = Vec::new();
+    for (resource, property) in read {
+        property.value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && has_none(name)
+            {
+                let path = format!("resources.{}.properties.{}", resource.name, property.name);
+                let message = format!(
+                    "`{}` is made of the parameter `{}`, which is given no value and has no default",
+                    property.name,
+                    shown(name)
+                );
+                found.push(Diagnostic::error("parameter-missing", path, message));
+            }
+        });
+    }
+    found
 }
 
 /// What is said of a file, as said of the resource that it is used by.

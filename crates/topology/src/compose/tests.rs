@@ -548,3 +548,4 @@ mod asked;
 mod given;
 mod groups;
 mod hidden;
+mod later;

@@ -135,6 +135,15 @@ pub(crate) fn check(
     diagnostics
 }
 
+/// Whether a value fits the parameter's type; constraints are not looked at.
+pub(crate) fn fits(parameter: &Parameter, value: &Value) -> bool {
+    let without = Parameter {
+        constraints: Vec::new(),
+        ..parameter.clone()
+    };
+    problem(&without, value).is_none()
+}
+
 /// Defaults that do not fit their own type or constraints.
 pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
     template

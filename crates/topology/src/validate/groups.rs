@@ -53,14 +53,27 @@ impl Checker<'_> {
         self.resource_type(&member, &path);
         if let Some(described) = self.types.get(written) {
             let simple = self.simple(&member, &path);
-            let before = self.diagnostics.len();
-            self.properties(&member, &simple, described, &path);
-            for one in &mut self.diagnostics[before..] {
-                look_later(one, written);
-            }
+            self.of_member(&member, &simple, described, &path);
         }
         // Groups in groups.
         self.members(&member, &path);
+    }
+
+    /// A member's properties, as far as Heat looks at them before it makes the member.
+    fn of_member(
+        &mut self,
+        member: &Resource,
+        simple: &Simple<'_>,
+        described: &ResourceType,
+        path: &Path<'_>,
+    ) {
+        let before = self.diagnostics.len();
+        let outside = std::mem::replace(&mut self.is_made_later, true);
+        self.properties(member, simple, described, path);
+        self.is_made_later = outside;
+        for one in &mut self.diagnostics[before..] {
+            look_later(one, &member.resource_type);
+        }
     }
 
     fn definition_keys(&mut self, entries: &[(String, Expr)], path: &Path<'_>) {
@@ -154,15 +167,7 @@ impl Checker<'_> {
         if let Some(described) = self.types.get(written) {
             let inner = path.key("properties");
             let simple = self.simple(&member, &inner);
-            let before = self.diagnostics.len();
-            self.properties(&member, &simple, described, &path);
-            // Heat looks at none of the members' values here, a server's included.
-            for one in &mut self.diagnostics[before..] {
-                look_later(one, written);
-                if matches!(one.code.as_str(), "property-missing" | "property-conflict") {
-                    one.severity = Severity::Warning;
-                }
-            }
+            self.of_member(&member, &simple, described, &path);
             self.update_policy(&member, described, &path);
         }
         self.members(&member, &path);

@@ -34,7 +34,7 @@ mod references;
 mod rules;
 mod values;
 
-pub(crate) use later::look_later;
+pub(crate) use later::{is_read_at_once, look_later};
 
 /// All problems of a document, those of syntax and structure included, in the order of the text.
 pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Vec<Diagnostic> {
@@ -48,26 +48,47 @@ pub fn validate_with(
     cloud: &CloudFacts,
     parameters: &BTreeMap<String, Value>,
 ) -> Vec<Diagnostic> {
-    let none = HashSet::new();
-    validate_call(document, types, cloud, (parameters, &none), Arc::default())
+    let call = Call {
+        known: parameters,
+        open: &HashSet::new(),
+        budget: Arc::default(),
+        is_nested: false,
+    };
+    validate_call(document, types, cloud, call)
 }
 
-/// The same for a template that another one uses, with the parameters whose values are known when it runs. What is put in
-/// is taken from `budget`.
+/// With what a template is used.
+pub(crate) struct Call<'a> {
+    /// Values of parameters.
+    pub known: &'a BTreeMap<String, Value>,
+    /// Parameters whose values are known when it runs.
+    pub open: &'a HashSet<String>,
+    /// What is put in is taken from it.
+    pub budget: Arc<Budget>,
+    /// Another template uses it, so Heat looks at most of its values when it makes them.
+    pub is_nested: bool,
+}
+
+/// The same for a template as it is used.
 pub(crate) fn validate_call(
     document: &Document,
     types: &Registry,
     cloud: &CloudFacts,
-    (parameters, open): (&BTreeMap<String, Value>, &HashSet<String>),
-    budget: Arc<Budget>,
+    call: Call<'_>,
 ) -> Vec<Diagnostic> {
+    let Call {
+        known,
+        open,
+        budget,
+        is_nested,
+    } = call;
     let mut diagnostics = document.diagnostics().to_vec();
     let template = document.template();
     let mut checker = Checker {
         template,
         types,
         cloud,
-        scope: Known::of_call(template, parameters, open, Arc::clone(&budget)).with_cloud(cloud),
+        scope: Known::of_call(template, known, open, Arc::clone(&budget)).with_cloud(cloud),
         index: template
             .resources
             .iter()
@@ -75,6 +96,7 @@ pub(crate) fn validate_call(
             .collect(),
         there: Vec::new(),
         strict: true,
+        is_made_later: is_nested,
         is_too_much: false,
         diagnostics: parameters::defaults(template),
     };
@@ -167,6 +189,8 @@ struct Checker<'a> {
     there: Vec<(&'a Resource, Simple<'a>)>,
     /// Whether what is looked at is one of Heat's own types, whose properties are not converted.
     strict: bool,
+    /// Whether what is looked at gets a stack of its own: members of groups, resources of nested templates.
+    is_made_later: bool,
     /// More was put in than there is room for, and it was said.
     is_too_much: bool,
     diagnostics: Vec<Diagnostic>,

@@ -101,7 +101,12 @@ impl<'a> Checker<'a> {
                     known.name,
                     lower_first(&known.summary)
                 );
-                self.error("property-missing", path, message);
+                let mut one = Diagnostic::error("property-missing", path.to_string(), message);
+                let is_read = later::is_read_at_once(&resource.resource_type, &known.name);
+                if self.is_made_later && !is_read {
+                    later::said_when_made(&mut one);
+                }
+                self.diagnostics.push(one);
             }
         }
         if !described.rules.is_empty() {

@@ -52,10 +52,11 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 const NOT_DEPLOYABLE: &str = "resource-type-not-deployable";
 
 /// What Heat finds only when it creates: its `validate` call has no values, so it looks at names alone.
-const AT_CREATION: [&str; 7] = [
+const AT_CREATION: [&str; 8] = [
     "nested-too-deep",
     "property-conflict",
     "property-constraint",
+    "parameter-missing",
     "property-missing",
     "property-type",
     "server-without-network",
