@@ -148,6 +148,8 @@ impl Lab {
         substrate.open().await?;
         let cloud = Cloud::new(model, Arc::clone(&substrate), store);
         cloud.answer_metadata_with(http::metadata::app);
+        let wirer = Arc::clone(&cloud);
+        let wire = tokio::spawn(async move { wirer.keep_wiring().await });
         cloud.take_up().await;
 
         let (shutdown, stopped) = watch::channel(false);
@@ -174,7 +176,7 @@ impl Lab {
             address,
             close: config.close,
             shutdown,
-            tasks: vec![serve, save, look],
+            tasks: vec![serve, save, look, wire],
         })
     }
 
@@ -216,6 +218,7 @@ impl Lab {
         }
         self.cloud.save();
         self.cloud.leave_all();
+        self.cloud.stop_wiring().await;
         if let Err(error) = self.substrate.close(self.close).await {
             tracing::error!(%error, "not everything could be taken down");
         }

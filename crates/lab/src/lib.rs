@@ -30,6 +30,7 @@ mod lab;
 pub mod model;
 pub mod store;
 pub mod substrate;
+mod turns;
 
 pub use faults::{
     Call, CallFault, Damage, Fault, Faults, ServerFault, ServerTrouble, VolumeFault, VolumeTrouble,

@@ -6,7 +6,8 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -14,6 +15,12 @@ use base64::engine::general_purpose::STANDARD;
 use common::machine::{BOOT, Machine, floating_ip};
 use common::{Client, http};
 use lab::LabConfig;
+use lab::model::ids::stable_id;
+use lab::model::wiring::{
+    BalancerWiring, FilterRule, FilterRules, Nic, Remote, ServerWiring, Wiring,
+};
+use lab::substrate::docker::DockerSubstrate;
+use lab::substrate::{Close, Substrate as _};
 use serde_json::json;
 use tokio::process::Command;
 
@@ -368,4 +375,96 @@ async fn servers_are_told_copied_and_balanced() {
         Vec::<String>::new(),
         "something is left"
     );
+}
+
+/// The one network that every lab has.
+fn network() -> String {
+    stable_id("network/public")
+}
+
+/// Load balancers of one network that answer with a number each.
+fn balancers(numbers: &BTreeMap<String, u32>) -> Wiring {
+    let anybody = FilterRule {
+        protocol: None,
+        min: None,
+        max: None,
+        remote: Remote::Anyone,
+    };
+    let one = |at: usize, number: u32| {
+        let address = Ipv4Addr::new(172, 31, 15, u8::try_from(100 + at).unwrap());
+        let nic = Nic {
+            network_id: network(),
+            mac: format!("fa:16:3e:00:00:{at:02x}"),
+            addresses: vec![(address, 24)],
+        };
+        let rules = FilterRules {
+            ingress: vec![anybody.clone()],
+            egress: vec![anybody.clone()],
+        };
+        let host = ServerWiring {
+            nics: vec![nic],
+            filters: vec![Some(rules)],
+            ..ServerWiring::default()
+        };
+        let configuration = format!(
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\nfrontend a\n  bind {address}:80\n  \
+             http-request return status 200 content-type text/plain string {number}\n"
+        );
+        BalancerWiring {
+            host,
+            configuration,
+        }
+    };
+    let all = numbers.iter().enumerate();
+    Wiring {
+        networks: [network()].into(),
+        balancers: all
+            .map(|(at, (id, number))| (id.clone(), one(at, *number)))
+            .collect(),
+        ..Wiring::default()
+    }
+}
+
+/// HAProxy has just started, or reads its configuration, when the next one comes: what runs in the end is what was told last.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_balancer_does_what_it_was_told_last() {
+    const TOLD: Machine = Machine("lab-test-told");
+    let range = "172.31.15.0/24".parse().unwrap();
+    let substrate = DockerSubstrate::new(TOLD.0, range).await.unwrap();
+    substrate.reset().await.unwrap();
+    substrate.open().await.unwrap();
+    let mut numbers = BTreeMap::new();
+    // Changes close together, and one after each pause in which HAProxy could be about to begin.
+    for round in 0..12_u32 {
+        for (id, _) in numbers.clone() {
+            numbers.insert(id, round);
+        }
+        numbers.insert(format!("{round:02}"), round);
+        // Nobody waits for what was told before.
+        let told = balancers(&numbers);
+        let _ = tokio::time::timeout(
+            Duration::from_millis(u64::from(round) * 15 + 250),
+            substrate.wire(&told),
+        )
+        .await;
+    }
+    for number in numbers.values_mut() {
+        *number = 99;
+    }
+    let wanted = balancers(&numbers);
+    let started = Instant::now();
+    while let Err(error) = substrate.wire(&wanted).await {
+        assert!(started.elapsed() < LIMIT, "{error}");
+    }
+    for (id, wiring) in &wanted.balancers {
+        assert!(substrate.balancer_follows(id, Some(wiring)).await);
+        let (address, _) = wiring.host.nics[0].addresses[0];
+        assert_eq!(
+            fetch(&format!("http://{address}/")).await,
+            Some((200, "99".into())),
+            "load balancer {id}"
+        );
+    }
+    substrate.close(Close::Remove).await.unwrap();
+    assert_eq!(TOLD.traces().await, Vec::<String>::new());
 }

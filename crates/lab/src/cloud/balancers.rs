@@ -1,19 +1,51 @@
 //! What happens to load balancers over time: wires first, then what was pending is not.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Cloud;
-use crate::model::load_balancing::Part;
+use crate::model::load_balancing::{Part, Provisioning};
+use crate::model::wiring::wiring;
+
+/// A load balancer that does not do what it is told for so long is broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at one.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Cloud {
-    /// Carry out what was ordered of a load balancer.
+    /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and one
+    /// that cannot be made to do it is in ERROR.
     pub fn spawn_balance(self: &Arc<Self>, balancer: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
-            cloud.wire().await;
+            let rest = match cloud.balances(&balancer).await {
+                true => Provisioning::Active,
+                false => Provisioning::Error,
+            };
             tokio::time::sleep(cloud.substrate.beat()).await;
-            cloud.change(|model| model.balancer_settles(&balancer));
+            cloud.change(|model| model.balancer_settles(&balancer, rest));
         });
+    }
+
+    /// Wait until a load balancer does what the model says; whether it came to that.
+    async fn balances(&self, balancer: &str) -> bool {
+        if !self.substrate.has_wires() {
+            return true;
+        }
+        let started = Instant::now();
+        loop {
+            self.wire().await;
+            let wanted = self.read(|model| wiring(model).balancers.remove(balancer));
+            let follows = self.substrate.balancer_follows(balancer, wanted.as_ref());
+            if follows.await {
+                return true;
+            }
+            if started.elapsed() >= PATIENCE {
+                tracing::error!(%balancer, "a load balancer does not do what it is told");
+                return false;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// After a start: load balancers that were on their way when the lab stopped.

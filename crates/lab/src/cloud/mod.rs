@@ -7,6 +7,7 @@
 mod balancers;
 mod metadata;
 mod volumes;
+mod wires;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use self::metadata::MetadataApp;
+use self::wires::Wires;
 
 use crate::blobs::Blobs;
 use crate::faults::{Faults, ServerTrouble};
@@ -31,6 +33,7 @@ use crate::model::server::{Server, Status};
 use crate::model::wiring::{ServerWiring, wiring};
 use crate::store::Store;
 use crate::substrate::{Power, ServerSpec, Ssh, Substrate};
+use crate::turns::Turns;
 
 /// Running servers are looked at this often.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
@@ -49,8 +52,8 @@ pub struct Cloud {
     store: Option<Store>,
     changed: AtomicBool,
     wake: Notify,
-    wiring_turn: tokio::sync::Mutex<()>,
-    server_turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    wires: Wires,
+    server_turns: Turns,
     metadata_app: OnceLock<MetadataApp>,
     attended: Mutex<HashMap<String, JoinHandle<()>>>,
 }
@@ -69,8 +72,8 @@ impl Cloud {
             store,
             changed: AtomicBool::new(true),
             wake: Notify::new(),
-            wiring_turn: tokio::sync::Mutex::default(),
-            server_turns: Mutex::default(),
+            wires: Wires::default(),
+            server_turns: Turns::default(),
             metadata_app: OnceLock::new(),
             attended: Mutex::default(),
         })
@@ -97,18 +100,6 @@ impl Cloud {
         let result = self.change(change)?;
         self.wire().await;
         Ok(result)
-    }
-
-    /// Make the wires agree with the model. Trouble is logged: the cloud's interfaces have no word for it.
-    pub async fn wire(&self) {
-        if !self.substrate.has_wires() {
-            return;
-        }
-        let _turn = self.wiring_turn.lock().await;
-        let wanted = self.read(wiring);
-        if let Err(error) = self.substrate.wire(&wanted).await {
-            tracing::error!(%error, "the wires do not agree with the model");
-        }
     }
 
     /// After a start: wires, and servers that were on their way when the lab stopped.
@@ -217,11 +208,7 @@ impl Cloud {
                     }
                 }
             }
-            cloud
-                .server_turns
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&id);
+            cloud.server_turns.forget(&id);
             cloud.wire().await;
         });
     }
@@ -289,15 +276,15 @@ impl Cloud {
         });
     }
 
-    /// See every now and then whether servers still run, as Nova does; never returns. One that died by itself is SHUTOFF.
+    /// See every now and then whether servers still run, as Nova does; never returns. One that died by itself is SHUTOFF; what
+    /// wires run through is made anew.
     pub async fn keep_looking(&self) {
         if !self.substrate.has_wires() {
             return;
         }
+        let up = |server: &Server| server.status == Status::Active && server.task_state.is_none();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            let up =
-                |server: &Server| server.status == Status::Active && server.task_state.is_none();
             let ids: Vec<String> = self.read(|model| {
                 let running = model.servers.iter().filter(|server| up(server));
                 running.map(|server| server.id.clone()).collect()
@@ -305,15 +292,32 @@ impl Cloud {
             let dead = self.substrate.servers_dead(&ids).await;
             for id in dead.unwrap_or_default() {
                 let _turn = self.server_turn(&id).await;
-                self.leave(&id);
-                self.change(|model| {
-                    if model.servers.get(&id).is_some_and(up) {
-                        tracing::warn!(server = %id, "a server has died");
-                        model.server_rests(&id, Status::Shutoff);
-                    }
-                });
+                // It may have been switched on again while we waited for our turn.
+                let still = self.substrate.servers_dead(std::slice::from_ref(&id)).await;
+                if still.is_ok_and(|dead| !dead.is_empty()) {
+                    self.bury(&id, up).await;
+                }
+            }
+            if self.substrate.wires_lost().await {
+                self.wire().await;
             }
         }
+    }
+
+    /// A server is seen to be dead.
+    async fn bury(&self, id: &str, up: impl Fn(&Server) -> bool) {
+        self.leave(id);
+        let Some(spec) = self
+            .spec(id)
+            .filter(|_| self.read(|model| model.servers.get(id).is_some_and(up)))
+        else {
+            return;
+        };
+        tracing::warn!(server = %id, "a server has died");
+        if let Err(error) = self.substrate.server_power(&spec, Power::Stop).await {
+            tracing::warn!(server = %id, %error, "what died could not be stopped");
+        }
+        self.change(|model| model.server_rests(id, Status::Shutoff));
     }
 
     /// Give a server the size that its flavor says. One whose old flavor is remembered waits for a word then.
@@ -392,14 +396,7 @@ impl Cloud {
     }
 
     async fn server_turn(&self, id: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        let turn = {
-            let mut turns = self
-                .server_turns
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(turns.entry(id.into()).or_default())
-        };
-        turn.lock_owned().await
+        self.server_turns.take(id).await
     }
 
     fn spec(&self, id: &str) -> Option<ServerSpec> {

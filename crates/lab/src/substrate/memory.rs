@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
-use crate::model::wiring::Wiring;
+use crate::model::wiring::{BalancerWiring, Wiring};
 
 /// How long things take.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +101,14 @@ impl Substrate for MemorySubstrate {
 
     fn has_wires(&self) -> bool {
         false
+    }
+
+    async fn wires_lost(&self) -> bool {
+        false
+    }
+
+    async fn balancer_follows(&self, _: &str, _: Option<&BalancerWiring>) -> bool {
+        true
     }
 
     async fn wire(&self, _: &Wiring) -> Result<(), SubstrateError> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::model::server::Status;
-use crate::model::wiring::{ServerWiring, Wiring};
+use crate::model::wiring::{BalancerWiring, ServerWiring, Wiring};
 
 /// A server to make.
 #[derive(Debug, Clone)]
@@ -232,7 +232,15 @@ pub trait Substrate: Send + Sync {
     /// Whether it has wires at all; if not, [`Substrate::wire`] is never called.
     fn has_wires(&self) -> bool;
 
-    /// Make networks, routers and packet filters of running servers as told.
+    /// Forget what wires run through where it died by itself, routers and load balancers; whether there was any. The next
+    /// [`Substrate::wire`] makes it anew.
+    async fn wires_lost(&self) -> bool;
+
+    /// Whether a load balancer does what it should: this, or nothing any more.
+    async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool;
+
+    /// Make networks, routers, load balancers and packet filters of running servers as told. An error means that not all is as it should be;
+    /// what has nothing to do with the trouble is.
     async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError>;
 
     /// Stop.

@@ -486,8 +486,8 @@ impl Model {
         Ok(())
     }
 
-    /// What was being done to a load balancer is done.
-    pub fn balancer_settles(&mut self, balancer: &str) {
+    /// What was being done to a load balancer is done, or came to nothing: `rest` says which. What was to go is gone in any case.
+    pub fn balancer_settles(&mut self, balancer: &str, rest: Provisioning) {
         for id in self.down_from(balancer) {
             let Some(row) = self.balancing.get_mut(&id) else {
                 continue;
@@ -495,7 +495,7 @@ impl Model {
             match row.status {
                 Provisioning::PendingDelete => self.piece_is_gone(&id),
                 Provisioning::PendingCreate | Provisioning::PendingUpdate => {
-                    row.status = Provisioning::Active;
+                    row.status = rest;
                 }
                 Provisioning::Active | Provisioning::Error => {}
             }

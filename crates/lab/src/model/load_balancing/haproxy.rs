@@ -12,8 +12,7 @@ use crate::model::Model;
 pub fn configuration(model: &Model, balancer: &Piece) -> String {
     let mut text = String::from(
         "global\n  maxconn 4000\n  log stdout format raw local0 notice\ndefaults\n  log global\n  timeout connect 5s\n  timeout \
-         client 50s\n  timeout server 50s\n  option redispatch\n\
-         # It has to listen somewhere, or it ends.\nlisten idle\n  mode tcp\n  bind 127.0.0.1:1\n",
+         client 50s\n  timeout server 50s\n  option redispatch\n",
     );
     if !balancer.is_on("admin_state_up") {
         return text;

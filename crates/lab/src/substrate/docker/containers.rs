@@ -404,6 +404,8 @@ impl Containers {
         };
         match self.docker.create_network(request).await {
             Ok(_) => Ok(true),
+            // Somebody who made it had no time to remember it.
+            Err(error) if has_status(&error, 409) => Ok(true),
             Err(Error::DockerResponseServerError { message, .. })
                 if message.contains("overlap") =>
             {

@@ -49,7 +49,8 @@ use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
 use crate::model::ids::stable_id;
 use crate::model::network::ip::Cidr;
 use crate::model::server::{Status, host_name};
-use crate::model::wiring::{ServerWiring, Wiring};
+use crate::model::wiring::{BalancerWiring, ServerWiring, Wiring};
+use crate::turns::Turns;
 
 /// The image of servers.
 pub const SERVER_IMAGE: &str = "stackloom-lab-server";
@@ -78,6 +79,8 @@ pub struct DockerSubstrate {
     networks: Mutex<HashSet<String>>,
     /// What running servers were told last.
     servers: std::sync::Mutex<HashMap<String, ServerState>>,
+    /// Who tells a server something: what was told last is what is remembered.
+    telling: Turns,
     routers: Mutex<BTreeMap<String, RouterState>>,
     balancers: Mutex<BTreeMap<String, BalancerState>>,
 }
@@ -103,6 +106,7 @@ impl DockerSubstrate {
             name_servers: host::name_servers(),
             networks: Mutex::default(),
             servers: std::sync::Mutex::default(),
+            telling: Turns::default(),
             routers: Mutex::default(),
             balancers: Mutex::default(),
         })
@@ -179,6 +183,7 @@ impl DockerSubstrate {
             )
             .await?;
         self.containers.start(&container).await?;
+        let telling = self.telling.take(&spec.id).await;
         let wiring = &spec.wiring;
         let (pid, macs) = self
             .running(&container, wiring.nics.iter().map(|nic| &nic.network_id))
@@ -196,6 +201,7 @@ impl DockerSubstrate {
                 filter,
             },
         );
+        drop(telling);
         // Devices' nodes do not outlive a boot.
         for (volume, device) in &spec.volumes {
             self.plug_volume(&spec.id, volume, device).await?;
@@ -207,6 +213,12 @@ impl DockerSubstrate {
 
     /// Tell a running server what has changed.
     async fn rewire_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
+        let _telling = self.telling.take(id).await;
+        self.tell_server(id, wiring).await
+    }
+
+    /// What [`Self::rewire_server`] does; for who has the turn.
+    async fn tell_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
         let Some(state) = self.known_servers().get(id).cloned() else {
             return Ok(());
         };
@@ -223,6 +235,7 @@ impl DockerSubstrate {
             return Ok(());
         }
         namespace::run(&self.containers.name("server", id), state.pid, &script).await?;
+        // It may have been switched off meanwhile.
         if let Some(known) = self.known_servers().get_mut(id) {
             known.network = network;
             known.filter = filter;
@@ -351,6 +364,7 @@ impl Substrate for DockerSubstrate {
     }
 
     async fn server_replug(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
+        let _telling = self.telling.take(&spec.id).await;
         let Some(state) = self.known_servers().get(&spec.id).cloned() else {
             // It does not run; its next boot brings everything.
             return Ok(());
@@ -374,14 +388,16 @@ impl Substrate for DockerSubstrate {
                 ..ServerState::default()
             };
         }
-        self.rewire_server(&spec.id, &spec.wiring).await
+        self.tell_server(&spec.id, &spec.wiring).await
     }
 
     async fn server_remove(&self, id: &str) -> Result<(), SubstrateError> {
         self.known_servers().remove(id);
         self.containers
             .remove(&self.containers.name("server", id))
-            .await
+            .await?;
+        self.telling.forget(id);
+        Ok(())
     }
 
     async fn servers_dead(&self, ids: &[String]) -> Result<Vec<String>, SubstrateError> {
@@ -463,6 +479,35 @@ impl Substrate for DockerSubstrate {
 
     fn has_wires(&self) -> bool {
         true
+    }
+
+    async fn wires_lost(&self) -> bool {
+        // Nobody makes any while we look.
+        let mut routers = self.routers.lock().await;
+        let mut balancers = self.balancers.lock().await;
+        if routers.is_empty() && balancers.is_empty() {
+            return false;
+        }
+        let Ok(found) = self.containers.list().await else {
+            return false;
+        };
+        let up = |kind: &str, id: &str| {
+            let mut found = found.iter();
+            found.any(|found| found.up && found.kind == kind && found.id == id)
+        };
+        let before = routers.len() + balancers.len();
+        routers.retain(|id, _| up("router", id));
+        balancers.retain(|id, _| up("balancer", id));
+        before > routers.len() + balancers.len()
+    }
+
+    async fn balancer_follows(&self, id: &str, wanted: Option<&BalancerWiring>) -> bool {
+        let balancers = self.balancers.lock().await;
+        match (balancers.get(id), wanted) {
+            (None, None) => true,
+            (Some(state), Some(wanted)) => state.follows(wanted),
+            _ => false,
+        }
     }
 
     async fn wire(&self, wiring: &Wiring) -> Result<(), SubstrateError> {

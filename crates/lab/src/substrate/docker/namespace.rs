@@ -4,7 +4,12 @@
 //! virtual machine or a container of its own often lacks; and it takes twenty times as long. The files stay this machine's: what a
 //! server has for a shell is never run with our rights.
 
+use std::fs::File;
+use std::io::{Error, Result as IoResult};
+use std::os::fd::AsFd as _;
 use std::process::Stdio;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -39,6 +44,22 @@ pub async fn run(what: &str, pid: i64, script: &str) -> Result<(), SubstrateErro
         doing: format!("setting the network of {what}"),
         output: said,
     })
+}
+
+/// Do something in the network namespace of this process, with sockets of ours: a socket belongs to the namespace in which it was made,
+/// whoever holds it. A thread goes there and ends with it: one that has been elsewhere is of no other use.
+pub fn within<T: Send + 'static>(
+    pid: i64,
+    doing: impl FnOnce() -> IoResult<T> + Send + 'static,
+) -> IoResult<T> {
+    let there = move || {
+        let namespace = File::open(format!("/proc/{pid}/ns/net"))?;
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
+        doing()
+    };
+    let thread = std::thread::Builder::new().name("namespace".into());
+    let done = thread.spawn(there)?.join();
+    done.unwrap_or_else(|_| Err(Error::other("the thread that went there ended early")))
 }
 
 /// Check that this machine has what scripts need.

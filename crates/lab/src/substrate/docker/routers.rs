@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 
 use super::containers::endpoint;
+use super::script::DockerMacs;
 use super::{DockerSubstrate, ROUTER_IMAGE, namespace, script};
 use crate::model::wiring::RouterWiring;
 use crate::substrate::SubstrateError;
@@ -15,8 +16,18 @@ use crate::substrate::SubstrateError;
 pub struct RouterState {
     /// Neutron networks, with the address that Docker itself gave a leg outside: Docker must not give it to another.
     legs: BTreeMap<String, Option<Ipv4Addr>>,
+    /// Its process and its legs' devices; not known when that may have changed.
+    seen: Option<(i64, DockerMacs)>,
     /// The last script.
     told: String,
+}
+
+impl RouterState {
+    /// Docker may have changed devices and routes: look again, and tell the router everything again.
+    fn forget(&mut self) {
+        self.seen = None;
+        self.told.clear();
+    }
 }
 
 fn wanted_legs(wiring: &RouterWiring) -> BTreeMap<String, Option<Ipv4Addr>> {
@@ -32,51 +43,68 @@ fn wanted_legs(wiring: &RouterWiring) -> BTreeMap<String, Option<Ipv4Addr>> {
 }
 
 impl DockerSubstrate {
-    /// Make routers as told: those that are not there, those that have changed, and away with the rest.
+    /// Make routers as told: those that are not there, those that have changed, and away with the rest. One that cannot be made so is no
+    /// reason to leave the others.
     pub(super) async fn wire_routers(
         &self,
         wanted: &BTreeMap<String, RouterWiring>,
     ) -> Result<(), SubstrateError> {
         let mut routers = self.routers.lock().await;
+        let mut trouble = Ok(());
         let gone: Vec<String> = routers
             .keys()
             .filter(|id| !wanted.contains_key(*id))
             .cloned()
             .collect();
         for id in gone {
-            self.containers
-                .remove(&self.containers.name("router", &id))
-                .await?;
-            routers.remove(&id);
+            let container = self.containers.name("router", &id);
+            match self.containers.remove(&container).await {
+                Ok(()) => drop(routers.remove(&id)),
+                Err(error) => trouble = Err(error),
+            }
         }
         for (id, wiring) in wanted {
-            let container = self.containers.name("router", id);
-            let legs = wanted_legs(wiring);
-            if !routers.contains_key(id) {
-                self.create_router(id, &container, &legs).await?;
-                // Docker's choice of a first network: the one named first.
-                let first = legs
-                    .iter()
-                    .next()
-                    .map(|(network, address)| (network.clone(), *address));
-                routers.insert(
-                    id.clone(),
-                    RouterState {
-                        legs: first.into_iter().collect(),
-                        told: String::new(),
-                    },
-                );
-            }
-            let Some(state) = routers.get_mut(id) else {
-                continue;
+            let told = self.wire_router(&mut routers, id, wiring).await;
+            trouble = trouble.and(told);
+        }
+        trouble
+    }
+
+    async fn wire_router(
+        &self,
+        routers: &mut BTreeMap<String, RouterState>,
+        id: &str,
+        wiring: &RouterWiring,
+    ) -> Result<(), SubstrateError> {
+        let container = self.containers.name("router", id);
+        let legs = wanted_legs(wiring);
+        if !routers.contains_key(id) {
+            self.create_router(id, &container, &legs).await?;
+            // Docker's choice of a first network: the one named first.
+            let first = legs
+                .iter()
+                .next()
+                .map(|(network, address)| (network.clone(), *address));
+            let state = RouterState {
+                legs: first.into_iter().collect(),
+                ..RouterState::default()
             };
-            self.change_legs(&container, state, &legs).await?;
-            let (pid, macs) = self.running(&container, legs.keys()).await?;
-            let script = script::router(wiring, &macs);
-            if script != state.told {
-                namespace::run(&container, pid, &script).await?;
-                state.told = script;
-            }
+            routers.insert(id.to_owned(), state);
+        }
+        let Some(state) = routers.get_mut(id) else {
+            return Ok(());
+        };
+        self.change_legs(&container, state, &legs).await?;
+        let (pid, macs) = match &state.seen {
+            Some(seen) => seen,
+            None => state
+                .seen
+                .insert(self.running(&container, legs.keys()).await?),
+        };
+        let script = script::router(wiring, macs);
+        if script != state.told {
+            namespace::run(&container, *pid, &script).await?;
+            state.told = script;
         }
         Ok(())
     }
@@ -129,8 +157,7 @@ impl DockerSubstrate {
                 .unplug(&self.network_name(&network), container)
                 .await?;
             state.legs.remove(&network);
-            // Docker may have changed routes: tell the router everything again.
-            state.told.clear();
+            state.forget();
         }
         for (network, address) in wanted {
             if !state.legs.contains_key(network) {
@@ -139,7 +166,7 @@ impl DockerSubstrate {
                     .plug(&name, container, address.map(|address| address.to_string()))
                     .await?;
                 state.legs.insert(network.clone(), *address);
-                state.told.clear();
+                state.forget();
             }
         }
         Ok(())
