@@ -139,9 +139,13 @@ pub trait Driver: Send + Sync {
         self.update(context, physical_id).await
     }
 
-    /// Its id once it is updated; another one where a thing is known by what it joins.
-    fn id_after_update(&self, _context: &Context<'_>, physical_id: &str) -> String {
-        physical_id.to_owned()
+    /// Its id once it is updated; another one where a thing is known by what it says or joins.
+    async fn id_after_update(
+        &self,
+        _context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        Ok(physical_id.to_owned())
     }
 
     /// A successor is about to be made: let go of what the cloud gives to one only, so that both can be

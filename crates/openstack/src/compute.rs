@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::discovery::Microversion;
+use crate::network::FixedIp;
 use crate::network::only;
 use crate::session::Call;
 use crate::watch::Way;
@@ -129,6 +130,16 @@ pub struct Attachment {
     pub volume_id: String,
     /// `/dev/vdb`, as the hypervisor says.
     pub device: Option<String>,
+}
+
+/// A port of a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PluggedPort {
+    /// Its id.
+    pub port_id: String,
+    /// Its addresses.
+    pub fixed_ips: Vec<FixedIp>,
 }
 
 /// Where servers can be put.
@@ -255,6 +266,12 @@ impl Compute<'_> {
     pub async fn server_set_tags(&self, id: &str, tags: &[String]) -> Result<(), Error> {
         let call = self.call(Method::PUT, &["servers", id, "tags"]);
         call.json(&json!({"tags": tags})).send().await.map(drop)
+    }
+
+    /// The ports that are plugged in, in the server's order.
+    pub async fn server_ports(&self, id: &str) -> Result<Vec<PluggedPort>, Error> {
+        let call = self.call(Method::GET, &["servers", id, "os-interface"]);
+        call.fetch("interfaceAttachments").await
     }
 
     /// Plug a port in.

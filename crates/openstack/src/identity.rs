@@ -108,6 +108,15 @@ impl Identity<'_> {
         self.role(Method::PUT, actor, grant).await
     }
 
+    /// Whether a role is given; not where the role, the place or who gets it is unknown.
+    pub async fn is_granted(&self, actor: Actor<'_>, grant: &Grant) -> Result<bool, Error> {
+        match self.role(Method::GET, actor, grant).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Take a role away. One that is not given is an error of status 404.
     pub async fn revoke(&self, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
         self.role(Method::DELETE, actor, grant).await

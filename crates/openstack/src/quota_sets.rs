@@ -1,5 +1,5 @@
-//! How much a project may have of Nova's and Cinder's things, as administrators set it. Both say it alike.
-//! Source: Compute API and Block Storage API v3, "Quota sets".
+//! How much a project may have of a service's things, as administrators set it. Nova and Cinder say it alike, and so do Neutron and
+//! Octavia, in other words. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
 
 use reqwest::Method;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub struct QuotaSets<'a> {
 }
 
 impl Session {
-    /// The limits of Nova or Cinder.
+    /// The limits of Nova, Cinder, Neutron or Octavia.
     pub fn quota_sets(&self, service: Service) -> QuotaSets<'_> {
         QuotaSets {
             session: self,
@@ -25,25 +25,37 @@ impl Session {
 
 impl QuotaSets<'_> {
     fn call(&self, method: Method, project: &str) -> crate::session::Call<'_> {
-        let path = ["os-quota-sets", project];
-        self.session.call(self.service, method, &path)
+        let path: &[&str] = match self.service {
+            Service::Network => &["quotas", project],
+            Service::LoadBalancer => &["lbaas", "quotas", project],
+            _ => &["os-quota-sets", project],
+        };
+        self.session.call(self.service, method, path)
+    }
+
+    /// The word around the limits in bodies.
+    fn word(&self) -> &'static str {
+        match self.service {
+            Service::Network | Service::LoadBalancer => "quota",
+            _ => "quota_set",
+        }
     }
 
     /// A project's limits, its own and the usual ones.
     pub async fn get(&self, project: &str) -> Result<Record, Error> {
-        self.call(Method::GET, project).fetch("quota_set").await
+        self.call(Method::GET, project).fetch(self.word()).await
     }
 
     /// Set some limits of a project; -1 is none.
     pub async fn set(&self, project: &str, limits: &Record) -> Result<(), Error> {
         let call = self.call(Method::PUT, project);
-        call.json(&json!({"quota_set": limits}))
+        call.json(&json!({self.word(): limits}))
             .send()
             .await
             .map(drop)
     }
 
-    /// Give a project the usual limits again.
+    /// Give a project the usual limits again. Neutron and Octavia answer with status 404 where it had no others.
     pub async fn reset(&self, project: &str) -> Result<(), Error> {
         let call = self.call(Method::DELETE, project);
         call.send().await.map(drop)

@@ -22,12 +22,15 @@ pub static VOLUME_TYPES: Collection = Collection {
 };
 
 /// What volumes of some types promise.
-pub static QOS_SPECS: Collection = Collection::of(
-    Service::BlockStorage,
-    "qos-specs",
-    ("qos_specs", "qos_specs"),
-    "QoS specification",
-);
+pub static QOS_SPECS: Collection = Collection {
+    by_name: false,
+    ..Collection::of(
+        Service::BlockStorage,
+        "qos-specs",
+        ("qos_specs", "qos_specs"),
+        "QoS specification",
+    )
+};
 
 /// A type has one encryption, and Cinder does not look at its id.
 const THE_ONE: &str = "provider";

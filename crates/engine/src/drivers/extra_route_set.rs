@@ -77,11 +77,13 @@ impl Driver for Routes {
         Ok(())
     }
 
-    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
-        match (self.read)(context.properties) {
-            Ok(routes) => id(&parse(physical_id).0, &routes),
-            Err(_) => physical_id.to_owned(),
-        }
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        let routes = (self.read)(context.properties)?;
+        Ok(id(&parse(physical_id).0, &routes))
     }
 
     async fn delete(

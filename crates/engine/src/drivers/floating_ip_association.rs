@@ -62,12 +62,13 @@ impl Driver for FloatingIpAssociation {
         Ok(Progress::Ready(Ready::default()))
     }
 
-    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
-        let wanted = Properties::of(context.properties).filled("floatingip_id");
-        wanted
-            .ok()
-            .flatten()
-            .unwrap_or_else(|| physical_id.to_owned())
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        let wanted = Properties::of(context.properties).filled("floatingip_id")?;
+        Ok(wanted.unwrap_or_else(|| physical_id.to_owned()))
     }
 
     async fn delete(

@@ -14,7 +14,8 @@
 //!
 //! Many types say only what is peculiar about them, and a driver is made of that: [`plain::Fields`] and [`plain::Plain`]
 //! (Neutron's with a description), [`told::Says`] and [`told::Told`] (without one), [`key_manager::Keeps`] and
-//! [`key_manager::Kept`], [`records::Records`] and [`records::Recorded`] (administrators').
+//! [`key_manager::Kept`], [`records::Records`] and [`records::Recorded`] (administrators'), [`ties::Ties`] and [`ties::Tied`] (what
+//! only joins others).
 //!
 //! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
 
@@ -49,6 +50,7 @@ mod metering_label;
 mod metering_rule;
 mod net;
 mod neutron;
+mod nova_floating_ip;
 mod order;
 mod plain;
 mod pool;
@@ -56,8 +58,10 @@ mod pool_member;
 mod port;
 mod properties;
 mod provider_net;
+mod qos_association;
 mod qos_policy;
 mod qos_rule;
+mod qos_specs;
 mod quota;
 mod rbac_policy;
 mod records;
@@ -75,6 +79,7 @@ mod server_group;
 mod ssh_key;
 mod subnet;
 mod subnet_pool;
+mod ties;
 mod told;
 mod trunk;
 mod volume;
@@ -106,6 +111,7 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Neutron::MeteringLabel" => &plain::Plain(metering_label::MeteringLabel),
         "OS::Neutron::MeteringRule" => &told::Told(metering_rule::MeteringRule),
         "OS::Neutron::FloatingIPPortForward" => &floating_ip_port_forward::FloatingIpPortForward,
+        "OS::Neutron::Quota" => &quota::Quota(openstack::Service::Network),
         "OS::Neutron::Trunk" => &plain::Plain(trunk::Trunk),
         "OS::Neutron::QoSPolicy" => &plain::Plain(qos_policy::QosPolicy),
         "OS::Neutron::QoSBandwidthLimitRule" => &qos_rule::BANDWIDTH_LIMIT,
@@ -117,6 +123,8 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Neutron::FloatingIPAssociation" => &floating_ip_association::FloatingIpAssociation,
         "OS::Neutron::SecurityGroup" => &security_group::SecurityGroup,
         "OS::Neutron::SecurityGroupRule" => &security_group_rule::SecurityGroupRule,
+        "OS::Nova::FloatingIP" => &nova_floating_ip::FloatingIp,
+        "OS::Nova::FloatingIPAssociation" => &nova_floating_ip::FloatingIpAssociation,
         "OS::Nova::KeyPair" => &key_pair::KeyPair,
         "OS::Nova::Server" => &server::Server,
         "OS::Nova::ServerGroup" => &server_group::ServerGroup,
@@ -132,7 +140,10 @@ pub fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Barbican::Order" => &key_manager::Kept(order::Order),
         "OS::Cinder::VolumeType" => &records::Recorded(volume_type::VolumeType),
         "OS::Cinder::EncryptedVolumeType" => &encrypted_volume_type::EncryptedVolumeType,
+        "OS::Cinder::QoSSpecs" => &qos_specs::QosSpecs,
+        "OS::Cinder::QoSAssociation" => &ties::Tied(qos_association::QosAssociation),
         "OS::Cinder::Quota" => &quota::Quota(openstack::Service::BlockStorage),
+        "OS::Octavia::Quota" => &quota::Quota(openstack::Service::LoadBalancer),
         "OS::Octavia::LoadBalancer" => &load_balancer::LOAD_BALANCER,
         "OS::Octavia::Listener" => &listener::LISTENER,
         "OS::Octavia::Pool" => &pool::POOL,

@@ -1,9 +1,9 @@
-//! `OS::Nova::Quota` and `OS::Cinder::Quota`: how much of a service a project may use.
+//! `OS::Nova::Quota`, `OS::Cinder::Quota`, `OS::Neutron::Quota` and `OS::Octavia::Quota`: how much of a service a project may use.
 //!
 //! A project has its limits once and for all, so to set them twice changes nothing; the id is the project's, and all properties
-//! but the project are limits, called as in the API. They are set once the journal has the id: what was never set takes
+//! but the project are limits, called as in the API ([`NEWER`] are the exceptions). They are set once the journal has the id: what was never set takes
 //! nothing back when it goes. What goes gives the project the usual limits again, and so does a limit that is taken
-//! out of the template. Source: Compute API and Block Storage API v3, "Quota sets".
+//! out of the template. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
 
 use async_trait::async_trait;
 use openstack::Service;
@@ -20,6 +20,12 @@ use crate::driver::{Context, Driver, DriverError, Progress, Ready};
 pub(super) struct Quota(pub(super) Service);
 
 const PROJECT: &str = "project";
+
+/// What Octavia calls otherwise by now.
+const NEWER: [(&str, &str); 2] = [
+    ("loadbalancer", "load_balancer"),
+    ("healthmonitor", "health_monitor"),
+];
 
 #[async_trait]
 impl Driver for Quota {
@@ -49,14 +55,12 @@ impl Driver for Quota {
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let is_said_no_more = |name: &String| {
-            let said = context.properties.get(name);
-            said.is_none_or(Value::is_null)
-        };
+        let said = limits(context.properties)?;
+        let mut before = limits(context.before)?.into_iter();
         // Those that stay are set again when it is looked at.
-        if limits(context.before)?.keys().any(is_said_no_more) {
+        if before.any(|(name, _)| !said.contains_key(&name)) {
             let quotas = context.session.quota_sets(self.0);
-            quotas.reset(physical_id).await?;
+            done_if_gone(quotas.reset(physical_id).await)?;
         }
         Ok(())
     }
@@ -78,12 +82,15 @@ impl Driver for Quota {
     }
 }
 
+/// By the API's names.
 fn limits(map: &Map<String, Value>) -> Result<Record, DriverError> {
     let properties = Properties::of(map);
     let mut limits = Map::new();
     for name in map.keys().filter(|name| *name != PROJECT) {
         if let Some(limit) = properties.integer(name)? {
-            limits.insert(name.clone(), limit.into());
+            let newer = NEWER.iter().find(|(older, _)| older == name);
+            let name = newer.map_or(name.as_str(), |(_, newer)| newer);
+            limits.insert(name.to_owned(), limit.into());
         }
     }
     Ok(limits)
@@ -100,5 +107,15 @@ mod tests {
         let properties = json!({"project": "p", "cores": "4", "ram": -1, "instances": null});
         let limits = limits(properties.as_object().unwrap()).unwrap();
         assert_eq!(Value::Object(limits), json!({"cores": 4, "ram": -1}));
+    }
+
+    #[test]
+    fn octavia_calls_some_otherwise() {
+        let properties = json!({"loadbalancer": 3, "healthmonitor": 4, "pool": 5});
+        let limits = limits(properties.as_object().unwrap()).unwrap();
+        assert_eq!(
+            Value::Object(limits),
+            json!({"load_balancer": 3, "health_monitor": 4, "pool": 5})
+        );
     }
 }

@@ -58,7 +58,7 @@ impl<T: Says> Driver for Told<T> {
 
     /// What it says changes, and with it its id. Done already, there is nothing to do.
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
-        let after = self.id_after_update(context, physical_id);
+        let after = id_now::<T>(context, physical_id);
         let words = physical_id.split(SEPARATOR).zip(after.split(SEPARATOR));
         let changes: Map<String, Value> = T::KNOWN_BY
             .iter()
@@ -76,13 +76,12 @@ impl<T: Says> Driver for Told<T> {
         Ok(())
     }
 
-    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
-        let words = T::KNOWN_BY.iter().zip(physical_id.split(SEPARATOR));
-        let words = words.map(|(name, before)| match context.properties.get(*name) {
-            Some(now) if T::CHANGES.contains(name) => word(now),
-            _ => before.to_owned(),
-        });
-        words.collect::<Vec<_>>().join(SEPARATOR)
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
+        Ok(id_now::<T>(context, physical_id))
     }
 
     async fn delete(
@@ -116,6 +115,16 @@ fn id<T: Says>(fields: &Map<String, Value>) -> String {
     let words = T::KNOWN_BY
         .iter()
         .map(|name| fields.get(*name).map(word).unwrap_or_default());
+    words.collect::<Vec<_>>().join(SEPARATOR)
+}
+
+/// What an id says, with what the properties say now.
+fn id_now<T: Says>(context: &Context<'_>, physical_id: &str) -> String {
+    let words = T::KNOWN_BY.iter().zip(physical_id.split(SEPARATOR));
+    let words = words.map(|(name, before)| match context.properties.get(*name) {
+        Some(now) if T::CHANGES.contains(name) => word(now),
+        _ => before.to_owned(),
+    });
     words.collect::<Vec<_>>().join(SEPARATOR)
 }
 

@@ -284,7 +284,7 @@ impl Attempt {
                 .await;
             driver.change(&context, &id, &changed).await?;
         }
-        let now = driver.id_after_update(&context, &id);
+        let now = driver.id_after_update(&context, &id).await?;
         // From here on, what is drawn is what is there.
         self.site.known.change(name, |thing| {
             thing.spec = work.spec.clone();

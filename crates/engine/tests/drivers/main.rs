@@ -4,6 +4,7 @@
 
 mod people;
 mod qos;
+mod ties;
 mod wires;
 mod world;
 

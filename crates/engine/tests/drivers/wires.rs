@@ -1,7 +1,6 @@
 //! Rarer things of the network service and the key manager, each through the whole of its life: made twice it is there once, it
 //! changes in place, a lost answer leaves nothing behind, and it goes.
 
-use engine::driver::DriverError;
 use lab::{CallFault, Fault};
 use openstack::key_manager::{Kind, id_of};
 use openstack::network::{AddressScope, FloatingIp, Network, RbacPolicy};
@@ -12,16 +11,16 @@ use crate::world::World;
 const NET: &str = "OS::Neutron::Net";
 
 impl World {
-    async fn updated(&self, name: &str, kind: &str, properties: &Value, id: &str) -> String {
+    pub async fn updated(&self, name: &str, kind: &str, properties: &Value, id: &str) -> String {
         let updated = self.with(name, kind, properties, async |driver, context| {
             driver.update(context, id).await?;
-            Ok::<_, DriverError>(driver.id_after_update(context, id))
+            driver.id_after_update(context, id).await
         });
         updated.await.unwrap()
     }
 
     /// Made, and looked at until it is ready; its id and its attributes.
-    async fn there(&self, name: &str, kind: &str, properties: &Value) -> (String, Value) {
+    pub async fn there(&self, name: &str, kind: &str, properties: &Value) -> (String, Value) {
         let id = self.create(name, kind, properties).await.unwrap();
         let ready = self.ended(name, kind, properties, &id).await.unwrap();
         (id, ready.attributes.into())

@@ -1,12 +1,12 @@
 //! What administrators make, in one deployment, as it is made on a real cloud too.
 
 use api::RunState;
-use openstack::collection::Collection;
+use openstack::collection::{Collection, id_of};
 use openstack::flavors::{AGGREGATES, FLAVORS};
 use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
-use openstack::volume_types::VOLUME_TYPES;
+use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
 use openstack::{Method, Service};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::update::to;
@@ -45,7 +45,7 @@ async fn there(bench: &Bench, deployment: &str) -> Vec<&'static str> {
                 .to_string()
                 .contains(deployment)
         };
-        found.extend(all.iter().filter(is_ours).map(|_| of.title));
+        found.extend(all.iter().find(is_ours).map(|_| of.title));
     }
     found
 }
@@ -79,28 +79,48 @@ async fn it_is_made_changed_in_place_replaced_and_gone() {
         .replace("default: 5", "default: 6");
     let run = bench.update(deployment, to(&in_place)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    assert_eq!(bench.ids(deployment).await, before);
+    // Roles are known by what they say, and one of them changed.
+    let mut now = bench.ids(deployment).await;
+    assert_ne!(
+        now.insert("hers".into(), before["hers"].clone()),
+        now.get("hers").cloned()
+    );
+    assert_eq!(now, before);
     let session = &bench.actor.session;
     let ann = session.records(&USERS).get(&before["ann"]).await.unwrap();
     assert_eq!(ann["email"], "ann@two.example");
     for (service, limit) in [
         (Service::Compute, "cores"),
         (Service::BlockStorage, "volumes"),
+        (Service::Network, "network"),
+        (Service::LoadBalancer, "load_balancer"),
     ] {
         let limits = session.quota_sets(service).get(&before["team"]).await;
         assert_eq!(limits.unwrap()[limit], 6);
     }
+    let quick = async || session.records(&QOS_SPECS).list(&[]).await.unwrap();
+    assert_eq!(quick().await[0]["specs"], json!({"speed": "two"}));
+    let storage = session.block_storage();
+    let gold = storage.qos_types(&id_of(&quick().await[0])).await.unwrap();
+    assert_eq!(gold[0]["id"], before["gold"].as_str());
+    // One that `ann` has of her own, one that stayed, and one that came in place of another.
+    assert_eq!(grants(&bench, &before["ann"]).await, 3);
 
     let larger = in_place.replace("default: 64", "default: 128");
     let run = bench.update(deployment, to(&larger)).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     for (name, id) in &bench.ids(deployment).await {
-        assert_eq!(before[name] != *id, name == "small", "{name}");
+        let is_other = ["small", "hers"].contains(&name.as_str());
+        assert_eq!(before[name] != *id, is_other, "{name}");
     }
+    // Flavors of one name cannot be there at once.
+    let order: Vec<&str> = run.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(order, ["small:delete-old", "small:create"]);
 
     let run = bench.undeploy(deployment).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
     assert_eq!(there(&bench, deployment).await, Vec::<&str>::new());
+    assert!(quick().await.is_empty());
 }
 
 /// What an update makes anew gets all that the template says, not only what is new in it.
@@ -109,7 +129,7 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     let bench = bench().await;
     let (started, _) = bench.deploy(PEOPLE).await;
     let before = bench.ids(&started.deployment).await;
-    assert_eq!(grants(&bench, &before["ann"]).await, 1);
+    assert_eq!(grants(&bench, &before["ann"]).await, 3);
     let session = &bench.actor.session;
     let users = session.records(&USERS);
     users.delete(&before["ann"]).await.unwrap();
@@ -120,6 +140,10 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     let now = bench.ids(&started.deployment).await;
     assert_ne!(now["ann"], before["ann"]);
     assert_eq!(grants(&bench, &now["ann"]).await, 1);
+    // What is made of her by others follows with the next change: until then nobody knew.
+    let run = bench.update(&started.deployment, to(&again)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(grants(&bench, &now["ann"]).await, 3);
     let path = ["groups", &now["crew"], "users"];
     let call = session.call(Service::Identity, Method::GET, &path);
     let members: Vec<Value> = call.fetch("users").await.unwrap();

@@ -9,7 +9,7 @@ use openstack::flavors::{AGGREGATES, FLAVORS};
 use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
 use openstack::network::{Network, QosPolicy};
 use openstack::qos::QosRuleKind;
-use openstack::volume_types::VOLUME_TYPES;
+use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
 use openstack::{Method, Service, Session};
 use serde_json::{Value, json};
 
@@ -47,6 +47,15 @@ async fn marked(session: &Session, deployment: &str) -> Vec<(&'static str, Strin
         found.extend(all.iter().map(|one| (of.title, id_of(one))));
     }
     found
+}
+
+/// How many roles somebody has somewhere.
+async fn grants(session: &Session, who: &str, id: &str) -> usize {
+    let call = session.call(Service::Identity, Method::GET, &["role_assignments"]);
+    let name = format!("{who}.id");
+    let call = call.query([(name.as_str(), id)]);
+    let all: Vec<Value> = call.fetch("role_assignments").await.unwrap();
+    all.len()
 }
 
 /// A deployment that is led from one set of values to the next.
@@ -269,7 +278,8 @@ async fn what_administrators_make_leaves_nothing() {
     let session = &place.actor.session;
     let mut led = Led::begin(&place, "contract-people", PEOPLE, BTreeMap::new()).await;
     let first = marked(session, &led.deployment).await;
-    assert_eq!(first.len(), MARKED.len(), "{first:?}");
+    // Of roles there are two.
+    assert_eq!(first.len(), MARKED.len() + 1, "{first:?}");
     let text = |value: Value| value.as_str().unwrap().to_owned();
     let (ann, small) = (text(led.output("ann").await), led.output("small").await);
     // In place: ids stay.
@@ -281,14 +291,26 @@ async fn what_administrators_make_leaves_nothing() {
     for (service, limit) in [
         (Service::Compute, "cores"),
         (Service::BlockStorage, "volumes"),
+        (Service::Network, "network"),
+        (Service::LoadBalancer, "load_balancer"),
     ] {
         let limits = session.quota_sets(service).get(&team).await.unwrap();
         assert_eq!(limits[limit], 6);
     }
-    // A flavor of another size is another one.
+    let quick = text(led.output("quick").await);
+    let promised = session.records(&QOS_SPECS).get(&quick).await.unwrap();
+    assert_eq!(promised["specs"], json!({"speed": "two"}));
+    let gold = session.block_storage().qos_types(&quick).await.unwrap();
+    assert_eq!(gold[0]["id"], led.output("gold").await);
+    assert_eq!(grants(session, "user", &ann).await, 3);
+    let crew = text(led.output("crew").await);
+    assert_eq!(grants(session, "group", &crew).await, 2);
+    // A flavor of another size is another one, and two of one name cannot be there at once.
     led.now(json!({"megabytes": 128})).await;
     assert_ne!(led.output("small").await, small);
     assert_eq!(text(led.output("ann").await), ann);
     led.undeploy().await;
     assert_eq!(marked(session, &led.deployment).await, Vec::new());
+    let gone = session.records(&QOS_SPECS).get(&quick).await.unwrap_err();
+    assert!(gone.is_not_found(), "{gone}");
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{OctaviaError, empty_answer, json_answer, read_json};
 use super::token::{Caller, Member};
-use super::{App, base_url, query};
+use super::{App, base_url, load_balancer_quotas, query};
 use crate::model::Model;
 use crate::model::load_balancing::change::Children;
 use crate::model::load_balancing::show::{document, status_tree};
@@ -39,6 +39,7 @@ pub fn routes() -> Router<App> {
             .route(&at("/loadbalancers/{id}/statuses"), get(status))
             .route(&at("/loadbalancers/{id}/stats"), get(stats))
             .route(&at("/listeners/{id}/stats"), get(stats));
+        router = router.merge(load_balancer_quotas::routes(prefix));
         for below in ["/{kind}", "/{upper}/{parent}/{kind}"] {
             router = router.route(&at(below), get(list).post(create)).route(
                 &at(&format!("{below}/{{id}}")),
@@ -212,6 +213,15 @@ async fn create(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
     let (member, kind) = (asked.member()?, asked.kind()?);
     let said = said(kind, &body)?;
     let (shown, balancer) = app.change(|model| {
+        let is_mine = |row: &&Piece| row.part == kind && row.project_id == member.project_id;
+        let mine = model.balancing.iter().filter(is_mine).count() as i64;
+        let limit = model.quotas.limit(&member.project_id, kind.limit());
+        if limit >= 0 && mine >= limit {
+            let resource = kind.title();
+            return Err(Refusal::forbidden(format!(
+                "Quota has been met for resources: {resource}"
+            )));
+        }
         let id = model.create_piece(&member.project_id, kind, asked.parent(), &said)?;
         let balancer = model.balancer_of(&id).unwrap_or_default();
         Ok::<_, Refusal>((document(model, model.piece(kind, &id)?), balancer))

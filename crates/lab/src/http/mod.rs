@@ -14,6 +14,7 @@ mod image;
 mod key_manager;
 mod limits;
 mod load_balancer;
+mod load_balancer_quotas;
 pub(crate) mod metadata;
 mod microversion;
 mod network;

@@ -20,6 +20,7 @@ mod identity;
 mod image;
 mod ipv6;
 mod key_manager;
+mod limits;
 mod load_balancer;
 mod network;
 mod network_more;

@@ -1,6 +1,6 @@
 //! Cinder: volume types as administrators make them, who may use them, how they are encrypted and what they promise.
 
-use openstack::{Method, Service};
+use openstack::Service;
 use serde_json::{Value, json};
 
 use crate::world::admin_case;
@@ -175,54 +175,6 @@ async fn what_types_promise() {
         let member = w.member().await;
         let told = w.other(&member, CINDER, "qos-specs", Value::Null).await;
         w.refused("a member looks", &told, 403, "forbidden");
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn limits_of_a_project() {
-    admin_case("limits", async |w| {
-        let body = json!({"project": {"name": w.name, "domain_id": "default"}});
-        let project = w.make(Service::Identity, "projects", body).await;
-        let path = format!("os-quota-sets/{}", project["id"].as_str().unwrap());
-        let member = w.member().await;
-        for (service, name) in [(CINDER, "volumes"), (Service::Compute, "cores")] {
-            let usual = w
-                .get(service, &path)
-                .await
-                .at(&format!("/quota_set/{name}"));
-            let told = w.put(service, &path, json!({"quota_set": {name: 3}})).await;
-            w.is(
-                &format!("{name} set"),
-                told.at(&format!("/quota_set/{name}")),
-                3,
-            );
-            for (what, wrong) in [
-                ("less than none", json!({name: -2})),
-                ("nonsense", json!({"nonsense": 3})),
-            ] {
-                let told = w.put(service, &path, json!({"quota_set": wrong})).await;
-                w.refused(&format!("{name}, {what}"), &told, 400, "badRequest");
-            }
-            let told = w.other(&member, service, &path, Value::Null).await;
-            w.refused(&format!("{name}, another looks"), &told, 403, "forbidden");
-            let body = Some(json!({"quota_set": {name: 3}}));
-            let told =
-                crate::world::World::ask_as(&member, service, Method::PUT, &path, body, None).await;
-            w.refused(&format!("{name}, another sets"), &told, 403, "forbidden");
-            let told = w.delete(service, &path).await;
-            w.is(
-                &format!("{name} reset"),
-                (200..300).contains(&told.status),
-                true,
-            );
-            let told = w.get(service, &path).await;
-            w.is(
-                &format!("{name} as usual"),
-                told.at(&format!("/quota_set/{name}")),
-                usual,
-            );
-        }
     })
     .await;
 }

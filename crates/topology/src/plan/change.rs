@@ -23,6 +23,9 @@ pub struct Change {
     /// It hangs on a value that is known only when the run comes there; then it may stay as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may: bool,
+    /// It is replaced, and the cloud cannot hold old and new at once: the old one is removed before the new one is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub old_goes_first: bool,
     /// The properties that differ, each by the path of what differs in it: `networks.0.network`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<PropertyChange>,

@@ -426,6 +426,7 @@ pub(super) fn change(
         origin: spec.origin.clone(),
         because,
         may: false,
+        old_goes_first: false,
         properties: Vec::new(),
     }
 }

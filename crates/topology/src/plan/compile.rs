@@ -11,7 +11,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{diff::Diff, pauses, remove::Removals, turns::Turns, *};
+use super::{
+    diff::Diff,
+    pauses,
+    remove::{Removals, removal_of_the_old},
+    turns::Turns,
+    *,
+};
 use crate::{
     compose::Pause,
     expr::Expr,
@@ -87,6 +93,22 @@ pub(super) fn step(
         changed: Vec::new(),
         takes_from: Vec::new(),
         pause_seconds: 0,
+    }
+}
+
+/// Tells of each replacement whether the old one is removed before the new one is made.
+pub(super) fn say_what_goes_first(changes: &mut [Change], workflow: &Workflow) {
+    let is_first = |name: &str| {
+        let step = workflow
+            .steps
+            .iter()
+            .find(|step| step.kind == StepKind::Create && step.resource.as_deref() == Some(name));
+        let removal = removal_of_the_old(name);
+        step.is_some_and(|step| step.after.contains(&removal))
+    };
+    for change in changes {
+        change.old_goes_first =
+            change.action == Action::Replace && !change.may && is_first(&change.resource);
     }
 }
 

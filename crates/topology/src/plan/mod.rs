@@ -154,7 +154,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         let outputs = std::mem::take(&mut flat.outputs);
         compile::workflow(model, &diff, types, outputs, &flat.pauses)
     });
-    let changes = diff.changes;
+    let mut changes = diff.changes;
     match workflow {
         Some(Err(circle)) => {
             let message = format!(
@@ -177,11 +177,14 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 workflow: None,
             }
         }
-        Some(Ok(workflow)) => Plan {
-            diagnostics,
-            changes,
-            workflow: Some(workflow),
-        },
+        Some(Ok(workflow)) => {
+            compile::say_what_goes_first(&mut changes, &workflow);
+            Plan {
+                diagnostics,
+                changes,
+                workflow: Some(workflow),
+            }
+        }
         None => Plan {
             diagnostics,
             changes,

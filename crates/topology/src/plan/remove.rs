@@ -120,7 +120,7 @@ impl<'a> Removals<'a> {
                         resource: name,
                         row: name,
                         spec,
-                        id: format!("{name}:delete-old"),
+                        id: removal_of_the_old(name),
                         early: false,
                     });
                 }
@@ -403,6 +403,11 @@ impl<'a> Removals<'a> {
 
 /// What a thing hangs on: by its description, among those of its time; and by the ids that it was made
 /// from, whoever has them.
+/// The id of the step that removes what is replaced.
+pub(super) fn removal_of_the_old(name: &str) -> String {
+    format!("{name}:delete-old")
+}
+
 fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     let own = copy_of(name).unwrap_or(name);

@@ -91,12 +91,16 @@ impl<T: Local> Driver for Here<T> {
     }
 
     /// A wait makes it there from a later moment on, and its id says so.
-    fn id_after_update(&self, context: &Context<'_>, physical_id: &str) -> String {
+    async fn id_after_update(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
-        match self.0.waits_seconds(properties, UPDATE) {
-            Ok(0) | Err(_) => physical_id.to_owned(),
-            Ok(seconds) => here(context, seconds),
-        }
+        Ok(match self.0.waits_seconds(properties, UPDATE)? {
+            0 => physical_id.to_owned(),
+            seconds => here(context, seconds),
+        })
     }
 
     async fn waits_before_delete(&self, context: &Context<'_>) -> Result<Duration, DriverError> {

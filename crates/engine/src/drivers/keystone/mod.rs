@@ -7,6 +7,7 @@ mod group;
 mod project;
 mod region;
 mod role;
+mod role_assignment;
 mod roles;
 mod service;
 mod user;
@@ -29,6 +30,8 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Keystone::Project" => &Recorded(project::Project),
         "OS::Keystone::Region" => &Recorded(region::Region),
         "OS::Keystone::Role" => &Recorded(role::Role),
+        "OS::Keystone::UserRoleAssignment" => &role_assignment::OF_USER,
+        "OS::Keystone::GroupRoleAssignment" => &role_assignment::OF_GROUP,
         "OS::Keystone::Service" => &Recorded(service::Service),
         "OS::Keystone::User" => &Recorded(user::User),
         _ => return None,

@@ -1,7 +1,7 @@
-//! The property `roles` of users and groups: what they may do, and where.
+//! The property `roles`: what somebody may do, and where.
 //!
-//! Keystone keeps a grant without a name or a mark, and to give one twice changes nothing. All of them go with the user or the
-//! group, which carries a mark; so nothing else needs to know of them. Source: Identity API v3, "Roles".
+//! Keystone keeps a grant without a name or a mark, and to give one twice changes nothing. All that users and groups have go with
+//! them, and they carry a mark; so nothing else needs to know of those. Source: Identity API v3, "Roles".
 
 use openstack::collection::Collection;
 use openstack::identity::{Actor, DOMAINS, Grant, PROJECTS, Place, ROLES};
@@ -14,10 +14,7 @@ use crate::driver::{Context, DriverError};
 
 /// Gives what `roles` says now, and takes away what it said before and does not any more.
 pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
-    let mut wanted = Vec::new();
-    for (one, prefix) in &said(context.properties) {
-        wanted.push(grant(context, one, prefix).await?);
-    }
+    let wanted = wanted(context).await?;
     let mut before = Vec::new();
     for (one, prefix) in &said(context.before) {
         before.extend(grant_if_there(context, one, prefix).await?);
@@ -31,6 +28,15 @@ pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<()
         done_if_gone(identity.revoke(actor, grant).await)?;
     }
     Ok(())
+}
+
+/// The grants that `roles` says now.
+pub(super) async fn wanted(context: &Context<'_>) -> Result<Vec<Grant>, DriverError> {
+    let mut wanted = Vec::new();
+    for (one, prefix) in &said(context.properties) {
+        wanted.push(grant(context, one, prefix).await?);
+    }
+    Ok(wanted)
 }
 
 /// What `roles` says, and how errors call each.

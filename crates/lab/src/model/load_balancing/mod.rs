@@ -69,6 +69,16 @@ impl Part {
         }
     }
 
+    /// The name of the limit on how many a project may have.
+    pub fn limit(self) -> &'static str {
+        match self {
+            Part::LoadBalancer => "load_balancer",
+            Part::HealthMonitor => "health_monitor",
+            Part::L7Rule => "l7rule",
+            other => other.words().0,
+        }
+    }
+
     /// As Octavia says it in refusals.
     pub fn title(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! How much a project may have, in Neutron, Nova and Cinder.
+//! How much a project may have, in Neutron, Nova, Cinder and Octavia.
 
 use std::collections::BTreeMap;
 
@@ -74,9 +74,21 @@ pub const VOLUME: Limits = &[
     ("groups", 10),
 ];
 
+/// Octavia's.
+pub const LOAD_BALANCING: Limits = &[
+    ("load_balancer", -1),
+    ("listener", -1),
+    ("member", -1),
+    ("pool", -1),
+    ("health_monitor", -1),
+    ("l7policy", -1),
+    ("l7rule", -1),
+];
+
 impl Default for Quotas {
     fn default() -> Self {
         let all = NETWORK.iter().chain(COMPUTE_ONCE).chain(VOLUME);
+        let all = all.chain(LOAD_BALANCING);
         Self {
             limits: all.map(|(name, limit)| ((*name).into(), *limit)).collect(),
             projects: BTreeMap::new(),

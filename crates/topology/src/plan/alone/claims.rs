@@ -71,6 +71,41 @@ pub(super) fn each_in(thing: &Thing<'_>, within: &str, list: &str, key: &str) ->
         .collect()
 }
 
+/// Each of a list of texts.
+pub(super) fn texts(thing: &Thing<'_>, list: &str) -> Vec<Claim> {
+    let texts = items(thing, list).iter();
+    texts
+        .filter_map(|one| Some(Claim::of(&[thing.key(Some(one))?])))
+        .collect()
+}
+
+/// A name that Keystone gives to one in a domain: its first one, where none is said.
+pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
+    let domain = thing.property("domain");
+    let domain = domain.unwrap_or_else(|| "default".to_owned());
+    let mut found = all_of(thing, &["name"]);
+    for claim in &mut found {
+        claim.key = format!("{domain}\n{}", claim.key);
+    }
+    found
+}
+
+/// What somebody may do somewhere.
+pub(super) fn grants(thing: &Thing<'_>, who: &str) -> Vec<Claim> {
+    let Some(who) = thing.property(who) else {
+        return Vec::new();
+    };
+    let roles = items(thing, "roles").iter();
+    roles
+        .filter_map(|one| {
+            let place = ["project", "domain"].map(|name| thing.key(one.get(name)));
+            let [project, domain] = place.map(Option::unwrap_or_default);
+            let role = thing.key(one.get("role"))?;
+            Some(Claim::of(&[who.clone(), role, project, domain]))
+        })
+        .collect()
+}
+
 /// A range within what a property names.
 pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
     match (thing.property(within), range) {
@@ -125,7 +160,18 @@ pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
     let of = |key: &str| network.key(specs.and_then(|specs| specs.get(key)));
     let physical = of("provider:physical_network").unwrap_or_default();
     let kind = of("provider:network_type").unwrap_or_default();
-    match of("provider:segmentation_id") {
+    segment_of(kind, physical, of("provider:segmentation_id"))
+}
+
+/// The same of what has properties for it.
+pub(super) fn own_segment(thing: &Thing<'_>) -> Vec<Claim> {
+    let of = |name: &str| thing.property(name).unwrap_or_default();
+    let number = thing.property("segmentation_id");
+    segment_of(of("network_type"), of("physical_network"), number)
+}
+
+fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Claim> {
+    match number {
         Some(number) => vec![Claim::of(&[kind, physical, number])],
         None if kind == "flat" => vec![Claim::of(&[kind, physical])],
         None => Vec::new(),

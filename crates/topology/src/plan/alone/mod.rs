@@ -6,7 +6,7 @@
 //! made or changed by the same plan wants what it holds: its own successor, or, where a person gave a resource
 //! another name or moved its work elsewhere, another resource.
 //!
-//! What goes early pulls along what the cloud would refuse it for ([`HELD`]): a subnet cannot go while ports have
+//! What administrators keep has a table of its own ([`administrators`]). What goes early pulls along what the cloud would refuse it for ([`HELD`]): a subnet cannot go while ports have
 //! addresses of it. Types that are not in the table hold nothing alone: their names need not be unique (networks,
 //! volumes, secrets, server groups, policies, subnet pools), or the cloud makes room by itself (L7 policies move down).
 //! A server's ports are no reason between it and its successor: the driver unplugs them from the old server, which
@@ -22,8 +22,8 @@ use crate::{
     graph::target,
     range::{self, Range},
     types::{
-        EXTRA_ROUTE_SET, FLOATING_IP, FLOATING_IP_ASSOCIATION, KEY_PAIR, NET, PORT, ROUTER,
-        ROUTER_GATEWAY, ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, SUBNET,
+        EXTRA_ROUTE_SET, FLOATING_IP, FLOATING_IP_ASSOCIATION, FLOATING_IP_PORT_FORWARD, KEY_PAIR,
+        NET, PORT, ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, SUBNET,
     },
     workflow::{ResourceSpec, copy_of},
 };
@@ -34,7 +34,11 @@ mod hand_over;
 use claims::Claim;
 pub(super) use hand_over::{HandOver, handed_over};
 
+mod administrators;
+
 const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
+const PROVIDER_NET: &str = "OS::Neutron::ProviderNet";
+const SEGMENT: &str = "OS::Neutron::Segment";
 const TRUNK: &str = "OS::Neutron::Trunk";
 const SUBNET_POOL: &str = "OS::Neutron::SubnetPool";
 pub(super) const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
@@ -95,6 +99,16 @@ const TABLE: &[Alone] = &[
         |one| claims::all_of(one, &["instance_uuid", "mountpoint"]),
     ),
     alone(NET, "a segment belongs to one network", claims::segment),
+    alone(
+        PROVIDER_NET,
+        "a segment belongs to one network",
+        claims::own_segment,
+    ),
+    alone(
+        SEGMENT,
+        "a segment belongs to one network",
+        claims::own_segment,
+    ),
     alone(SUBNET, "ranges in one network must not overlap", |subnet| {
         claims::range_in(subnet, "network", range::of_subnet(subnet.spec))
     }),
@@ -156,6 +170,11 @@ const TABLE: &[Alone] = &[
         |one| claims::all_of(one, &["floatingip_id"]),
     ),
     alone(
+        FLOATING_IP_PORT_FORWARD,
+        "a floating IP leads a port number to one place",
+        |one| claims::all_of(one, &["floating_ip", "protocol", "external_port"]),
+    ),
+    alone(
         SECURITY_GROUP_RULE,
         "a group has a rule once",
         claims::all_but_description,
@@ -203,6 +222,7 @@ const HELD: &[(&str, &[&str])] = &[
     (LISTENER, &[L7_POLICY, POOL]),
     (POOL, &[L7_POLICY, MEMBER, MONITOR]),
     (L7_POLICY, &[L7_RULE]),
+    (administrators::REGION, &[administrators::ENDPOINT]),
 ];
 
 /// Whether the cloud refuses to remove one of the first type while one of the second hangs on it.
@@ -313,7 +333,8 @@ impl<'a> Thing<'a> {
 
 /// What the table says of a type.
 fn rows(resource_type: &str) -> impl Iterator<Item = &'static Alone> {
-    TABLE.iter().filter(move |row| row.of == resource_type)
+    let all = TABLE.iter().chain(administrators::TABLE);
+    all.filter(move |row| row.of == resource_type)
 }
 
 /// Who holds something now.

@@ -28,7 +28,8 @@ fn every_type_of_the_tables_has_a_driver() {
     let pulled = HELD
         .iter()
         .flat_map(|(one, others)| std::iter::once(one).chain(*others));
-    for name in TABLE.iter().map(|row| &row.of).chain(pulled) {
+    let all = TABLE.iter().chain(administrators::TABLE);
+    for name in all.map(|row| &row.of).chain(pulled) {
         let described = types.get(name).unwrap_or_else(|| panic!("no {name}"));
         assert_eq!(described.refusal("x"), None, "{name}");
     }
@@ -316,4 +317,74 @@ fn a_router_gets_its_new_way_outside_when_old_addresses_are_gone() {
             .after
             .contains(&"address:delete-old".to_owned())
     );
+}
+
+#[test]
+fn a_name_that_is_taken_is_given_up_first() {
+    for (of, said, other) in [
+        (
+            "OS::Nova::Flavor",
+            "name: big, ram: 64, vcpus: 1",
+            "name: big, ram: 64, vcpus: 2",
+        ),
+        (
+            "OS::Nova::Flavor",
+            "flavorid: '7', ram: 64, vcpus: 1",
+            "flavorid: '7', ram: 64, vcpus: 2",
+        ),
+        (
+            "OS::Keystone::Role",
+            "name: watcher",
+            "name: watcher, domain: default",
+        ),
+    ] {
+        let before = resources(&format!(
+            "\n  one: {{type: {of}, properties: {{{said}}}}}\n"
+        ));
+        let after = before.replace(said, other);
+        assert_eq!(first(&before, &after), ["one:delete-old"], "{said}");
+        let plan = plan_with(&after, &[], &made(&plan_of(&before)));
+        assert!(plan.changes[0].old_goes_first, "{said}");
+        // Named anew by the template, it is another one of the same name.
+        let renamed = before.replace("  one:", "  two:");
+        assert_eq!(first(&before, &renamed), ["one:delete"], "{said}");
+    }
+    // A name that is made up is nobody else's.
+    let before = resources("\n  one: {type: OS::Nova::Flavor, properties: {ram: 64, vcpus: 1}}\n");
+    let after = before.replace("vcpus: 1", "vcpus: 2");
+    assert_eq!(first(&before, &after), Vec::<String>::new());
+    let plan = plan_with(&after, &[], &made(&plan_of(&before)));
+    assert!(!plan.changes[0].old_goes_first);
+}
+
+#[test]
+fn what_one_gives_up_another_can_have() {
+    let before = resources(
+        "
+  one: {type: OS::Keystone::UserRoleAssignment, properties: {user: ann, roles: [{role: member, project: shop}]}}
+  gold: {type: OS::Cinder::QoSAssociation, properties: {qos_specs: quick, volume_types: [a, b]}}
+  limits: {type: OS::Neutron::Quota, properties: {project: shop, network: 3}}
+",
+    );
+    let after = before
+        .replace("  one:", "  two:")
+        .replace("  gold:", "  gilt:")
+        .replace("  limits:", "  bounds:");
+    assert_eq!(
+        first(&before, &after),
+        ["one:delete", "limits:delete", "gold:delete"]
+    );
+    // Who is changed in place gives up before the other one takes.
+    let two = before.replace(
+        "  gold:",
+        "  more: {type: OS::Keystone::UserRoleAssignment, properties: {user: ann, roles: [{role: reader, project: shop}]}}\n  gold:",
+    );
+    let swapped = two
+        .replace("role: member", "role: seer")
+        .replace("role: reader", "role: member");
+    let (_, steps) = from_to(&two, &swapped);
+    insta::assert_snapshot!(steps, @r"
+    one:update <- 
+    more:update <- one:update
+    ");
 }

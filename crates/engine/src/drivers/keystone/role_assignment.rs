@@ -1,0 +1,131 @@
+//! `OS::Keystone::UserRoleAssignment` and `OS::Keystone::GroupRoleAssignment`: what a user or a group may do, and where.
+//!
+//! Keystone keeps a grant without a name or a mark. A role that was given before by somebody else stays when this one goes, where
+//! Heat takes it away. Source: Identity API v3, "Roles".
+
+use async_trait::async_trait;
+use openstack::collection::Collection;
+use openstack::identity::{Actor, GROUPS, Grant, Place, USERS};
+
+use super::super::records::id_required;
+use super::super::ties::{Tied, Ties};
+use super::roles;
+use crate::driver::{Context, DriverError};
+
+/// What the two types differ in.
+pub(super) struct RoleAssignment {
+    /// The property that says who.
+    who: &'static str,
+    of: &'static Collection,
+    /// What a tie calls them.
+    word: &'static str,
+}
+
+pub(super) static OF_USER: Tied<RoleAssignment> = Tied(RoleAssignment {
+    who: "user",
+    of: &USERS,
+    word: USER,
+});
+
+pub(super) static OF_GROUP: Tied<RoleAssignment> = Tied(RoleAssignment {
+    who: "group",
+    of: &GROUPS,
+    word: GROUP,
+});
+
+const USER: &str = "user";
+const GROUP: &str = "group";
+const PROJECT: &str = "project";
+const DOMAIN: &str = "domain";
+
+#[async_trait]
+impl Ties for RoleAssignment {
+    const TITLE: &'static str = "role";
+
+    async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError> {
+        let who = id_required(context, self.who, self.of).await?;
+        let grants = roles::wanted(context).await?;
+        Ok(grants
+            .iter()
+            .map(|grant| text(self.word, &who, grant))
+            .collect())
+    }
+
+    async fn is_tied(&self, context: &Context<'_>, tie: &str) -> Result<bool, openstack::Error> {
+        let Some((actor, grant)) = parse(tie) else {
+            return Ok(false);
+        };
+        let identity = context.session.identity();
+        identity.is_granted(actor, &grant).await
+    }
+
+    async fn tie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
+        match parse(tie) {
+            Some((actor, grant)) => context.session.identity().grant(actor, &grant).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn untie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
+        match parse(tie) {
+            Some((actor, grant)) => context.session.identity().revoke(actor, &grant).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// `user/<id>/project/<id>/<role>`.
+fn text(word: &str, who: &str, grant: &Grant) -> String {
+    let (kind, place) = match &grant.place {
+        Place::Project(id) => (PROJECT, id),
+        Place::Domain(id) => (DOMAIN, id),
+    };
+    format!("{word}/{who}/{kind}/{place}/{}", grant.role)
+}
+
+/// What such a text says; nothing of another form.
+fn parse(tie: &str) -> Option<(Actor<'_>, Grant)> {
+    let words: Vec<&str> = tie.split('/').collect();
+    let [word, who, kind, place, role] = words[..] else {
+        return None;
+    };
+    let actor = match word {
+        USER => Actor::User(who),
+        GROUP => Actor::Group(who),
+        _ => return None,
+    };
+    let place = match kind {
+        PROJECT => Place::Project(place.to_owned()),
+        DOMAIN => Place::Domain(place.to_owned()),
+        _ => return None,
+    };
+    let role = role.to_owned();
+    Some((actor, Grant { role, place }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tie_says_who_may_do_what_and_where() {
+        let grant = |place| Grant {
+            role: "r".into(),
+            place,
+        };
+        let in_project = grant(Place::Project("p".into()));
+        assert_eq!(text(USER, "u", &in_project), "user/u/project/p/r");
+        assert_eq!(
+            parse("user/u/project/p/r"),
+            Some((Actor::User("u"), in_project))
+        );
+        let in_domain = grant(Place::Domain("default".into()));
+        assert_eq!(text(GROUP, "g", &in_domain), "group/g/domain/default/r");
+        assert_eq!(
+            parse("group/g/domain/default/r"),
+            Some((Actor::Group("g"), in_domain))
+        );
+        assert_eq!(parse("group/g/planet/default/r"), None);
+        assert_eq!(parse(""), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! `OS::Nova::FloatingIP` and `OS::Nova::FloatingIPAssociation`: public addresses as they were asked for before Neutron had them.
+//!
+//! As in Heat it is Neutron that is asked, so the properties are put into the words of `OS::Neutron::FloatingIP` and
+//! `OS::Neutron::FloatingIPAssociation`, and their drivers do the rest. Source: Heat, nova/floatingip.py; Compute API, "Port
+//! interfaces".
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::floating_ip;
+use super::floating_ip_association as association;
+use super::properties::Properties;
+use crate::driver::{Context, Driver, DriverError, Progress};
+
+pub(super) struct FloatingIp;
+
+const POOL: &str = "pool";
+
+#[async_trait]
+impl Driver for FloatingIp {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let pool = match properties.filled(POOL)? {
+            Some(pool) => pool,
+            None => match &context.session.network().external_networks().await?[..] {
+                [only] => only.id.clone(),
+                all => {
+                    let count = all.len();
+                    let message =
+                        format!("the cloud has {count} networks to the outside; say which");
+                    return Err(properties.wrong(POOL, message));
+                }
+            },
+        };
+        let said = map(json!({"floating_network": pool}));
+        let asked = with(context, &said);
+        floating_ip::FloatingIp.create(&asked).await
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let mut found = floating_ip::FloatingIp
+            .progress(context, physical_id)
+            .await?;
+        if let Progress::Ready(ready) = &mut found {
+            for (older, name) in [(POOL, "floating_network_id"), ("ip", "floating_ip_address")] {
+                let value = ready.attributes.get(name).cloned().unwrap_or_default();
+                ready.attributes.insert(older.into(), value);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        floating_ip::FloatingIp.delete(context, physical_id).await
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        floating_ip::FloatingIp.is_gone(context, physical_id).await
+    }
+}
+
+pub(super) struct FloatingIpAssociation;
+
+#[async_trait]
+impl Driver for FloatingIpAssociation {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let said = said(context).await?;
+        let asked = with(context, &said);
+        association::FloatingIpAssociation.create(&asked).await
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let said = said(context).await?;
+        let asked = with(context, &said);
+        let neutrons = association::FloatingIpAssociation;
+        neutrons.progress(&asked, physical_id).await
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let said = said(context).await?;
+        let asked = with(context, &said);
+        let neutrons = association::FloatingIpAssociation;
+        neutrons.update(&asked, physical_id).await
+    }
+
+    async fn id_after_update(&self, context: &Context<'_>, _: &str) -> Result<String, DriverError> {
+        Properties::of(context.properties).required("floating_ip")
+    }
+
+    async fn give_up(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        taker: &Map<String, Value>,
+    ) -> Result<Progress, DriverError> {
+        let neutrons = association::FloatingIpAssociation;
+        neutrons.give_up(context, physical_id, taker).await
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        match said_if_there(context).await? {
+            Some(said) => {
+                let asked = with(context, &said);
+                let neutrons = association::FloatingIpAssociation;
+                neutrons.delete(&asked, physical_id).await
+            }
+            // With the server went its port, and with that the way to it.
+            None => Ok(()),
+        }
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        match said_if_there(context).await? {
+            Some(said) => {
+                let asked = with(context, &said);
+                let neutrons = association::FloatingIpAssociation;
+                neutrons.is_gone(&asked, physical_id).await
+            }
+            None => Ok(true),
+        }
+    }
+}
+
+/// The same in Neutron's words: the server's first port that has an address of version 4, and that address.
+async fn said(context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
+    let properties = Properties::of(context.properties);
+    let server = properties.required("server_id")?;
+    let floating_ip = properties.required("floating_ip")?;
+    let ports = context.session.compute().server_ports(&server).await;
+    let ports = ports.map_err(|error| properties.looked_up("server_id", error))?;
+    let version_4 = ports.iter().find_map(|port| {
+        let mut addresses = port.fixed_ips.iter();
+        let address = addresses.find(|one| !one.ip_address.contains(':'))?;
+        Some((&port.port_id, &address.ip_address))
+    });
+    let Some((port, address)) = version_4 else {
+        let message = format!("server `{server}` has no port with an address of IP version 4");
+        return Err(properties.wrong("server_id", message));
+    };
+    Ok(map(
+        json!({"floatingip_id": floating_ip, "port_id": port, "fixed_ip_address": address}),
+    ))
+}
+
+/// The same; nothing where the server or its port is gone.
+async fn said_if_there(context: &Context<'_>) -> Result<Option<Map<String, Value>>, DriverError> {
+    match said(context).await {
+        Err(DriverError::Cloud(error)) if error.is_not_found() => Ok(None),
+        Err(DriverError::Property { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
+}
+
+fn with<'a>(context: &Context<'a>, properties: &'a Map<String, Value>) -> Context<'a> {
+    Context {
+        properties,
+        ..*context
+    }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,57 @@
+//! `OS::Cinder::QoSAssociation`: gives types of volumes a quality of service.
+//!
+//! A type has one specification or none, so Cinder refuses a second one. Source: Block Storage API v3, "Quality of service
+//! specifications".
+
+use async_trait::async_trait;
+use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
+
+use super::properties::Properties;
+use super::records::{id_named, id_required};
+use super::ties::Ties;
+use crate::driver::{Context, DriverError};
+
+pub(super) struct QosAssociation;
+
+#[async_trait]
+impl Ties for QosAssociation {
+    const TITLE: &'static str = "quality of service";
+
+    /// `<specification>/<type>` each.
+    async fn wanted(&self, context: &Context<'_>) -> Result<Vec<String>, DriverError> {
+        let specs = id_required(context, "qos_specs", &QOS_SPECS).await?;
+        let properties = Properties::of(context.properties);
+        let mut wanted = Vec::new();
+        for name in properties.texts("volume_types")? {
+            let of = &VOLUME_TYPES;
+            let id = id_named(context.session, &properties, of, "volume_types", &name).await?;
+            wanted.push(format!("{specs}/{id}"));
+        }
+        Ok(wanted)
+    }
+
+    async fn is_tied(&self, context: &Context<'_>, tie: &str) -> Result<bool, openstack::Error> {
+        let (specs, volume_type) = ends(tie);
+        match context.session.block_storage().qos_types(specs).await {
+            Ok(types) => Ok(types.iter().any(|one| one["id"] == volume_type)),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn tie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
+        let (specs, volume_type) = ends(tie);
+        let storage = context.session.block_storage();
+        storage.qos_associate(specs, volume_type).await
+    }
+
+    async fn untie(&self, context: &Context<'_>, tie: &str) -> Result<(), openstack::Error> {
+        let (specs, volume_type) = ends(tie);
+        let storage = context.session.block_storage();
+        storage.qos_disassociate(specs, volume_type).await
+    }
+}
+
+fn ends(tie: &str) -> (&str, &str) {
+    tie.split_once('/').unwrap_or((tie, ""))
+}

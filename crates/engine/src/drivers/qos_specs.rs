@@ -1,0 +1,102 @@
+//! `OS::Cinder::QoSSpecs`: how fast volumes may be.
+//!
+//! Cinder keeps a name, which only one has, and keys, which hypervisors and storage read: there is no place for a mark. So one is known by
+//! its name. Making it only looks, and refuses a name that is taken; it is made once the journal has the name. So at no moment is
+//! there one of ours that nobody knows of, and what was there before is never taken for ours. `get_resource` gives Cinder's id.
+//! Types that have it lose it before it goes, as in Heat. Source: Block Storage API v3, "Quality of service specifications".
+
+use async_trait::async_trait;
+use openstack::collection::{Record, id_of};
+use openstack::volume_types::QOS_SPECS;
+use serde_json::Value;
+
+use super::mark;
+use super::neutron::{done_if_gone, with_show};
+use super::properties::Properties;
+use super::records::{keys, pairs};
+use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+
+pub(super) struct QosSpecs;
+
+/// A key that Cinder shows beside the others, and always has.
+const CONSUMER: &str = "consumer";
+
+#[async_trait]
+impl Driver for QosSpecs {
+    async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let given = properties.filled("name")?;
+        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
+        if named(context, &name).await?.is_some() {
+            let message = format!(
+                "the cloud has a QoS specification `{name}` already; choose another name, or use that one by its name"
+            );
+            return Err(properties.wrong("name", message));
+        }
+        Ok(name)
+    }
+
+    async fn progress(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Progress, DriverError> {
+        let there = match named(context, physical_id).await? {
+            Some(there) => there,
+            None => {
+                let mut fields = pairs(context.properties, "specs")?;
+                fields.insert("name".into(), physical_id.into());
+                context.session.records(&QOS_SPECS).create(&fields).await?
+            }
+        };
+        Ok(Progress::Ready(Ready {
+            reference: id_of(&there).into(),
+            attributes: with_show(there),
+        }))
+    }
+
+    async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
+        let Some(there) = named(context, physical_id).await? else {
+            // It is made anew when it is looked at.
+            return Ok(());
+        };
+        let storage = context.session.block_storage();
+        let id = id_of(&there);
+        let (mut leaving, wanted) = keys(context, "specs")?;
+        storage.qos_set(&id, &wanted).await?;
+        // Cinder refuses to take a key away that is not there, and those after it stay.
+        leaving.retain(|key| key != CONSUMER && there["specs"].get(key).is_some());
+        if !leaving.is_empty() {
+            storage.qos_unset(&id, &leaving).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(
+        &self,
+        context: &Context<'_>,
+        physical_id: Option<&str>,
+    ) -> Result<(), DriverError> {
+        // Without its name, none was ever made.
+        let Some(name) = physical_id else {
+            return Ok(());
+        };
+        let Some(there) = named(context, name).await? else {
+            return Ok(());
+        };
+        let id = id_of(&there);
+        let storage = context.session.block_storage();
+        done_if_gone(storage.qos_disassociate_all(&id).await)?;
+        done_if_gone(context.session.records(&QOS_SPECS).delete(&id).await)
+    }
+
+    async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
+        Ok(named(context, physical_id).await?.is_none())
+    }
+}
+
+async fn named(context: &Context<'_>, name: &str) -> Result<Option<Record>, DriverError> {
+    let all = context.session.records(&QOS_SPECS).list(&[]).await?;
+    let is_it = |one: &Record| one.get("name").and_then(Value::as_str) == Some(name);
+    Ok(all.into_iter().find(is_it))
+}

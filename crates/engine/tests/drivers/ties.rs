@@ -1,0 +1,291 @@
+//! What only joins others, and what is known by its name: made once the id is known, and what others did before stays.
+
+use openstack::collection::{Record, id_of};
+use openstack::identity::{Actor, GROUPS, Grant, PROJECTS, Place, ROLES, USERS};
+use openstack::volume_types::QOS_SPECS;
+use openstack::{Method, Service};
+use serde_json::{Map, Value, json};
+
+use crate::world::World;
+
+const GRANTS: &str = "OS::Keystone::UserRoleAssignment";
+const SPECS: &str = "OS::Cinder::QoSSpecs";
+const PROMISE: &str = "OS::Cinder::QoSAssociation";
+
+struct People {
+    world: World,
+    user: String,
+    project: String,
+}
+
+impl People {
+    async fn new() -> People {
+        let world = World::of("admin").await;
+        let user = json!({"name": "ann", "password": "Secret-1234"});
+        let user = world.create("ann", "OS::Keystone::User", &user).await;
+        let team = json!({"name": "team"});
+        let project = world.create("team", "OS::Keystone::Project", &team).await;
+        let project = project.unwrap();
+        for name in ["one", "two", "three"] {
+            let role = json!({"name": name});
+            let role = world.create(name, "OS::Keystone::Role", &role).await;
+            role.unwrap();
+        }
+        People {
+            user: user.unwrap(),
+            project,
+            world,
+        }
+    }
+
+    fn said(&self, roles: &[&str]) -> Value {
+        let roles = roles.iter();
+        let roles: Vec<Value> = roles
+            .map(|role| json!({"role": role, "project": "team"}))
+            .collect();
+        json!({"user": "ann", "roles": roles})
+    }
+
+    async fn grant(&self, role: &str) -> Grant {
+        let roles = self.world.session.records(&ROLES);
+        Grant {
+            role: roles.id_named(role, &[]).await.unwrap(),
+            place: Place::Project(self.project.clone()),
+        }
+    }
+
+    /// The names of the roles that the user has in the project.
+    async fn has(&self) -> Vec<String> {
+        let path = ["projects", &self.project, "users", &self.user, "roles"];
+        let call = self
+            .world
+            .session
+            .call(Service::Identity, Method::GET, &path);
+        let all: Vec<Record> = call.fetch("roles").await.unwrap();
+        let mut names: Vec<String> = all
+            .iter()
+            .map(|role| role["name"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test]
+async fn roles_are_given_once_their_id_is_known_and_others_stay() {
+    let people = People::new().await;
+    let world = &people.world;
+    let identity = world.session.identity();
+    let ann = Actor::User(&people.user);
+    let by_hand = people.grant("one").await;
+    identity.grant(ann, &by_hand).await.unwrap();
+
+    let said = people.said(&["one", "two"]);
+    let id = world.create("hers", GRANTS, &said).await.unwrap();
+    assert_eq!(people.has().await, ["one"], "only looked");
+    world.ended("hers", GRANTS, &said, &id).await.unwrap();
+    assert_eq!(people.has().await, ["one", "two"]);
+    // Another attempt that did not end is known by the id, and goes with the next one.
+    let died = people.said(&["one", "two", "three"]);
+    let id = world.updated("hers", GRANTS, &died, &id).await;
+    world.ended("hers", GRANTS, &died, &id).await.unwrap();
+    assert_eq!(people.has().await, ["one", "three", "two"]);
+    let then = people.said(&["three"]);
+    let id = world.updated("hers", GRANTS, &then, &id).await;
+    world.ended("hers", GRANTS, &then, &id).await.unwrap();
+    assert_eq!(people.has().await, ["one", "three"], "given by hand");
+    world.delete("hers", GRANTS, &then, Some(&id)).await;
+    assert_eq!(people.has().await, ["one"]);
+
+    // What it names may be gone before it.
+    let id = world.create("hers", GRANTS, &said).await.unwrap();
+    world.ended("hers", GRANTS, &said, &id).await.unwrap();
+    let role = people.grant("two").await.role;
+    world.session.records(&ROLES).delete(&role).await.unwrap();
+    let why = world.ended("hers", GRANTS, &said, &id).await.unwrap_err();
+    assert!(why.contains("gone"), "{why}");
+    world.delete("hers", GRANTS, &said, Some(&id)).await;
+    assert_eq!(people.has().await, ["one"]);
+    // Where all was given before, nothing is ours.
+    let said = people.said(&["one"]);
+    let (id, _) = world.there("hers", GRANTS, &said).await;
+    world.delete("hers", GRANTS, &said, Some(&id)).await;
+    assert_eq!(people.has().await, ["one"]);
+}
+
+#[tokio::test]
+async fn roles_move_to_another_group_and_leave_the_first() {
+    let people = People::new().await;
+    let world = &people.world;
+    let kind = "OS::Keystone::GroupRoleAssignment";
+    for name in ["crew", "staff"] {
+        let group = json!({"name": name});
+        let group = world.create(name, "OS::Keystone::Group", &group).await;
+        group.unwrap();
+    }
+    let said = |group: &str| json!({"group": group, "roles": [{"role": "one", "project": "team"}, {"role": "two", "domain": "default"}]});
+    let has = async |group: &str| {
+        let groups = world.session.records(&GROUPS);
+        let id = groups.id_named(group, &[]).await.unwrap();
+        let mut count = 0;
+        for (role, place) in [
+            ("one", Place::Project(people.project.clone())),
+            ("two", Place::Domain("default".into())),
+        ] {
+            let role = people.grant(role).await.role;
+            let identity = world.session.identity();
+            let grant = Grant { role, place };
+            let is_granted = identity.is_granted(Actor::Group(&id), &grant).await;
+            count += usize::from(is_granted.unwrap());
+        }
+        count
+    };
+    let (id, _) = world.there("theirs", kind, &said("crew")).await;
+    assert_eq!((has("crew").await, has("staff").await), (2, 0));
+    let id = world.updated("theirs", kind, &said("staff"), &id).await;
+    world
+        .ended("theirs", kind, &said("staff"), &id)
+        .await
+        .unwrap();
+    assert_eq!((has("crew").await, has("staff").await), (0, 2));
+    world
+        .delete("theirs", kind, &said("staff"), Some(&id))
+        .await;
+    assert_eq!(has("staff").await, 0);
+    // The people are still there.
+    let users = world.session.records(&USERS).list(&[]).await.unwrap();
+    assert!(users.iter().any(|user| id_of(user) == people.user));
+    let projects = world.session.records(&PROJECTS);
+    projects.get(&people.project).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_promise_is_known_by_its_name() {
+    let world = World::of("admin").await;
+    let all = world.session.records(&QOS_SPECS);
+    let by_hand = Map::from_iter([("name".to_owned(), json!("quick"))]);
+    let others = id_of(&all.create(&by_hand).await.unwrap());
+    let said = json!({"name": "quick", "specs": {"iops": 500, "burst": 9}});
+    let refused = world.create("quick", SPECS, &said).await.unwrap_err();
+    assert!(refused.to_string().contains("already"), "{refused}");
+    all.delete(&others).await.unwrap();
+
+    let name = world.create("quick", SPECS, &said).await.unwrap();
+    assert!(all.list(&[]).await.unwrap().is_empty(), "only looked");
+    world.delete("quick", SPECS, &said, None).await;
+    let ready = world.ended("quick", SPECS, &said, &name).await.unwrap();
+    let id = ready.reference.as_str().unwrap();
+    let specs = async || all.get(id).await.unwrap()["specs"].clone();
+    assert_eq!(specs().await, json!({"iops": "500", "burst": "9"}));
+
+    let then = json!({"name": "quick", "specs": {"iops": 600, "consumer": "both"}});
+    let changed = world.with("quick", SPECS, &then, async |driver, context| {
+        let context = engine::driver::Context {
+            before: said.as_object().unwrap(),
+            ..*context
+        };
+        driver.change(&context, &name, &[]).await?;
+        driver.change(&context, &name, &[]).await
+    });
+    changed.await.unwrap();
+    assert_eq!(specs().await, json!({"iops": "600"}));
+    assert_eq!(all.get(id).await.unwrap()["consumer"], "both");
+
+    // With types that have it, and two of them in turn.
+    let storage = world.session.block_storage();
+    let mut types = Vec::new();
+    for name in ["gold", "tin"] {
+        let kind = json!({"name": name});
+        let made = world.create(name, "OS::Cinder::VolumeType", &kind).await;
+        types.push(made.unwrap());
+    }
+    let promised = async || {
+        let all = storage.qos_types(id).await.unwrap();
+        let mut names: Vec<Value> = all.iter().map(|one| one["name"].clone()).collect();
+        names.sort_by_key(Value::to_string);
+        names
+    };
+    let tie = |types: &[&str]| json!({"qos_specs": "quick", "volume_types": types});
+    storage.qos_associate(id, &types[1]).await.unwrap();
+    let (ties, _) = world
+        .there("promise", PROMISE, &tie(&["gold", "tin"]))
+        .await;
+    assert_eq!(promised().await, ["gold", "tin"]);
+    let ties = world
+        .updated("promise", PROMISE, &tie(&["tin"]), &ties)
+        .await;
+    assert_eq!(promised().await, ["tin"]);
+    world
+        .delete("promise", PROMISE, &tie(&["tin"]), Some(&ties))
+        .await;
+    assert_eq!(promised().await, ["tin"], "promised by hand");
+
+    // In use, it goes all the same, and twice.
+    world.delete("quick", SPECS, &then, Some(&name)).await;
+    assert!(all.list(&[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn limits_of_every_service_come_back() {
+    let world = World::of("admin").await;
+    let project = json!({"name": "team"});
+    let project = world.create("team", "OS::Keystone::Project", &project);
+    let project = project.await.unwrap();
+    for (kind, service, name, shown) in [
+        ("OS::Neutron::Quota", Service::Network, "router", "router"),
+        (
+            "OS::Octavia::Quota",
+            Service::LoadBalancer,
+            "loadbalancer",
+            "load_balancer",
+        ),
+    ] {
+        let quotas = world.session.quota_sets(service);
+        let limit = async || quotas.get(&project).await.unwrap()[shown].clone();
+        let usual = limit().await;
+        let said = json!({"project": "team", name: 3});
+        let (id, attributes) = world.there("limits", kind, &said).await;
+        assert_eq!(
+            (limit().await, attributes["show"][shown].clone()),
+            (json!(3), json!(3))
+        );
+        world.delete("limits", kind, &said, Some(&id)).await;
+        assert_eq!(limit().await, usual, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_the_old_kind_leads_to_a_server() {
+    let world = World::new().await;
+    let before = world.left();
+    let (mut made, _) = world.build().await;
+    let led = made.iter().position(|one| one.name == "led").unwrap();
+    let led = made.remove(led);
+    world
+        .delete(led.name, led.kind, &led.properties, Some(&led.id))
+        .await;
+
+    let kind = "OS::Nova::FloatingIP";
+    let (address, attributes) = world.there("old", kind, &json!({})).await;
+    assert!(attributes["ip"].is_string() && attributes["pool"].is_string());
+    let tie = "OS::Nova::FloatingIPAssociation";
+    let said = json!({"server_id": crate::world::of(&made, "web").id, "floating_ip": address});
+    let (id, _) = world.there("leads", tie, &said).await;
+    let ready = world
+        .ended("old", kind, &json!({}), &address)
+        .await
+        .unwrap();
+    assert_eq!(ready.attributes["fixed_ip_address"], "10.7.0.20");
+    let other = crate::world::of(&made, "address").id.clone();
+    let then = json!({"server_id": said["server_id"], "floating_ip": other});
+    let id = world.updated("leads", tie, &then, &id).await;
+    assert_eq!(id, other);
+    world.delete("leads", tie, &then, Some(&id)).await;
+    world.delete("old", kind, &json!({}), Some(&address)).await;
+    for one in made.iter().rev() {
+        world
+            .delete(one.name, one.kind, &one.properties, Some(&one.id))
+            .await;
+    }
+    assert_eq!(world.left(), before);
+}

@@ -1,0 +1,77 @@
+//! What the things that administrators keep hold alone: mostly a name that nothing else in the cloud may have.
+//!
+//! A name that is made up differs from copy to copy, so only those count that a person chose.
+
+use super::{Alone, alone, claims};
+
+pub(super) const REGION: &str = "OS::Keystone::Region";
+pub(super) const ENDPOINT: &str = "OS::Keystone::Endpoint";
+const NAME: &str = "its name is taken";
+const LIMITS: &str = "a project has its limits once";
+
+const fn named(of: &'static str) -> Alone {
+    alone(of, NAME, |one| claims::all_of(one, &["name"]))
+}
+
+const fn named_in_domain(of: &'static str) -> Alone {
+    alone(of, NAME, claims::name_in_domain)
+}
+
+const fn limits(of: &'static str) -> Alone {
+    alone(of, LIMITS, |one| claims::all_of(one, &["project"]))
+}
+
+/// Types by what they hold alone.
+pub(super) const TABLE: &[Alone] = &[
+    named("OS::Nova::Flavor"),
+    alone("OS::Nova::Flavor", "its id is taken", |flavor| {
+        claims::all_of(flavor, &["flavorid"])
+    }),
+    named("OS::Nova::HostAggregate"),
+    limits("OS::Nova::Quota"),
+    named("OS::Cinder::VolumeType"),
+    alone(
+        "OS::Cinder::EncryptedVolumeType",
+        "a volume type has one encryption",
+        |one| claims::all_of(one, &["volume_type"]),
+    ),
+    named("OS::Cinder::QoSSpecs"),
+    alone(
+        "OS::Cinder::QoSAssociation",
+        "a volume type has one quality of service",
+        |one| claims::texts(one, "volume_types"),
+    ),
+    limits("OS::Cinder::Quota"),
+    limits("OS::Neutron::Quota"),
+    limits("OS::Octavia::Quota"),
+    alone("OS::Neutron::RBACPolicy", "a thing is shared once", |one| {
+        claims::all_of(
+            one,
+            &["object_type", "object_id", "action", "target_tenant"],
+        )
+    }),
+    alone(
+        "OS::Neutron::MeteringRule",
+        "a label has a rule once",
+        claims::all_but_description,
+    ),
+    named("OS::Keystone::Domain"),
+    named_in_domain("OS::Keystone::Project"),
+    named_in_domain("OS::Keystone::User"),
+    named_in_domain("OS::Keystone::Group"),
+    // One that counts everywhere and one of the first domain differ, and both at once are rare.
+    named_in_domain("OS::Keystone::Role"),
+    alone(REGION, "its name is taken", |region| {
+        claims::all_of(region, &["id"])
+    }),
+    alone(
+        "OS::Keystone::UserRoleAssignment",
+        "a role is given once",
+        |one| claims::grants(one, "user"),
+    ),
+    alone(
+        "OS::Keystone::GroupRoleAssignment",
+        "a role is given once",
+        |one| claims::grants(one, "group"),
+    ),
+];
