@@ -194,6 +194,7 @@ pub fn Board(
             selected.set(Some(name));
         }
     };
+    let is_far = Memo::new(move |_| view.get().is_far());
     view! {
         <div
             class="canvas board" data-testid="canvas" data-ready=move || ready.get().to_string() node_ref=root
@@ -201,7 +202,10 @@ pub fn Board(
             on:pointerup=move |_| pan.set_value(None) on:pointercancel=move |_| pan.set_value(None)
             on:wheel=wheel on:keydown=key
         >
-            <div class="viewport" data-testid="viewport" style:transform=move || surface::transform(view.get())>
+            <div
+                class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
+                style:transform=move || surface::transform(view.get())
+            >
                 <Nodes scene stage />
                 <Lines scene stage />
             </div>

@@ -131,6 +131,7 @@ pub fn Canvas(
         });
     });
 
+    let is_far = Memo::new(move |_| workspace.view.get().is_far());
     view! {
         <div
             class="canvas" data-testid="canvas" data-ready=move || ready.get().to_string()
@@ -142,7 +143,10 @@ pub fn Canvas(
             on:dragstart=|event| event.prevent_default()
         >
             <Backdrop workspace />
-            <div class="viewport" data-testid="viewport" style:transform=move || surface::transform(workspace.view.get())>
+            <div
+                class="viewport" data-testid="viewport" data-far=move || is_far.get().then_some("true")
+                style:transform=move || surface::transform(workspace.view.get())
+            >
                 <Nodes scene=workspace.scene stage />
                 <Lines scene=workspace.scene stage />
                 <svg class="lines" data-layer="thread" aria-hidden="true">

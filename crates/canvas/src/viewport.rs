@@ -16,6 +16,9 @@ const FIT_MARGIN_PART: f64 = 0.06;
 /// Fitting does not magnify beyond this.
 const FIT_ZOOM_MAX: f64 = 1.0;
 
+/// Below this zoom the smaller words of a card are no words any more.
+const FAR_ZOOM: f64 = 0.6;
+
 /// A shift and a zoom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewport {
@@ -35,6 +38,11 @@ impl Default for Viewport {
 }
 
 impl Viewport {
+    /// So far away that a card can show no more than its name.
+    pub fn is_far(self) -> bool {
+        self.zoom < FAR_ZOOM
+    }
+
     /// What lies under a point of the screen.
     pub fn to_canvas(self, point: ScreenPoint) -> CanvasPoint {
         CanvasPoint::new(
