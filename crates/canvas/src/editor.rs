@@ -31,6 +31,8 @@ pub struct Editor {
     places: Arc<Places>,
     bundle: Arc<Bundle>,
     history: History,
+    /// The newest plan with a workflow.
+    sound: Option<Arc<Plan>>,
 }
 
 impl Editor {
@@ -43,6 +45,7 @@ impl Editor {
             places: Arc::new(places),
             bundle: Arc::new(bundle),
             history: History::default(),
+            sound: None,
         }
     }
 
@@ -86,9 +89,27 @@ impl Editor {
         self.history.redo_label()
     }
 
-    /// The drawing as it is, every node at its place.
+    /// Remembers a plan that has a workflow, for drawings to come.
+    pub fn remember(&mut self, plan: &Arc<Plan>) {
+        if plan.workflow.is_some() {
+            self.sound = Some(plan.clone());
+        }
+    }
+
+    /// The drawing as it is, every node at its place. While the plan has errors, what the passes would add is taken from the
+    /// plan that was remembered last: a card does not lose its parts with each letter of a name that is not whole yet.
     pub fn draw(&self, plan: Option<&Plan>, types: &Registry) -> Drawing {
-        drawing::draw(self.template(), plan, types, &self.places)
+        let sound = plan.map(|plan| match plan.workflow {
+            Some(_) => plan,
+            None => self.sound.as_deref().unwrap_or(plan),
+        });
+        drawing::draw_with_ghosts(
+            self.template(),
+            plan,
+            sound.and_then(|plan| plan.workflow.as_ref()),
+            types,
+            &self.places,
+        )
     }
 
     /// Keeps the places that a drawing has found, without an entry in the history: from then on

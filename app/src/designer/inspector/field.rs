@@ -233,6 +233,11 @@ fn ResourcesControl(
             flip(tick);
         }
     };
+    let first = move || match (others().is_empty(), named().is_empty()) {
+        (false, _) => "Add…",
+        (true, true) => "None is drawn",
+        (true, false) => "All are there",
+    };
     view! {
         <div class="named">
             {move || {
@@ -254,8 +259,8 @@ fn ResourcesControl(
                     </ul>
                 })
             }}
-            <select class="input" id=id aria-describedby=described on:change=add prop:value=move || { ticks.track(); "" }>
-                <option value="">{move || if others().is_empty() { "Nothing more that fits" } else { "Add…" }}</option>
+            <select class="input" id=id aria-describedby=described disabled=move || others().is_empty() on:change=add prop:value=move || { ticks.track(); "" }>
+                <option value="">{first}</option>
                 {move || others().into_iter().map(|tick| view! { <option value=tick.name.clone()>{tick.name.clone()}</option> }).collect_view()}
             </select>
         </div>

@@ -242,6 +242,9 @@ impl Workspace {
             self.types.try_set(types.clone());
         }
         let drawing = self.editor.try_update_untracked(|editor| {
+            if let Some(plan) = &plan {
+                editor.remember(plan);
+            }
             let drawing = editor.draw(plan.as_deref(), &types);
             editor.settle(&drawing);
             drawing

@@ -17,6 +17,7 @@ use crate::{
 mod copying;
 mod deleting;
 mod drawing;
+mod ghosts;
 mod moving;
 mod undoing;
 

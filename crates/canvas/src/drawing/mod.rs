@@ -22,7 +22,7 @@ use topology::{
     plan::Plan,
     template::Template,
     types::{Category, Registry},
-    workflow::Marks,
+    workflow::{Marks, Workflow},
 };
 
 pub(crate) use refs::entry;
@@ -199,7 +199,20 @@ pub fn draw(
     types: &Registry,
     places: &Places,
 ) -> Drawing {
-    let (nodes, edges, owners) = build::build(template, plan, types);
+    let workflow = plan.and_then(|plan| plan.workflow.as_ref());
+    draw_with_ghosts(template, plan, workflow, types, places)
+}
+
+/// As [`draw`], with the ghosts of another `workflow`, one of an earlier state of the template; those of what is no longer there
+/// are left out.
+pub fn draw_with_ghosts(
+    template: &Template,
+    plan: Option<&Plan>,
+    workflow: Option<&Workflow>,
+    types: &Registry,
+    places: &Places,
+) -> Drawing {
+    let (nodes, edges, owners) = build::build(template, plan, workflow, types);
     let index = nodes
         .iter()
         .enumerate()

@@ -301,18 +301,23 @@ resources:
     assert!(joined("balancer", "web"), "by its member");
 }
 
-/// With a plan for a new deployment, parameters at their defaults.
-fn planned(text: &str) -> Drawing {
-    let types = registry();
-    let document = Document::parse(text);
-    let plan = topology::plan::plan(&topology::plan::PlanInput {
-        document: &document,
+/// A plan for a new deployment, parameters at their defaults.
+fn plan_of(document: &Document, types: &Registry) -> Plan {
+    topology::plan::plan(&topology::plan::PlanInput {
+        document,
         bundle: &Default::default(),
         parameters: &Default::default(),
         deployed: &Default::default(),
-        types: &types,
+        types,
         cloud: &Default::default(),
-    });
+    })
+}
+
+/// With such a plan.
+fn planned(text: &str) -> Drawing {
+    let types = registry();
+    let document = Document::parse(text);
+    let plan = plan_of(&document, &types);
     draw(document.template(), Some(&plan), &types, &Places::new())
 }
 

@@ -11,7 +11,7 @@ use topology::{
     plan::{Action, Change, Plan},
     template::{Resource, Template},
     types::{Category, Registry, Shape},
-    workflow::{Marks, Origin},
+    workflow::{Marks, Origin, ResourceSpec, Workflow},
 };
 
 use super::{Edge, Node, refs, types};
@@ -50,8 +50,13 @@ impl<'a> Entry<'a> {
 
 type Built = (Vec<Node>, Vec<Edge>, HashMap<String, String>);
 
-pub(super) fn build(template: &Template, plan: Option<&Plan>, types: &Registry) -> Built {
-    let entries = gather(template, plan);
+pub(super) fn build(
+    template: &Template,
+    plan: Option<&Plan>,
+    workflow: Option<&Workflow>,
+    types: &Registry,
+) -> Built {
+    let entries = gather(template, plan, workflow);
     let mut builder = Builder {
         types,
         template,
@@ -76,7 +81,11 @@ pub(super) fn build(template: &Template, plan: Option<&Plan>, types: &Registry) 
     (builder.nodes, builder.edges, builder.owners)
 }
 
-fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> {
+fn gather<'a>(
+    template: &'a Template,
+    plan: Option<&'a Plan>,
+    workflow: Option<&'a Workflow>,
+) -> Vec<Entry<'a>> {
     let planned = plan.map(|plan| {
         let there = plan.changes.iter();
         let there = there.filter(|change| change.action != Action::Delete);
@@ -112,13 +121,18 @@ fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> 
             });
         }
     }
-    let derived = plan
-        .and_then(|plan| plan.workflow.as_ref())
-        .map(|workflow| &workflow.resources);
+    let gone = workflow.map(|workflow| gone(workflow, &seen));
+    let derived = workflow.map(|workflow| &workflow.resources);
     for (name, spec) in derived.into_iter().flatten() {
         let Origin::Derived { why, serves, .. } = &spec.origin else {
             continue;
         };
+        if gone
+            .as_ref()
+            .is_some_and(|gone| gone.contains(name.as_str()))
+        {
+            continue;
+        }
         // What serves a member is not drawn, as the member is not: the parent stands for both.
         let of_member = |name: &str| name.contains('/');
         if of_member(name) || serves.as_deref().is_some_and(of_member) {
@@ -141,6 +155,37 @@ fn gather<'a>(template: &'a Template, plan: Option<&'a Plan>) -> Vec<Entry<'a>> 
         }
     }
     entries
+}
+
+/// What an earlier workflow has and the template no longer, and what was derived from that.
+fn gone<'a>(workflow: &'a Workflow, drawn: &BTreeSet<&str>) -> HashSet<&'a str> {
+    let top = |name: &'a str| name.split_once('/').map_or(name, |(parent, _)| parent);
+    let is_of = |gone: &HashSet<&str>, spec: &ResourceSpec| match &spec.origin {
+        Origin::Drawn => false,
+        Origin::Derived { serves, .. } => {
+            let named = spec.properties.values().flat_map(Expr::resources);
+            let mut all = named.chain(serves.as_deref());
+            all.any(|name| gone.contains(name))
+        }
+    };
+    let resources = &workflow.resources;
+    let mut gone: HashSet<&str> = resources
+        .iter()
+        .filter(|(name, spec)| spec.origin == Origin::Drawn && !drawn.contains(top(name)))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    while !gone.is_empty() {
+        let more: Vec<&str> = resources
+            .iter()
+            .filter(|(name, spec)| !gone.contains(name.as_str()) && is_of(&gone, spec))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        gone.extend(more);
+    }
+    gone
 }
 
 /// A resource's condition, by name where it has one.
