@@ -33,6 +33,9 @@ pub struct Context<'a> {
     pub properties: &'a Map<String, Value>,
     /// Those that it was made from, as far as they are known, where it is changed; else none.
     pub before: &'a Map<String, Value>,
+    /// Of [`Driver::takes_away`], what changes tried since that did not end: any of it may be there, and any of what was there
+    /// before may be gone.
+    pub tried: &'a Map<String, Value>,
     /// `public`, `bastion`.
     pub marks: &'a Marks,
     /// Where private keys are kept.
@@ -137,6 +140,12 @@ pub trait Driver: Send + Sync {
         _changed: &[String],
     ) -> Result<(), DriverError> {
         self.update(context, physical_id).await
+    }
+
+    /// Properties of which a change takes away what they said before: lists and maps. What a change tries is noted before it begins,
+    /// for [`Context::tried`].
+    fn takes_away(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Its id once it is updated; another one where a thing is known by what it says or joins.

@@ -24,6 +24,7 @@ const PUBLIC: &str = "os-flavor-access:is_public";
 #[async_trait]
 impl Records for Flavor {
     const OF: &'static Collection = &FLAVORS;
+    const TAKES_AWAY: &'static [&'static str] = &["extra_specs", "tenants"];
     const IS_SAID_AGAIN: bool = false;
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

@@ -24,6 +24,7 @@ const MARK: &str = "stackloom";
 #[async_trait]
 impl Records for HostAggregate {
     const OF: &'static Collection = &AGGREGATES;
+    const TAKES_AWAY: &'static [&'static str] = &["hosts", "metadata"];
     const IS_SAID_AGAIN: bool = false;
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
@@ -62,7 +63,9 @@ impl Records for HostAggregate {
         }
         let wanted = properties.texts("hosts")?;
         let before = Properties::of(context.before).texts("hosts")?;
-        let (leaving, coming) = moves(&before, &wanted);
+        let tried = Properties::of(context.tried).texts("hosts")?;
+        let tried = context.tried.contains_key("hosts").then_some(&tried[..]);
+        let (leaving, coming) = moves(&before, tried, &wanted);
         for (action, hosts) in [("add_host", coming), ("remove_host", leaving)] {
             for host in hosts
                 .iter()

@@ -23,6 +23,10 @@ const CONSUMER: &str = "consumer";
 
 #[async_trait]
 impl Driver for QosSpecs {
+    fn takes_away(&self) -> &'static [&'static str] {
+        &["specs"]
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let given = properties.filled("name")?;

@@ -28,6 +28,8 @@ pub(super) trait Records: Send + Sync {
     const FIXED: &'static [&'static str] = &[];
     /// Fields that its things can be asked for, beside the name.
     const ASKED_BY: &'static [&'static str] = &[];
+    /// What [`Records::settle`] takes away where it is not said any more.
+    const TAKES_AWAY: &'static [&'static str] = &[];
     /// Whether fields can be said again; else all of a change is settled.
     const IS_SAID_AGAIN: bool = true;
 
@@ -104,6 +106,10 @@ impl<T: Records> Recorded<T> {
 
 #[async_trait]
 impl<T: Records> Driver for Recorded<T> {
+    fn takes_away(&self) -> &'static [&'static str] {
+        T::TAKES_AWAY
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let mut fields = self.0.fields(context).await?;
         if may_be_there()
@@ -252,8 +258,8 @@ pub(super) async fn id_required(
     Ok(id_in(context, property, of).await?.unwrap_or_default())
 }
 
-/// The ids of what a list of names leaves behind and of what it brings, against what it was before. What is gone cannot be
-/// left behind.
+/// The ids of what a list of names leaves behind and of what it brings, against what it was before and what was tried since. What is
+/// gone cannot be left behind.
 pub(super) async fn members(
     context: &Context<'_>,
     property: &str,
@@ -264,20 +270,31 @@ pub(super) async fn members(
     for name in properties.texts(property)? {
         wanted.push(id_named(context.session, &properties, of, property, &name).await?);
     }
-    let mut before = Vec::new();
-    for name in Properties::of(context.before).texts(property)? {
-        before.extend(id_if_there(context.session, of, &name).await?);
+    let mut before = [Vec::new(), Vec::new()];
+    for (map, ids) in [context.before, context.tried].into_iter().zip(&mut before) {
+        for name in Properties::of(map).texts(property)? {
+            ids.extend(id_if_there(context.session, of, &name).await?);
+        }
     }
-    Ok(moves(&before, &wanted))
+    let [before, tried] = before;
+    let tried = context.tried.contains_key(property).then_some(&tried[..]);
+    Ok(moves(&before, tried, &wanted))
 }
 
-/// What leaves and what comes.
-pub(super) fn moves<T: PartialEq + Clone>(before: &[T], after: &[T]) -> (Vec<T>, Vec<T>) {
-    let only_in = |one: &[T], other: &[T]| {
-        let missing = one.iter().filter(|item| !other.contains(item));
-        missing.cloned().collect()
-    };
-    (only_in(before, after), only_in(after, before))
+/// What leaves and what comes. Where something was `tried` since, that may be there too, and nothing of before need be.
+pub(super) fn moves<T: PartialEq + Clone>(
+    before: &[T],
+    tried: Option<&[T]>,
+    after: &[T],
+) -> (Vec<T>, Vec<T>) {
+    let mut leaving: Vec<T> = Vec::new();
+    for item in before.iter().chain(tried.unwrap_or_default()) {
+        if !after.contains(item) && !leaving.contains(item) {
+            leaving.push(item.clone());
+        }
+    }
+    let comes = |item: &&T| tried.is_some() || !before.contains(item);
+    (leaving, after.iter().filter(comes).cloned().collect())
 }
 
 /// Keys that a map leaves behind, and all that it says: what somebody has changed by hand is put right.
@@ -286,10 +303,10 @@ pub(super) fn keys(
     property: &str,
 ) -> Result<(Vec<String>, Record), DriverError> {
     let wanted = pairs(context.properties, property)?;
-    let leaving = pairs(context.before, property)?.into_iter();
-    let leaving = leaving
-        .map(|(key, _)| key)
-        .filter(|key| !wanted.contains_key(key));
+    let mut before = pairs(context.before, property)?;
+    before.extend(pairs(context.tried, property)?);
+    let leaving = before.into_iter().map(|(key, _)| key);
+    let leaving = leaving.filter(|key| !wanted.contains_key(key));
     Ok((leaving.collect(), wanted))
 }
 
@@ -320,9 +337,14 @@ mod tests {
     #[test]
     fn what_leaves_and_what_comes() {
         assert_eq!(
-            moves(&["a", "b"], &["b", "c"]),
+            moves(&["a", "b"], None, &["b", "c"]),
             (vec!["a"], vec!["c"]),
             "what stays is not touched"
+        );
+        assert_eq!(
+            moves(&["a", "b"], Some(&["b", "d"]), &["b", "c"]),
+            (vec!["a", "d"], vec!["b", "c"]),
+            "what was tried may be there, and what stays may be gone"
         );
     }
 

@@ -21,6 +21,7 @@ const PUBLIC: &str = "is_public";
 #[async_trait]
 impl Records for VolumeType {
     const OF: &'static Collection = &VOLUME_TYPES;
+    const TAKES_AWAY: &'static [&'static str] = &["metadata", "projects"];
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {
         let properties = Properties::of(context.properties);

@@ -192,7 +192,7 @@ impl Engine {
         self.check_idle(&row).await?;
 
         let there = self.core.journal.resources(deployment).await?;
-        let all = compare::deployed(there);
+        let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let workflow = accepted(topology::plan::plan_undeploy(&all, catalog.registry()))?;
         // Whose hidden parameters cannot be opened can still undeploy: deletion needs ids only.

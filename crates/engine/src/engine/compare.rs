@@ -8,10 +8,16 @@ use topology::plan::{Actual, Deployed};
 
 use crate::journal::ResourceRow;
 
-/// What is there, and in which state it is.
-pub(super) fn deployed(rows: Vec<ResourceRow>) -> Deployed {
+/// What is there, and in which state it is. `is_same` tells whether a hidden parameter has the value of which a digest is kept.
+pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> bool) -> Deployed {
     let mut deployed = Deployed::default();
     for row in rows {
+        if let Some(made_with) = row.made_with {
+            let changed = made_with.into_iter();
+            let changed = changed.filter(|(parameter, digest)| !is_same(parameter, digest));
+            let changed = changed.map(|(parameter, _)| parameter).collect();
+            deployed.hidden_changed_of.insert(row.name.clone(), changed);
+        }
         // Software has no id in the cloud.
         let is_software = crate::catalog::item_name(&row.spec.resource_type).is_some();
         let actual = Actual {

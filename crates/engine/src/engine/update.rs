@@ -21,7 +21,7 @@ use crate::{
     catalog::Catalog,
     journal::{ResourceRow, to_json},
     run::{divide, pseudo_parameters},
-    secrets::{RunSecrets, shelf},
+    secrets::{RunSecrets, kept, shelf},
 };
 
 /// All that an update stores.
@@ -65,12 +65,15 @@ impl Engine {
             given.retain(|_, value| !value.is_null());
             let merged = Merged::of(bundle, document.template());
             given.extend(merged.hidden_defaults());
+            let mut values = BTreeMap::new();
             let (hidden_changed, kept) = match self.kept_or_lost(actor, &row).await {
                 Ok(kept) => {
                     let before = Document::parse(row.shown.template.clone());
                     let checked =
                         kept.check(before.template(), document.template(), &said, &merged);
                     lost = checked.err().map(|error| error.to_string());
+                    values.extend(kept.values.clone());
+                    values.extend(given.clone());
                     (kept.changed(&given), kept.values)
                 }
                 // A plan can be looked at all the same.
@@ -81,7 +84,10 @@ impl Engine {
                 hidden_changed,
                 kept,
                 pseudo: pseudo_parameters(&row.shown.name, id, &actor.tenant),
-                ..compare::deployed(self.core.journal.resources(id).await?)
+                ..compare::deployed(
+                    self.core.journal.resources(id).await?,
+                    self.is_same(id, &values),
+                )
             };
         }
         let bundle = bundle.unwrap_or_default();
@@ -92,6 +98,20 @@ impl Engine {
         let lost = lost.map(|why| Diagnostic::warning("hidden-value-lost", "parameters", why));
         plan.diagnostics.extend(lost);
         Ok(plan)
+    }
+
+    /// Whether a hidden parameter has the value of which a digest is kept; one that has none any more is not asked for.
+    fn is_same<'a>(
+        &'a self,
+        deployment: &'a str,
+        values: &'a BTreeMap<String, Value>,
+    ) -> impl Fn(&str, &str) -> bool + 'a {
+        move |parameter, digest| {
+            let value = values.get(parameter);
+            value.is_none_or(|value| {
+                kept::digest(&self.core.key, deployment, parameter, value) == digest
+            })
+        }
     }
 
     pub(super) async fn begin_update(
@@ -135,7 +155,7 @@ impl Engine {
             hidden_changed: kept.changed(&hidden),
             kept: hidden.clone(),
             pseudo: pseudo_parameters(&row.shown.name, deployment, &actor.tenant),
-            ..compare::deployed(there.clone())
+            ..compare::deployed(there.clone(), self.is_same(deployment, &hidden))
         };
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let types = catalog.registry();

@@ -97,6 +97,13 @@ pub enum ResourceChange {
         physical_id: Option<String>,
         /// Values of the properties that mention others; never secret.
         made_from: BTreeMap<String, Value>,
+        /// Digests of the hidden parameters' values that it has, by parameter.
+        made_with: BTreeMap<String, String>,
+    },
+    /// A change is about to be tried: all that it and those before it that did not end may put into it, by property.
+    Tries {
+        /// Never secret.
+        tried: Map<String, Value>,
     },
     /// Another one shall have its name: it is kept as an older copy until it is removed.
     PutAside {
@@ -155,6 +162,7 @@ impl Entry {
             Entry::Resource { name, change } => {
                 let (state, physical_id) = match change {
                     ResourceChange::Begin { state, .. } => (*state, None),
+                    ResourceChange::Tries { .. } => (ResourceState::Updating, None),
                     ResourceChange::Forgotten => (ResourceState::Creating, None),
                     ResourceChange::Known { physical_id } => {
                         (ResourceState::Creating, Some(physical_id.clone()))

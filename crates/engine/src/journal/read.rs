@@ -50,6 +50,10 @@ pub struct ResourceRow {
     pub incarnation: u32,
     /// Values of the properties that mention others, when it was made or last changed.
     pub made_from: BTreeMap<String, Value>,
+    /// Digests of the hidden parameters' values that it was made with or last changed to; `None` where that is not known.
+    pub made_with: Option<BTreeMap<String, String>>,
+    /// What changes that did not end may have put into it, by property.
+    pub tried: Map<String, Value>,
 }
 
 /// What the last run that ended well was given.
@@ -158,7 +162,7 @@ impl Journal {
     /// The same with deleted things.
     pub async fn all_resources(&self, deployment: &str) -> Result<Vec<ResourceRow>> {
         let rows = sqlx::query(
-            "SELECT name, spec, physical_id, reference, attributes, state, incarnation, made_from FROM resources \
+            "SELECT name, spec, physical_id, reference, attributes, state, incarnation, made_from, made_with, tried FROM resources \
              WHERE deployment = ? ORDER BY name",
         )
         .bind(deployment)
@@ -369,6 +373,8 @@ fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
     let reference: Option<String> = row.try_get("reference")?;
     let attributes: Option<String> = row.try_get("attributes")?;
     let made_from: Option<String> = row.try_get("made_from")?;
+    let made_with: Option<String> = row.try_get("made_with")?;
+    let tried: Option<String> = row.try_get("tried")?;
     Ok(ResourceRow {
         name: row.try_get("name")?,
         spec: from_json(row.try_get("spec")?)?,
@@ -382,6 +388,12 @@ fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
         state: from_text(row.try_get("state")?)?,
         incarnation: row.try_get("incarnation")?,
         made_from: made_from
+            .as_deref()
+            .map(from_json)
+            .transpose()?
+            .unwrap_or_default(),
+        made_with: made_with.as_deref().map(from_json).transpose()?,
+        tried: tried
             .as_deref()
             .map(from_json)
             .transpose()?

@@ -101,6 +101,7 @@ async fn moves_change_rows_and_become_events() {
                     attributes: attributes.clone(),
                     physical_id: Some("n1".into()),
                     made_from: BTreeMap::new(),
+                    made_with: BTreeMap::new(),
                 }),
                 step(StepState::Succeeded, 1),
             ],

@@ -379,12 +379,20 @@ async fn apply_resource(
         ResourceChange::Known { physical_id } => {
             sqlx::query(const_str(&["UPDATE resources SET physical_id = ? WHERE ", WHICH])).bind(physical_id.clone())
         }
-        ResourceChange::Ready { reference, attributes, physical_id, made_from } => {
-            sqlx::query(const_str(&["UPDATE resources SET state = 'ready', reference = ?, attributes = ?, physical_id = ?, made_from = ? WHERE ", WHICH]))
-                .bind(to_json(reference))
-                .bind(to_json(attributes))
-                .bind(physical_id.clone())
-                .bind(to_json(made_from))
+        ResourceChange::Ready { reference, attributes, physical_id, made_from, made_with } => {
+            sqlx::query(const_str(&[
+                "UPDATE resources SET state = 'ready', reference = ?, attributes = ?, physical_id = ?, made_from = ?, made_with = ?, \
+                 tried = NULL WHERE ",
+                WHICH,
+            ]))
+            .bind(to_json(reference))
+            .bind(to_json(attributes))
+            .bind(physical_id.clone())
+            .bind(to_json(made_from))
+            .bind(to_json(made_with))
+        }
+        ResourceChange::Tries { tried } => {
+            sqlx::query(const_str(&["UPDATE resources SET tried = ? WHERE ", WHICH])).bind(to_json(tried))
         }
         ResourceChange::PutAside { copy, .. } => {
             sqlx::query(const_str(&["UPDATE resources SET name = ? WHERE ", WHICH])).bind(copy.clone())

@@ -289,6 +289,8 @@ mod tests {
             state: ResourceState::Ready,
             incarnation: 0,
             made_from: BTreeMap::new(),
+            made_with: None,
+            tried: Map::new(),
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Thing {
     pub incarnation: u32,
     /// Values of the properties that mention others, when it was made or last changed.
     pub made_from: BTreeMap<String, Value>,
+    /// What changes that did not end may have put into it, by property.
+    pub tried: Map<String, Value>,
 }
 
 impl Thing {
@@ -60,6 +62,7 @@ impl Thing {
             state: row.state,
             incarnation: row.incarnation,
             made_from: row.made_from,
+            tried: row.tried,
         }
     }
 }
@@ -133,6 +136,7 @@ impl Known {
             state: ResourceState::Creating,
             incarnation,
             made_from: BTreeMap::new(),
+            tried: Map::new(),
         };
         things.by_name.insert(name.to_owned(), thing);
         things.gone.remove(name);
@@ -225,6 +229,43 @@ pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap
         .collect()
 }
 
+/// What two values say together: the items of lists, the keys of maps.
+pub fn together(one: Option<&Value>, other: &Value) -> Value {
+    match (one, other) {
+        (Some(Value::Array(one)), Value::Array(other)) => {
+            let more = other.iter().filter(|item| !one.contains(item));
+            one.iter().chain(more).cloned().collect()
+        }
+        (Some(Value::Object(one)), Value::Object(other)) => {
+            let mut all = other.clone();
+            all.extend(one.clone());
+            Value::Object(all)
+        }
+        (Some(one), Value::Null) => one.clone(),
+        _ => other.clone(),
+    }
+}
+
+/// Digests of the hidden parameters' values that a resource is made with, by parameter; nothing else of them is kept with it.
+pub fn made_with(
+    spec: &ResourceSpec,
+    hidden: &BTreeSet<String>,
+    digest: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for value in spec.properties.values() {
+        value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && hidden.contains(name)
+                && !all.contains_key(name)
+            {
+                all.extend(digest(name).map(|digest| (name.clone(), digest)));
+            }
+        });
+    }
+    all
+}
+
 /// What expressions can ask while a run lasts.
 pub struct RunScope<'a> {
     known: &'a Known,
@@ -261,5 +302,28 @@ impl Scope for RunScope<'_> {
         let thing = things.by_name.get(resource)?;
         thing.reference.as_ref()?;
         Some(Value::Object(thing.attributes.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_tried_is_said_beside_what_was_there() {
+        for (one, other, both) in [
+            (json!(["a", "b"]), json!(["b", "c"]), json!(["a", "b", "c"])),
+            (
+                json!({"a": 1}),
+                json!({"a": 2, "b": 3}),
+                json!({"a": 1, "b": 3}),
+            ),
+            (json!(["a"]), json!(null), json!(["a"])),
+        ] {
+            assert_eq!(together(Some(&one), &other), both);
+        }
+        assert_eq!(together(None, &json!(["a"])), json!(["a"]));
     }
 }

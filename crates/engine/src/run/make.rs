@@ -12,7 +12,7 @@ use topology::{
 };
 
 use super::{
-    known::Thing,
+    known::{Thing, together},
     outcome::Ended,
     step::{Attempt, StepResult},
 };
@@ -26,6 +26,7 @@ pub(super) struct Work {
     pub spec: ResourceSpec,
     pub properties: Map<String, Value>,
     pub before: Map<String, Value>,
+    pub tried: Map<String, Value>,
     pub marker: Marker,
     pub login: Option<Login>,
 }
@@ -53,6 +54,7 @@ impl Work {
             marker: &self.marker,
             properties: &self.properties,
             before: &self.before,
+            tried: &self.tried,
             marks: &self.spec.marks,
             vault: &attempt.site.vault,
             login: self.login.as_ref(),
@@ -124,6 +126,7 @@ impl Attempt {
         Ok(Work {
             properties: self.resolve(&spec)?,
             before: Map::new(),
+            tried: Map::new(),
             marker: self.marker(name),
             login: self.login(name, &spec)?,
             spec,
@@ -144,6 +147,7 @@ impl Attempt {
         Work {
             properties,
             before: Map::new(),
+            tried: Map::new(),
             marker: self.marker(name),
             login: None,
             spec,
@@ -265,6 +269,7 @@ impl Attempt {
         let before = self.work_on_what_is_there(name, thing.spec.clone());
         let work = Work {
             before: before.properties,
+            tried: thing.tried.clone(),
             ..work
         };
         // After a change that did not end, another copy may hold what this one needs.
@@ -276,6 +281,7 @@ impl Attempt {
         let context = work.context(self);
         let changed = self.differing(&thing, &work);
         if self.updates(&work.spec) {
+            self.tries(name, &thing, driver, &work).await?;
             self.log
                 .info(format!(
                     "changing {} `{name}` ({id})",
@@ -303,6 +309,33 @@ impl Attempt {
             self.learn_id(name, &now).await?;
         }
         self.until_ready(driver, &context, &now).await
+    }
+
+    /// Notes what a change may put into a thing before it does: should it not end, the next one takes that away again.
+    async fn tries(
+        &self,
+        name: &str,
+        thing: &Thing,
+        driver: &dyn Driver,
+        work: &Work,
+    ) -> StepResult {
+        let mut tried = thing.tried.clone();
+        for property in driver.takes_away() {
+            let value = work.properties.get(*property).unwrap_or(&Value::Null);
+            let is_said = !value.is_null() || work.before.contains_key(*property);
+            if is_said && self.may_be_told(&work.spec, property, value) {
+                let both = together(tried.get(*property), value);
+                tried.insert((*property).to_owned(), both);
+            }
+        }
+        if tried == thing.tried {
+            return Ok(());
+        }
+        let remembered = tried.clone();
+        self.site
+            .known
+            .change(name, |thing| thing.tried = remembered);
+        self.note(name, ResourceChange::Tries { tried }).await
     }
 
     async fn begin(&self, name: &str, spec: &ResourceSpec, state: ResourceState) -> StepResult {

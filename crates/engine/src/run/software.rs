@@ -227,6 +227,7 @@ impl Attempt {
                 attributes,
                 physical_id: None,
                 made_from,
+                made_with: self.made_with(name),
             },
         )
         .await?;

@@ -19,7 +19,7 @@ use topology::{
 };
 
 use super::{
-    known::{Known, made_from},
+    known::{Known, made_from, made_with},
     log::StepLog,
     origin::{self, Origins},
     outcome::Ended,
@@ -214,6 +214,18 @@ impl Attempt {
         values
     }
 
+    /// Which hidden values a resource has now, for later plans.
+    pub(super) fn made_with(&self, name: &str) -> BTreeMap<String, String> {
+        let Some(thing) = self.site.known.get(name) else {
+            return BTreeMap::new();
+        };
+        let (key, deployment) = (&self.site.core.key, &self.site.deployment);
+        made_with(&thing.spec, &self.site.hidden, |parameter| {
+            let value = self.site.parameters.get(parameter)?;
+            Some(kept::digest(key, deployment, parameter, value))
+        })
+    }
+
     /// Looks where values come from.
     pub(super) fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
         let spec_of = |name: &str| {
@@ -221,6 +233,12 @@ impl Attempt {
             planned.or_else(|| Some(self.site.known.get(name)?.spec))
         };
         look(&Origins::of(&self.site.hidden, &spec_of))
+    }
+
+    /// Whether the value of a property may be stored in clear.
+    pub(super) fn may_be_told(&self, spec: &ResourceSpec, property: &str, value: &Value) -> bool {
+        let is_secret = self.with_origins(|origins| origins.property_is_secret(spec, property));
+        !is_secret && !self.is_masked(value)
     }
 
     /// Whether a secret of this run stands in it to the letter: whatever its origin, it is not stored in clear.
@@ -426,11 +444,13 @@ impl Attempt {
             attributes,
             physical_id: Some(id.to_owned()),
             made_from: made_from.clone(),
+            made_with: self.made_with(name),
         };
         self.site.known.change(name, |thing| {
             thing.reference = Some(ready.reference);
             thing.attributes = ready.attributes;
             thing.made_from = made_from;
+            thing.tried = Map::new();
             thing.state = ResourceState::Ready;
         });
         self.note(name, change).await?;

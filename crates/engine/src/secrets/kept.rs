@@ -88,6 +88,14 @@ fn open_one(
     serde_json::from_str(&opened).ok()
 }
 
+/// What tells whether a hidden parameter of a deployment has the value that it had another time.
+pub fn digest(key: &SealingKey, deployment: &str, parameter: &str, value: &Value) -> String {
+    key.digest(
+        &format!("hidden {deployment} {parameter}"),
+        &value.to_string(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use zeroize::Zeroizing;
@@ -112,6 +120,8 @@ mod tests {
             attributes: stored.clone(),
             incarnation: 0,
             made_from: Default::default(),
+            made_with: None,
+            tried: Map::new(),
             state: api::ResourceState::Ready,
         };
         let rows = open(&key, "d1", vec![row("password"), row("other")]);

@@ -7,7 +7,9 @@ use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
     aead::{Aead, Payload},
 };
+use hkdf::Hkdf;
 use rand::TryRngCore;
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 /// A key that seals and opens.
@@ -95,6 +97,20 @@ impl SealingKey {
             .map_err(|_not_text| Unsealable)
     }
 
+    /// What tells whether a text is the same as another time, and nothing else of it without the key.
+    pub fn digest(&self, purpose: &str, secret: &str) -> String {
+        let mut digest = [0u8; 16];
+        let expander =
+            Hkdf::<Sha256>::from_prk(self.0.as_ref()).expect("a key is as long as a digest");
+        expander
+            .expand_multi_info(
+                &[b"digest ", purpose.as_bytes(), b"\0", secret.as_bytes()],
+                &mut digest,
+            )
+            .expect("half a block can always be made");
+        STANDARD.encode(digest)
+    }
+
     fn cipher(&self) -> XChaCha20Poly1305 {
         XChaCha20Poly1305::new(self.0.as_ref().into())
     }
@@ -151,5 +167,16 @@ mod tests {
         );
         fs::write(&path, "short").unwrap();
         assert!(SealingKey::from_file(&path).is_err());
+    }
+
+    #[test]
+    fn a_digest_tells_the_same_from_another_and_hangs_on_the_key() {
+        let key = SealingKey::new(Zeroizing::new([7; 32]));
+        let other = SealingKey::new(Zeroizing::new([8; 32]));
+        let digest = key.digest("word", "secret");
+        assert_eq!(digest, key.digest("word", "secret"));
+        assert_ne!(digest, key.digest("word", "secrets"));
+        assert_ne!(digest, key.digest("words", "ecret"));
+        assert_ne!(digest, other.digest("word", "secret"));
     }
 }

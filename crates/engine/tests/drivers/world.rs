@@ -153,6 +153,7 @@ impl World {
             marker: &marker,
             properties: properties.as_object().unwrap(),
             before: &before,
+            tried: &before,
             marks: &marks,
             vault: &self.vault,
             login: Some(&self.login),

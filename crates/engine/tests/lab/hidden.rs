@@ -528,6 +528,55 @@ async fn what_is_lost_keeps_nothing_from_going() {
     assert_eq!(bench.left(), Vec::<String>::new());
 }
 
+/// What each was made with counts, not what the deployment was given last.
+#[tokio::test]
+async fn a_hidden_value_that_reached_one_only_reaches_the_other_with_the_next_change() {
+    let bench = Bench::new().await;
+    let two = WORD.to_owned()
+        + "  back: {type: OS::Neutron::Net, depends_on: front, properties: {name: {get_param: word}}}\n";
+    let started = bench
+        .try_deploy("shop", &two, word("xyzzy-1"))
+        .await
+        .unwrap();
+    assert_eq!(bench.end_of(&started.run).await.state, RunState::Succeeded);
+    let called = |name: &str| {
+        let is_called = |one: &&lab::model::network::network::Network| one.name == name;
+        bench
+            .lab
+            .model(|model| model.networks.iter().filter(is_called).count())
+    };
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("PUT".into()),
+        status: Some(400),
+        ..CallFault::default()
+    }));
+    let run = bench
+        .update(&started.deployment, with_word(&two, "xyzzy-2"))
+        .await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    bench.lab.faults().clear();
+    assert_eq!((called("xyzzy-1"), called("xyzzy-2")), (2, 0));
+
+    let run = bench
+        .update(&started.deployment, with_word(&two, "xyzzy-2"))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!((called("xyzzy-1"), called("xyzzy-2")), (0, 2));
+    let run = bench
+        .update(&started.deployment, with_word(&two, "xyzzy-2"))
+        .await;
+    assert!(run.steps.is_empty(), "{run:#?}");
+    // And the first one again is a change of both.
+    let run = bench
+        .update(&started.deployment, with_word(&two, "xyzzy-1"))
+        .await;
+    assert_eq!(steps(&run).len(), 2, "{run:#?}");
+    assert!(!bench.database().await.contains("xyzzy"));
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
 /// A password cannot be read, so what the cloud has cannot be compared with what shall be.
 #[tokio::test]
 async fn another_hidden_password_reaches_the_server() {

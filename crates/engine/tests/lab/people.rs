@@ -1,6 +1,7 @@
 //! What administrators make, in one deployment, as it is made on a real cloud too.
 
 use api::RunState;
+use lab::{CallFault, Fault};
 use openstack::collection::{Collection, id_of};
 use openstack::flavors::{AGGREGATES, FLAVORS};
 use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
@@ -148,6 +149,76 @@ async fn somebody_who_was_removed_by_hand_gets_all_roles_and_groups_again() {
     let call = session.call(Service::Identity, Method::GET, &path);
     let members: Vec<Value> = call.fetch("users").await.unwrap();
     assert_eq!(members.len(), 1);
+    bench.undeploy(&started.deployment).await;
+}
+
+/// What a change that broke off has given, the next one takes away; what it has taken away comes back.
+#[tokio::test]
+async fn roles_of_a_change_that_broke_off_do_not_stay() {
+    let bench = bench().await;
+    let with = |roles: &[&str]| {
+        let said: Vec<String> = roles
+            .iter()
+            .map(|role| format!("{{role: {{get_resource: {role}}}, project: demo}}"))
+            .collect();
+        format!(
+            "heat_template_version: 2021-04-16
+resources:
+  one: {{type: OS::Keystone::Role}}
+  two: {{type: OS::Keystone::Role}}
+  three: {{type: OS::Keystone::Role}}
+  ann: {{type: OS::Keystone::User, properties: {{roles: [{}]}}}}
+",
+            said.join(", ")
+        )
+    };
+    let (started, run) = bench.deploy(&with(&["one"])).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let ids = bench.ids(&started.deployment).await;
+    let has = async || {
+        let path = ["role_assignments"];
+        let call = bench
+            .actor
+            .session
+            .call(Service::Identity, Method::GET, &path);
+        let call = call.query([("user.id", ids["ann"].as_str())]);
+        let all: Vec<Value> = call.fetch("role_assignments").await.unwrap();
+        let names = ["one", "two", "three"].into_iter();
+        let has = |name: &&str| {
+            all.iter()
+                .any(|one| one["role"]["id"] == ids[*name].as_str())
+        };
+        names.filter(has).collect::<Vec<_>>()
+    };
+    let fails = |method: &str, role: &str| {
+        Fault::Call(CallFault {
+            service: Some("identity".into()),
+            method: Some(method.into()),
+            path: Some(format!("*/roles/{}", ids[role])),
+            status: Some(400),
+            ..CallFault::default()
+        })
+    };
+    bench.lab.faults().add(fails("PUT", "three"));
+    let more = with(&["one", "two", "three"]);
+    let run = bench.update(&started.deployment, to(&more)).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert_eq!(has().await, ["one", "two"]);
+    bench.lab.faults().clear();
+    let run = bench
+        .update(&started.deployment, to(&with(&["one", "three"])))
+        .await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(has().await, ["one", "three"]);
+
+    bench.lab.faults().add(fails("DELETE", "three"));
+    let run = bench.update(&started.deployment, to(&with(&[]))).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert_eq!(has().await, ["three"]);
+    bench.lab.faults().clear();
+    let run = bench.update(&started.deployment, to(&with(&["one"]))).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(has().await, ["one"]);
     bench.undeploy(&started.deployment).await;
 }
 

@@ -5,7 +5,7 @@
 //! resource is about to become another one, the value will differ (`get_resource`) or may differ
 //! (`get_attr`, which is known when the run comes there).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -107,6 +107,7 @@ impl Fates<'_> {
         let described = self.types.get(&new.resource_type);
         let is_component = described.is_some_and(ResourceType::is_component);
         let made_from = self.deployed.actual.get(deployed_as);
+        let hidden = self.deployed.hidden_changed_of(deployed_as);
         let mut names: Vec<&String> = old.properties.keys().chain(new.properties.keys()).collect();
         names.sort();
         names.dedup();
@@ -117,7 +118,12 @@ impl Fates<'_> {
         for property in names {
             let (before, after) = (old.properties.get(property), new.properties.get(property));
             let made = made_from.and_then(|actual| actual.made_from.get(property));
-            let found = self.property(described, property, before, after, made);
+            let found = match before == after {
+                true => of_another_value(after, hidden),
+                false => None,
+            };
+            let found =
+                found.unwrap_or_else(|| self.property(described, property, before, after, made));
             if found == Differs::No || is_ignored(new, property) {
                 continue;
             }
@@ -227,12 +233,6 @@ impl Fates<'_> {
         after: Option<&Expr>,
         made: Option<&Value>,
     ) -> Differs {
-        if before == after
-            && let Some(parameter) = after.and_then(|after| self.changed_parameter(after))
-        {
-            let parameter = crate::environment::plain_name(parameter);
-            return Differs::Yes(Some(format!("the value of `{parameter}` changes")));
-        }
         let Some(after) = after else {
             return match is_default(described, name, before, after) {
                 true => Differs::No,
@@ -309,21 +309,6 @@ impl Fates<'_> {
     fn never_was_ready(&self, name: &str) -> bool {
         let actual = self.deployed.actual.get(name);
         actual.is_some_and(|actual| actual.reference.is_none())
-    }
-
-    fn changed_parameter<'a>(&self, value: &'a Expr) -> Option<&'a str> {
-        if self.deployed.hidden_changed.is_empty() {
-            return None;
-        }
-        let mut found = None;
-        value.walk(&mut |expr| {
-            if let Expr::GetParam(name, _) = expr
-                && self.deployed.hidden_changed.contains(name)
-            {
-                found.get_or_insert(name.as_str());
-            }
-        });
-        found
     }
 
     /// Whether a resource is made anew for certain.
@@ -437,6 +422,22 @@ pub(super) fn why(spec: &ResourceSpec) -> Option<String> {
         Origin::Drawn => None,
         Origin::Derived { why, .. } => Some(why.clone()),
     }
+}
+
+/// Whether a hidden parameter that an unchanged text mentions has another value.
+fn of_another_value(text: Option<&Expr>, hidden: &BTreeSet<String>) -> Option<Differs> {
+    let text = text.filter(|_| !hidden.is_empty())?;
+    let mut found = None;
+    text.walk(&mut |expr| {
+        if let Expr::GetParam(name, _) = expr
+            && hidden.contains(name)
+        {
+            found.get_or_insert(name.as_str());
+        }
+    });
+    let parameter = crate::environment::plain_name(found?);
+    let why = format!("the value of `{parameter}` changes");
+    Some(Differs::Yes(Some(why)))
 }
 
 /// A default written out is no change.

@@ -26,6 +26,9 @@ pub struct Deployed {
     /// Hidden parameters that have another value now.
     #[serde(default)]
     pub hidden_changed: BTreeSet<String>,
+    /// The same by resource, where it is known what each was made with: a change that did not end reached some of them only.
+    #[serde(default)]
+    pub hidden_changed_of: BTreeMap<String, BTreeSet<String>>,
     /// Hidden values that `parameter_defaults` gave to nested templates and that the files no longer say, by the names
     /// of [`Merged::hidden_defaults`](crate::environment::Merged::hidden_defaults). Never stored with it.
     #[serde(skip)]
@@ -86,6 +89,7 @@ impl Deployed {
     pub(super) fn swap(&mut self, name: &str, copy: &str) {
         swap(&mut self.resources, name, copy);
         swap(&mut self.actual, name, copy);
+        swap(&mut self.hidden_changed_of, name, copy);
     }
 
     /// Whether the last step on a resource ended well.
@@ -108,6 +112,12 @@ impl Deployed {
             .made_from
             .values()
             .any(|value| holds(value, reference))
+    }
+
+    /// Hidden parameters that have another value than a resource was made with.
+    pub(super) fn hidden_changed_of(&self, name: &str) -> &BTreeSet<String> {
+        let own = self.hidden_changed_of.get(name);
+        own.unwrap_or(&self.hidden_changed)
     }
 
     /// Whether it is in the cloud.

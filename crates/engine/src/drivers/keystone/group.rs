@@ -13,6 +13,7 @@ pub(super) struct Group;
 #[async_trait]
 impl Records for Group {
     const OF: &'static Collection = &GROUPS;
+    const TAKES_AWAY: &'static [&'static str] = &["roles"];
     const ASKED_BY: &'static [&'static str] = &["domain_id"];
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

@@ -12,14 +12,18 @@ use super::super::properties::Properties;
 use super::super::records::{id_if_there, id_named, moves};
 use crate::driver::{Context, DriverError};
 
-/// Gives what `roles` says now, and takes away what it said before and does not any more.
+/// Gives what `roles` says now, and takes away what it said before, or in a change that did not end, and does not any more.
 pub(super) async fn settle(context: &Context<'_>, actor: Actor<'_>) -> Result<(), DriverError> {
     let wanted = wanted(context).await?;
-    let mut before = Vec::new();
-    for (one, prefix) in &said(context.before) {
-        before.extend(grant_if_there(context, one, prefix).await?);
+    let mut before = [Vec::new(), Vec::new()];
+    for (map, grants) in [context.before, context.tried].into_iter().zip(&mut before) {
+        for (one, prefix) in &said(map) {
+            grants.extend(grant_if_there(context, one, prefix).await?);
+        }
     }
-    let (leaving, coming) = moves(&before, &wanted);
+    let [before, tried] = before;
+    let tried = context.tried.contains_key("roles").then_some(&tried[..]);
+    let (leaving, coming) = moves(&before, tried, &wanted);
     let identity = context.session.identity();
     for grant in &coming {
         identity.grant(actor, grant).await?;

@@ -19,6 +19,7 @@ pub(super) struct User;
 #[async_trait]
 impl Records for User {
     const OF: &'static Collection = &USERS;
+    const TAKES_AWAY: &'static [&'static str] = &["groups", "roles"];
     const ASKED_BY: &'static [&'static str] = &["domain_id"];
 
     async fn fields(&self, context: &Context<'_>) -> Result<Record, DriverError> {

@@ -472,3 +472,27 @@ fn a_value_says_what_it_is_known_after() {
         .collect();
     assert_eq!(told, [("image", String::new()), ("name", "web".to_owned())]);
 }
+
+#[test]
+fn a_hidden_value_that_reached_one_only_is_a_change_of_the_other() {
+    let text = "heat_template_version: wallaby
+parameters:
+  word: {type: string, hidden: true}
+resources:
+  one: {type: OS::Neutron::Net, properties: {name: {get_param: word}}}
+  two: {type: OS::Neutron::Net, properties: {name: {get_param: word}}}
+";
+    let first = plan_with(text, &[("word", json!("one"))], &Deployed::default());
+    let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let deployed = Deployed {
+        hidden_changed: all(&["word"]),
+        hidden_changed_of: [
+            ("one".to_owned(), all(&[])),
+            ("two".to_owned(), all(&["word"])),
+        ]
+        .into(),
+        ..made(&first)
+    };
+    let plan = plan_with(text, &[("word", json!("two"))], &deployed);
+    insta::assert_snapshot!(told_changes(&plan), @"Update two: `name` changes (the value of `word` changes)");
+}
