@@ -65,15 +65,16 @@ impl Engine {
             given.retain(|_, value| !value.is_null());
             let merged = Merged::of(bundle, document.template());
             given.extend(merged.hidden_defaults());
-            let mut values = BTreeMap::new();
+            let mut values = given.clone();
             let (hidden_changed, kept) = match self.kept_or_lost(actor, &row).await {
                 Ok(kept) => {
                     let before = Document::parse(row.shown.template.clone());
                     let checked =
                         kept.check(before.template(), document.template(), &said, &merged);
                     lost = checked.err().map(|error| error.to_string());
-                    values.extend(kept.values.clone());
-                    values.extend(given.clone());
+                    for (name, value) in &kept.values {
+                        values.entry(name.clone()).or_insert_with(|| value.clone());
+                    }
                     (kept.changed(&given), kept.values)
                 }
                 // A plan can be looked at all the same.

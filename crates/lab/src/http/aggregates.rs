@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer::{empty_answer, json_answer, read_json};
-use super::compute::{Answer, invalid};
+use super::compute::{Answer, action, invalid};
 use super::flavors::admin;
 use super::token::Caller;
 use crate::model::Model;
@@ -160,9 +160,7 @@ async fn act(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let body = read_json(&body)?;
-    let only = body.as_object().and_then(|fields| fields.iter().next());
-    let (action, said) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
+    let (action, said) = action(&body)?;
     if !["add_host", "remove_host", "set_metadata"].contains(&action.as_str()) {
         return Err(Refusal::bad_request(format!("There is no such action: {action}")).into());
     }

@@ -40,7 +40,6 @@ pub fn routes() -> Router<App> {
         .route("/compute/v2.1/os-hypervisors", get(only_admins))
         .route("/compute/v2.1/os-hypervisors/detail", get(only_admins))
         .route("/compute/v2.1/os-services", get(only_admins))
-        .route("/compute/v2.1/os-migrations", get(only_admins))
         .route("/compute/v2.1/extensions", get(extensions))
 }
 
@@ -245,6 +244,15 @@ async fn only_admins(caller: Caller, uri: axum::http::Uri) -> Answer {
         .trim_start_matches("/compute/v2.1/")
         .replace('/', ":");
     Err(policy(&rule).into())
+}
+
+/// The one thing that a body asks for, and what it says of it.
+pub fn action(body: &[u8]) -> Result<(String, Value), Refusal> {
+    let only = match read_json(body)? {
+        Value::Object(fields) => fields.into_iter().next(),
+        _ => None,
+    };
+    only.ok_or_else(|| Refusal::bad_request("There is no such action"))
 }
 
 /// What the policy engine says.

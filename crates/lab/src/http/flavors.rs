@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::answer::{empty_answer, json_answer, read_json};
-use super::compute::{Answer, invalid, policy};
+use super::compute::{Answer, action, invalid, policy};
 use super::compute_view::{flavor_document, flavor_summary};
 use super::microversion::Microversion;
 use super::token::Caller;
@@ -253,9 +253,7 @@ async fn act(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let body = read_json(&body)?;
-    let only = body.as_object().and_then(|fields| fields.iter().next());
-    let (action, said) = only.ok_or_else(|| Refusal::bad_request("There is no such action"))?;
+    let (action, said) = action(&body)?;
     let (adds, rule) = match action.as_str() {
         "addTenantAccess" => (true, "os-flavor-access:add_tenant_access"),
         "removeTenantAccess" => (false, "os-flavor-access:remove_tenant_access"),

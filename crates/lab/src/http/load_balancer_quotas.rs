@@ -18,6 +18,7 @@ type Answer = Result<Response, OctaviaError>;
 pub(super) fn routes(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}/quotas{path}");
     Router::new()
+        .route(&at(""), get(all))
         .route(&at("/defaults"), get(usual))
         .route(&at("/{project}"), get(show).put(update).delete(reset))
 }
@@ -34,6 +35,20 @@ fn admin(caller: &Caller) -> Result<Member, Refusal> {
     let member = caller.member()?;
     allowed(member.admin)?;
     Ok(member)
+}
+
+/// Of the projects that have limits of their own: all of them for administrators.
+async fn all(State(app): State<App>, caller: Caller) -> Answer {
+    let member = caller.member()?;
+    let mut bodies = app.read(|model| model.quotas.bodies(LOAD_BALANCING));
+    bodies.retain(|body| {
+        let project = body["project_id"].as_str();
+        member.may_touch(project.unwrap_or_default())
+    });
+    Ok(json_answer(
+        200,
+        json!({"quotas": bodies, "quotas_links": []}),
+    ))
 }
 
 async fn show(State(app): State<App>, caller: Caller, Path(project): Path<String>) -> Answer {

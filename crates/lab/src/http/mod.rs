@@ -18,6 +18,7 @@ mod load_balancer_quotas;
 pub(crate) mod metadata;
 mod microversion;
 mod network;
+mod nothing;
 mod on_server;
 mod python;
 mod query;
@@ -83,6 +84,7 @@ pub fn app(cloud: App) -> Router {
         .merge(image::routes())
         .merge(key_manager::routes())
         .merge(load_balancer::routes())
+        .merge(nothing::routes())
         .merge(control::routes())
         .fallback(nowhere)
         .layer(from_fn_with_state(Arc::clone(&cloud), watch))

@@ -21,6 +21,7 @@ mod image;
 mod ipv6;
 mod key_manager;
 mod limits;
+mod lists;
 mod load_balancer;
 mod network;
 mod network_more;

@@ -16,7 +16,7 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Map, Value, json};
 
-use super::answer::{KeystoneError, json_answer};
+use super::answer::{KeystoneError, empty_answer, json_answer};
 use super::query::attribute_is;
 use super::token::Caller;
 use super::{App, base_url};
@@ -91,6 +91,14 @@ fn asked_rows<T: Keyed>(
         named.all(|(name, value)| attribute_is(row, name, value))
     };
     table.iter().map(show).filter(wanted).collect()
+}
+
+/// What a deletion answers.
+fn gone(was_there: bool, kind: &str, id: &str) -> Answer {
+    match was_there {
+        true => Ok(empty_answer(204)),
+        false => Err(not_found(kind, id).into()),
+    }
 }
 
 /// The 404.

@@ -28,6 +28,7 @@ pub fn routes() -> Router<App> {
             "/identity/v3/projects/{id}",
             get(project).patch(update).delete(delete),
         )
+        .route("/identity/v3/projects/{id}/tags", get(tags_of))
 }
 
 fn document(project: &Project, base: &str) -> Value {
@@ -109,6 +110,27 @@ async fn project(
     });
     let shown = shown.ok_or_else(|| not_found("project", &id))?;
     Ok(json_answer(200, json!({ "project": shown })))
+}
+
+async fn tags_of(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    if caller.token()?.project_id.as_ref() != Some(&id) {
+        admin(&caller, "list_project_tags")?;
+    }
+    let tags = app.read(|model| {
+        let found = model.identity.projects.get(&id);
+        found.map(|project| project.tags.clone())
+    });
+    let tags = tags.ok_or_else(|| not_found("project", &id))?;
+    let base = base_url(&headers);
+    Ok(json_answer(
+        200,
+        json!({"tags": tags, "links": {"self": format!("{base}/identity/v3")}}),
+    ))
 }
 
 async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body: Bytes) -> Answer {

@@ -8,7 +8,7 @@ use axum::routing::{get, put};
 use serde_json::{Value, json};
 
 use super::{
-    Answer, admin, asked_rows, domain_reference, duplicate, list, needed, not_found, text,
+    Answer, admin, asked_rows, domain_reference, duplicate, gone, list, needed, not_found, text,
 };
 use crate::http::answer::{empty_answer, json_answer, read_json};
 use crate::http::query;
@@ -175,10 +175,11 @@ async fn update(
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     admin(&caller, "delete_role")?;
-    match app.change(|model| model.identity.remove_role(&id)) {
-        true => Ok(empty_answer(204)),
-        false => Err(not_found("role", &id).into()),
-    }
+    gone(
+        app.change(|model| model.identity.remove_role(&id)),
+        "role",
+        &id,
+    )
 }
 
 /// `?user.id=`, `?group.id=`, `?role.id=`, `?scope.project.id=`, `?scope.domain.id=`, `?include_names`.

@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, admin, asked_rows, domain_of, duplicate, list, needed, not_found, object,
+    Answer, admin, asked_rows, domain_of, duplicate, gone, list, needed, not_found, object,
     stays_in_domain, text,
 };
 use crate::http::answer::{empty_answer, json_answer, read_json};
@@ -185,10 +185,11 @@ async fn update(
 
 async fn delete(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer {
     admin(&caller, "delete_user")?;
-    match app.change(|model| model.identity.remove_user(&id)) {
-        true => Ok(empty_answer(204)),
-        false => Err(not_found("user", &id).into()),
-    }
+    gone(
+        app.change(|model| model.identity.remove_user(&id)),
+        "user",
+        &id,
+    )
 }
 
 /// A person's own, with the old one. Tokens that the old one gave end.

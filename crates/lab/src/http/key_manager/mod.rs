@@ -14,7 +14,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::answer::{BarbicanError, json_answer};
-use super::token::Member;
+use super::token::{Caller, Member};
 use super::{App, base_url, query};
 use crate::model::refusal::Refusal;
 use crate::model::secret::Guard;
@@ -28,6 +28,7 @@ pub fn routes() -> Router<App> {
         .route("/key-manager/", get(versions))
         .route("/key-manager/v1", get(version))
         .route("/key-manager/v1/", get(version))
+        .route("/key-manager/v1/quotas", get(limits))
         .merge(secrets::routes())
         .merge(containers::routes())
         .merge(orders::routes())
@@ -42,6 +43,13 @@ fn version_document(base: &str) -> Value {
         "links": [{"rel": "self", "href": format!("{base}/key-manager/v1/")}],
         "media-types": [{"base": "application/json", "type": "application/vnd.openstack.key-manager-v1+json"}],
     })
+}
+
+/// None.
+async fn limits(caller: Caller) -> Answer {
+    caller.member()?;
+    let limits = json!({"secrets": -1, "orders": -1, "containers": -1, "consumers": -1, "cas": -1});
+    Ok(json_answer(200, json!({ "quotas": limits })))
 }
 
 async fn versions(headers: HeaderMap) -> Response {

@@ -17,6 +17,7 @@ use crate::model::refusal::Refusal;
 
 pub fn routes() -> Router<App> {
     Router::new()
+        .route("/network/v2.0/quotas", get(all))
         .route(
             "/network/v2.0/quotas/{project}",
             get(show).put(update).delete(reset),
@@ -24,6 +25,15 @@ pub fn routes() -> Router<App> {
         .route("/network/v2.0/quotas/{project}/default", get(defaults))
         .route("/network/v2.0/quotas/{project}/details.json", get(details))
         .route("/network/v2.0/quotas/{project}/details", get(details))
+}
+
+/// Of the projects that have limits of their own.
+async fn all(State(app): State<App>, caller: Caller) -> Answer {
+    if !caller.member()?.admin {
+        return Err(only_admin("get_quota").into());
+    }
+    let bodies = app.read(|model| model.quotas.bodies(NETWORK));
+    Ok(json_answer(200, json!({ "quotas": bodies })))
 }
 
 async fn show(State(app): State<App>, caller: Caller, Path(project): Path<String>) -> Answer {

@@ -191,6 +191,19 @@ impl Quotas {
         self.check(project_id, name, mine.count())
     }
 
+    /// The bodies of all projects of which something else is said than of everybody.
+    pub fn bodies(&self, names: Limits) -> Vec<Value> {
+        let own = self.projects.iter();
+        let own = own.filter(|(_, own)| names.iter().any(|(name, _)| own.contains_key(*name)));
+        own.map(|(project, _)| {
+            let mut body = self.body(names, project);
+            body["project_id"] = project.as_str().into();
+            body["tenant_id"] = project.as_str().into();
+            body
+        })
+        .collect()
+    }
+
     /// A service's body: a project's limits, or everybody's for an empty id.
     pub fn body(&self, names: Limits, project_id: &str) -> Value {
         names

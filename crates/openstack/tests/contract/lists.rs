@@ -1,0 +1,82 @@
+//! Lists that clients ask for before they do anything else, though there is mostly nothing in them.
+
+use openstack::Service;
+use serde_json::Value;
+
+use crate::world::admin_case;
+
+/// The service, where the list is, its name in the body, and what a member is answered.
+const LISTS: [(Service, &str, &str, u16); 20] = [
+    (Service::Network, "address-groups", "address_groups", 200),
+    (Service::Network, "flavors", "flavors", 200),
+    (Service::Network, "quotas", "quotas", 403),
+    (Service::Compute, "os-migrations", "migrations", 403),
+    (
+        Service::BlockStorage,
+        "consistencygroups",
+        "consistencygroups",
+        200,
+    ),
+    (Service::BlockStorage, "qos-specs", "qos_specs", 403),
+    (Service::Image, "tasks", "tasks", 403),
+    (Service::Image, "metadefs/namespaces", "namespaces", 200),
+    (Service::Identity, "policies", "policies", 403),
+    (Service::Identity, "role_inferences", "role_inferences", 403),
+    (Service::Identity, "OS-TRUST/trusts", "trusts", 403),
+    (
+        Service::Identity,
+        "OS-FEDERATION/identity_providers",
+        "identity_providers",
+        403,
+    ),
+    (Service::Identity, "OS-FEDERATION/mappings", "mappings", 403),
+    (Service::Identity, "OS-OAUTH1/consumers", "consumers", 403),
+    (
+        Service::Identity,
+        "registered_limits",
+        "registered_limits",
+        200,
+    ),
+    (Service::Identity, "limits", "limits", 200),
+    (Service::KeyManager, "transport_keys", "transport_keys", 200),
+    (
+        Service::LoadBalancer,
+        "lbaas/flavorprofiles",
+        "flavorprofiles",
+        403,
+    ),
+    (
+        Service::LoadBalancer,
+        "lbaas/availabilityzoneprofiles",
+        "availability_zone_profiles",
+        403,
+    ),
+    (Service::LoadBalancer, "lbaas/quotas", "quotas", 200),
+];
+
+#[tokio::test]
+async fn what_may_be_empty_is_there() {
+    admin_case("lists", async |w| {
+        let member = w.member().await;
+        let all = LISTS.iter();
+        for (service, path, word, status) in all.filter(|row| w.session.has_service(row.0)) {
+            let told = w.get(*service, path).await;
+            w.status(path, &told, 200);
+            w.is(
+                &format!("{path}, a list"),
+                told.body[*word].is_array(),
+                true,
+            );
+            let told = w.other(&member, *service, path, Value::Null).await;
+            w.status(&format!("{path}, for a member"), &told, *status);
+        }
+        let project = w.session.project().unwrap().id.clone();
+        let told = w
+            .get(Service::Identity, &format!("projects/{project}/tags"))
+            .await;
+        w.is("tags of a project", told.body["tags"].is_array(), true);
+        let told = w.get(Service::KeyManager, "quotas").await;
+        w.is("the key manager's limits", told.at("/quotas/secrets"), -1);
+    })
+    .await;
+}
