@@ -1,9 +1,13 @@
 //! Logins that fail: who guesses has to wait.
 //!
 //! Keystone locks nobody out by default, and a guess costs it much more than it costs who makes it. So failures in a row are
-//! counted for each account: the first few are free, then each doubles the time until the next try, up to a minute. Whatever address
-//! a guess comes from counts: addresses are cheap, and behind a proxy all people have the same. An account is never locked; but who
-//! goes on guessing keeps its owner waiting, too, and those two race for the one try a minute.
+//! counted twice. For each account and the address that they come from: the first few are free, then each doubles the time until the
+//! next try, up to a minute. And for each account wherever they come from, for addresses are cheap: the same, but many more are free. So
+//! who guesses from one place keeps nobody elsewhere waiting, the account's owner least of all; and who guesses from hundreds is held up as a
+//! whole. From where somebody got in lately, only the first count holds: the owner gets through then, too. An account is never locked.
+//!
+//! An IPv6 address counts as its network of 64 bits: who has one has all of it. Behind a proxy everybody has the proxy's address, unless the
+//! settings name it (`Config::proxies`).
 //!
 //! Names count as the same where a cloud's database might take them for the same ([`folded`]): spelling is no way around it either.
 //!
@@ -12,6 +16,7 @@
 
 use std::{
     collections::HashMap,
+    net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -19,18 +24,37 @@ use std::{
 use sha2::{Digest, Sha256};
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// Failures in a row that cost nothing: people mistype.
+/// Failures in a row, from one place, that cost nothing: people mistype.
 const FREE: u32 = 5;
+/// The same from all places together.
+const FREE_IN_ALL: u32 = 50;
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 const REMEMBERED_FOR: Duration = Duration::from_secs(15 * 60);
-/// Accounts that are remembered; of those with the fewest failures the one that failed longest ago makes room.
+/// How long an account's place is known after a login from there.
+const AT_HOME_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Counts that are remembered; those with the fewest failures, and of them those that failed longest ago, make room. As many places.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// All accounts whose last login failed.
+/// All accounts whose last login failed, and where they got in.
 #[derive(Clone, Default)]
 pub struct Attempts {
-    failures: Arc<Mutex<HashMap<Account, Failures>>>,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// By account and place, and by account.
+    failures: HashMap<Account, Failures>,
+    /// By account and place: the last login.
+    at_home: HashMap<Account, Instant>,
+}
+
+/// Who tries, and from where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Try {
+    account: Account,
+    here: Account,
 }
 
 /// Whose failures count together; a hash, so that long names take no more room than short ones.
@@ -53,6 +77,23 @@ impl Account {
         });
         Account(hash.finalize().into())
     }
+
+    /// A try from this address; all whose address is not known are in one place.
+    pub fn from(self, address: Option<IpAddr>) -> Try {
+        let place = match address.map(|address| address.to_canonical()) {
+            Some(IpAddr::V6(address)) => {
+                let network = address.to_bits() >> 64 << 64;
+                Some(IpAddr::V6(Ipv6Addr::from_bits(network)))
+            }
+            other => other,
+        };
+        let place = place.map(|place| place.to_string()).unwrap_or_default();
+        let hash = Sha256::new().chain_update(self.0).chain_update(place);
+        Try {
+            account: self,
+            here: Account(hash.finalize().into()),
+        }
+    }
 }
 
 /// A name without what MySQL's usual collations do not see: case, accents, spaces at the end. A letter of no accent that is not
@@ -71,11 +112,65 @@ impl Failures {
         now.saturating_duration_since(self.last) < REMEMBERED_FOR
     }
 
-    /// How long after the last failure the next try may come.
-    fn wait(self) -> Duration {
-        match self.count.checked_sub(FREE) {
+    /// When the next try may come, where so many are free.
+    fn next(self, free: u32) -> Instant {
+        let wait = match self.count.checked_sub(free) {
             Some(doublings) => (WAIT_FIRST * (1 << doublings.min(6))).min(WAIT_MAX),
             None => Duration::ZERO,
+        };
+        self.last + wait
+    }
+}
+
+impl Known {
+    /// How long somebody has to wait.
+    fn wait(&self, account: Account, free: u32, now: Instant) -> Duration {
+        let failures = self.failures.get(&account);
+        let failures = failures.filter(|failures| failures.are_remembered(now));
+        failures.map_or(Duration::ZERO, |failures| {
+            failures.next(free).saturating_duration_since(now)
+        })
+    }
+
+    fn is_at_home(&self, one: Try, now: Instant) -> bool {
+        let last = self.at_home.get(&one.here);
+        last.is_some_and(|last| now.saturating_duration_since(*last) < AT_HOME_FOR)
+    }
+
+    fn count(&mut self, account: Account, now: Instant) {
+        let all = &mut self.failures;
+        if let Some(failures) = all.get_mut(&account)
+            && failures.are_remembered(now)
+        {
+            failures.count = failures.count.saturating_add(1);
+            failures.last = now;
+            return;
+        }
+        if all.len() >= REMEMBERED_MAX {
+            all.retain(|_, one| one.are_remembered(now));
+        }
+        if all.len() >= REMEMBERED_MAX {
+            // A tenth of them at once: a flood of names shall not cost a look at all for each.
+            let mut least: Vec<_> = all
+                .iter()
+                .map(|(of, one)| (one.count, one.last, *of))
+                .collect();
+            least.sort_unstable_by_key(|(count, last, _)| (*count, *last));
+            for (_, _, of) in least.into_iter().take(REMEMBERED_MAX / 10) {
+                all.remove(&of);
+            }
+        }
+        let first = Failures {
+            count: 1,
+            last: now,
+        };
+        all.insert(account, first);
+    }
+
+    /// One that was counted was none.
+    fn uncount(&mut self, account: Account) {
+        if let Some(failures) = self.failures.get_mut(&account) {
+            failures.count = failures.count.saturating_sub(1);
         }
     }
 }
@@ -85,50 +180,42 @@ impl Attempts {
     ///
     /// # Errors
     /// How long to wait, where it comes too early; then it does not count.
-    pub fn begin(&self, account: Account, now: Instant) -> Result<(), Duration> {
-        let mut all = self.lock();
-        if let Some(failures) = all.get_mut(&account)
-            && failures.are_remembered(now)
-        {
-            let next = failures.last + failures.wait();
-            if now < next {
-                return Err(next - now);
-            }
-            failures.count = failures.count.saturating_add(1);
-            failures.last = now;
-            return Ok(());
+    pub fn begin(&self, one: Try, now: Instant) -> Result<(), Duration> {
+        let mut known = self.lock();
+        let mut wait = known.wait(one.here, FREE, now);
+        if !known.is_at_home(one, now) {
+            wait = wait.max(known.wait(one.account, FREE_IN_ALL, now));
         }
-        if all.len() >= REMEMBERED_MAX {
-            all.retain(|_, one| one.are_remembered(now));
+        if !wait.is_zero() {
+            return Err(wait);
         }
-        if all.len() >= REMEMBERED_MAX
-            && let Some((&least, _)) = all.iter().min_by_key(|(_, one)| (one.count, one.last))
-        {
-            all.remove(&least);
-        }
-        let first = Failures {
-            count: 1,
-            last: now,
-        };
-        all.insert(account, first);
+        known.count(one.here, now);
+        known.count(one.account, now);
         Ok(())
     }
 
-    /// It was right: all that came before is forgotten.
-    pub fn succeeded(&self, account: Account) {
-        self.lock().remove(&account);
+    /// It was right: what failed from there before is forgotten, and the place is known.
+    pub fn succeeded(&self, one: Try, now: Instant) {
+        let mut known = self.lock();
+        known.failures.remove(&one.here);
+        known.uncount(one.account);
+        if known.at_home.len() >= REMEMBERED_MAX
+            && let Some((&oldest, _)) = known.at_home.iter().min_by_key(|(_, last)| **last)
+        {
+            known.at_home.remove(&oldest);
+        }
+        known.at_home.insert(one.here, now);
     }
 
     /// It was neither right nor wrong, for the cloud could not say: this one is forgotten.
-    pub fn undecided(&self, account: Account) {
-        let mut all = self.lock();
-        if let Some(failures) = all.get_mut(&account) {
-            failures.count = failures.count.saturating_sub(1);
-        }
+    pub fn undecided(&self, one: Try) {
+        let mut known = self.lock();
+        known.uncount(one.here);
+        known.uncount(one.account);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Account, Failures>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -136,8 +223,14 @@ impl Attempts {
 mod tests {
     use super::*;
 
-    fn ada() -> Account {
-        Account::new(&["lab", "Default", "ada"])
+    const LAB: [&str; 3] = ["lab", "Default", "ada"];
+
+    fn at(names: &[&str], address: &str) -> Try {
+        Account::new(names).from(Some(address.parse().unwrap()))
+    }
+
+    fn ada() -> Try {
+        at(&LAB, "192.0.2.1")
     }
 
     #[test]
@@ -159,23 +252,72 @@ mod tests {
     }
 
     #[test]
+    fn the_owner_elsewhere_does_not_wait_for_who_goes_on_guessing() {
+        let attempts = Attempts::default();
+        let mut now = Instant::now();
+        for _ in 0..30 {
+            let Err(wait) = attempts.begin(ada(), now) else {
+                continue;
+            };
+            now += wait;
+            let elsewhere = at(&LAB, "198.51.100.7");
+            assert_eq!(attempts.begin(elsewhere, now), Ok(()));
+            attempts.succeeded(elsewhere, now);
+        }
+    }
+
+    #[test]
+    fn many_places_are_no_way_around_but_where_the_owner_got_in_before_is_free() {
+        let attempts = Attempts::default();
+        let now = Instant::now();
+        let home = at(&LAB, "203.0.113.5");
+        assert_eq!(attempts.begin(home, now), Ok(()));
+        attempts.succeeded(home, now);
+        let places = 0..=255;
+        let free = places.filter(|place| {
+            let place = at(&LAB, &format!("198.51.100.{place}"));
+            attempts.begin(place, now).is_ok()
+        });
+        assert_eq!(free.count(), FREE_IN_ALL as usize);
+        assert!(attempts.begin(at(&LAB, "203.0.113.6"), now).is_err());
+        for _ in 0..FREE {
+            assert_eq!(attempts.begin(home, now), Ok(()));
+        }
+        assert!(
+            attempts.begin(home, now).is_err(),
+            "guesses there wait, too"
+        );
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_place() {
+        assert_eq!(
+            at(&LAB, "2001:db8:1:2::1"),
+            at(&LAB, "2001:db8:1:2:ffff::9")
+        );
+        assert_ne!(at(&LAB, "2001:db8:1:2::1"), at(&LAB, "2001:db8:1:3::1"));
+        assert_eq!(at(&LAB, "::ffff:192.0.2.1"), ada());
+    }
+
+    #[test]
     fn others_do_not_wait_and_neither_does_who_got_in() {
         let attempts = Attempts::default();
         let now = Instant::now();
         while attempts.begin(ada(), now).is_ok() {}
-        let other = Account::new(&["lab", "Defaultada", ""]);
+        let other = at(&["lab", "Defaultada", ""], "192.0.2.1");
         assert_eq!(attempts.begin(other, now), Ok(()));
-        attempts.succeeded(ada());
+        attempts.succeeded(ada(), now);
         assert_eq!(attempts.begin(ada(), now), Ok(()));
     }
 
     #[test]
     fn spelling_a_name_otherwise_is_no_way_around() {
         for same in ["Ada", " ada ", "ADA", "\u{e5}da", "a\u{30a}d\u{e0}"] {
-            assert_eq!(Account::new(&["lab", "default", same]), ada(), "{same:?}");
+            let same_account = Account::new(&["lab", "default", same]);
+            assert_eq!(same_account, Account::new(&LAB), "{same:?}");
         }
         let other = Account::new(&["lab", "default", "adam"]);
-        assert_ne!(other, ada());
+        assert_ne!(other, Account::new(&LAB));
     }
 
     #[test]
@@ -184,7 +326,7 @@ mod tests {
         let now = Instant::now();
         while attempts.begin(ada(), now).is_ok() {}
         for number in 0..=REMEMBERED_MAX {
-            let made_up = Account::new(&["lab", "default", &number.to_string()]);
+            let made_up = at(&["lab", "default", &number.to_string()], "192.0.2.1");
             assert_eq!(attempts.begin(made_up, now), Ok(()));
         }
         assert!(attempts.begin(ada(), now).is_err());

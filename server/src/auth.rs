@@ -27,7 +27,7 @@ use openstack::{CloudConfig, Secret};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
-use tower_sessions::{Expiry, Session};
+use tower_sessions::{Expiry, Session, session::Id};
 
 use crate::{
     codes,
@@ -122,23 +122,31 @@ impl FromRequestParts<Services> for Caller {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Caller> {
-        let login = match Login::of_headers(&parts.headers)? {
-            Some(login) => login,
-            None => {
-                let session = parts
-                    .extensions
-                    .get::<Session>()
-                    .ok_or_else(not_signed_in)?;
-                Login::of_session(session).await.ok_or_else(not_signed_in)?
-            }
-        };
-        let cloud = services
-            .clouds
-            .get(&login.cloud)
-            .ok_or_else(|| unknown_cloud(services, &login.cloud))?;
-        let session = services.tokens.session(cloud, &login.token).await?;
-        Caller::new(&services.config, cloud, session, login.vault_key())
+        let (login, _) = login_of(parts).await?;
+        let session = known(services, &login).await?;
+        let cloud = session.cloud().clone();
+        Caller::new(&services.config, &cloud, session, login.vault_key())
     }
+}
+
+/// What a request brings to say who sends it: headers, or else a session, whose id is told then.
+pub async fn login_of(parts: &Parts) -> Result<(Login, Option<Id>)> {
+    if let Some(login) = Login::of_headers(&parts.headers)? {
+        return Ok((login, None));
+    }
+    let session = parts.extensions.get::<Session>();
+    let session = session.ok_or_else(not_signed_in)?;
+    let login = Login::of_session(session).await;
+    Ok((login.ok_or_else(not_signed_in)?, session.id()))
+}
+
+/// What the cloud says of a login.
+pub async fn known(services: &Services, login: &Login) -> Result<openstack::Session> {
+    let cloud = services
+        .clouds
+        .get(&login.cloud)
+        .ok_or_else(|| unknown_cloud(services, &login.cloud))?;
+    services.tokens.session(cloud, &login.token).await
 }
 
 impl FromRequestParts<Services> for Member {
@@ -189,7 +197,7 @@ pub async fn is_signed_in(session: &Session) -> bool {
 
 /// What a session's record holds. Never logged: no `Debug`.
 #[derive(Serialize, Deserialize)]
-struct Login {
+pub struct Login {
     cloud: String,
     token: String,
     vault_key: Option<String>,

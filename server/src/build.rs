@@ -4,6 +4,7 @@ use std::{
     any::Any,
     fs::{self, OpenOptions},
     io::ErrorKind,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,6 +14,7 @@ use anyhow::Context as _;
 use axum::{
     Router,
     body::Body,
+    extract::connect_info::IntoMakeServiceWithConnectInfo,
     http::{HeaderName, Request},
     middleware,
     response::{IntoResponse, Response},
@@ -52,8 +54,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A server that is ready to be served.
 pub struct Server {
-    /// Everything that it answers.
-    pub router: Router,
+    router: Router,
     services: Services,
 }
 
@@ -93,6 +94,13 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
 }
 
 impl Server {
+    /// Everything that it answers, for `axum::serve`: requests know where they come from.
+    pub fn service(&self) -> IntoMakeServiceWithConnectInfo<Router, SocketAddr> {
+        self.router
+            .clone()
+            .into_make_service_with_connect_info::<SocketAddr>()
+    }
+
     /// Cancelled to end the sockets; see [`Server::stop`].
     pub fn closing(&self) -> CancellationToken {
         self.services.closing.clone()

@@ -41,6 +41,11 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_PUBLIC_URL")]
     pub public_url: Option<String>,
 
+    /// Addresses of proxies in front: what they say in `X-Forwarded-For` is believed. Without it, all who come through a proxy count as one
+    /// when logins fail.
+    #[arg(long, env = "STACKLOOM_PROXIES", value_delimiter = ',')]
+    pub proxies: Vec<IpAddr>,
+
     /// The image that Ansible runs in.
     #[arg(
         long,

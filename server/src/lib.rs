@@ -14,11 +14,13 @@ mod services;
 // Who asks, and how we answer.
 mod attempts;
 mod auth;
+mod client;
 pub mod codes;
 mod extract;
 mod origin;
 mod problem;
 mod session_store;
+mod standing;
 
 // What is asked for.
 mod catalog;

@@ -49,7 +49,7 @@ async fn run(config: Config) -> anyhow::Result<()> {
             closing.cancel();
         }
     };
-    let serve = axum::serve(listener, server.router.clone())
+    let serve = axum::serve(listener, server.service())
         .with_graceful_shutdown(asked)
         .into_future();
     let too_late = async {

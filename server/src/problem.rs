@@ -83,6 +83,11 @@ impl Error {
         Error::new(code, sentence(&error.to_string())).caused_by(chain(error))
     }
 
+    /// Whether it is this one.
+    pub fn is(&self, code: Code) -> bool {
+        self.problem.code == code.name
+    }
+
     /// What to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.problem.hint = Some(hint.into());

@@ -20,6 +20,7 @@ use hkdf::Hkdf;
 use sha2::{Digest, Sha256};
 use sqlx::SqlitePool;
 use time::OffsetDateTime;
+use tokio::sync::broadcast;
 use tower_sessions::{
     SessionStore,
     session::{Id, Record},
@@ -28,10 +29,25 @@ use tower_sessions::{
 
 const NONCE_BYTES: usize = 24;
 
+/// Ends of sessions that a slow listener may lag behind before it has to look for itself.
+const ENDS: usize = 256;
+
 /// The store; see the module's doc.
 #[derive(Clone)]
 pub struct SealedStore {
     pool: SqlitePool,
+    ends: broadcast::Sender<Ended>,
+}
+
+/// A session that has ended, told without its id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended([u8; 32]);
+
+impl Ended {
+    /// Of the session with this id.
+    pub fn of(id: &Id) -> Ended {
+        Ended(id_hash(id))
+    }
 }
 
 impl fmt::Debug for SealedStore {
@@ -43,7 +59,15 @@ impl fmt::Debug for SealedStore {
 impl SealedStore {
     /// Over a migrated database.
     pub fn new(pool: SqlitePool) -> SealedStore {
-        SealedStore { pool }
+        SealedStore {
+            pool,
+            ends: broadcast::Sender::new(ENDS),
+        }
+    }
+
+    /// Tells of sessions that somebody ends from now on; of those that expire it does not.
+    pub fn ends(&self) -> broadcast::Receiver<Ended> {
+        self.ends.subscribe()
     }
 
     /// Remove what has expired. Returns how many there were.
@@ -119,6 +143,8 @@ impl SessionStore for SealedStore {
             .execute(&self.pool)
             .await
             .map_err(backend)?;
+        // Mostly nobody listens.
+        let _ = self.ends.send(Ended::of(id));
         Ok(())
     }
 }

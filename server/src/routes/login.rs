@@ -12,6 +12,7 @@ use tower_sessions::Session;
 use crate::{
     attempts::Account,
     auth::{self, Caller},
+    client::ClientAddress,
     codes,
     extract::{DONE, Json},
     problem::{Error, Result},
@@ -25,6 +26,7 @@ use crate::{
 pub async fn login(
     State(services): State<Services>,
     session: Session,
+    ClientAddress(address): ClientAddress,
     Json(request): Json<Value>,
 ) -> Result<Json<Me>> {
     let request = read(request)?;
@@ -33,19 +35,19 @@ pub async fn login(
         .get(request.cloud())
         .ok_or_else(|| unknown_cloud(&services, request.cloud()))?;
     let (credentials, scope) = credentials(&request, cloud);
-    let account = account(&request, cloud);
-    if let Some(account) = account {
-        let begun = services.attempts.begin(account, Instant::now());
+    let attempt = account(&request, cloud).map(|account| account.from(address));
+    if let Some(attempt) = attempt {
+        let begun = services.attempts.begin(attempt, Instant::now());
         begun.map_err(too_early)?;
     }
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
-    match (account, &opened) {
+    match (attempt, &opened) {
         // A project that is not theirs comes after a password that is.
-        (Some(account), Ok(_) | Err(openstack::Error::UnknownProject { .. })) => {
-            services.attempts.succeeded(account);
+        (Some(attempt), Ok(_) | Err(openstack::Error::UnknownProject { .. })) => {
+            services.attempts.succeeded(attempt, Instant::now());
         }
         (Some(_), Err(openstack::Error::WrongCredentials { .. })) | (None, _) => {}
-        (Some(account), Err(_)) => services.attempts.undecided(account),
+        (Some(attempt), Err(_)) => services.attempts.undecided(attempt),
     }
     let opened = opened.map_err(|error| Error::from_cloud(&error).path(field_at_fault(&error)))?;
     let user_id = opened.user().id.clone();
@@ -186,7 +188,7 @@ fn too_early(wait: Duration) -> Error {
     let seconds = wait.as_secs_f64().ceil();
     Error::new(
         codes::TOO_MANY_ATTEMPTS,
-        format!("The last logins to this account failed: the next one may come in {seconds} s."),
+        format!("The last logins to this account failed: the next one from here may come in {seconds} s."),
     )
     .hint("Wait, then try again. The account is not locked.")
     .retry_after(wait)

@@ -4,7 +4,7 @@
 //! stored after `?after=N`, then what comes. A client that lost its socket opens another one with
 //! the last number that it has; nothing is missing, nothing comes twice. The server pings every 20
 //! seconds. It closes with 1000 once the run's final event was sent, with 1012 when the server stops
-//! (come back), with 1011 when it failed.
+//! (come back), with 1011 when it failed, and with 1008 when the login that it was opened with has ended: who comes back has to log in.
 //!
 //! A slow client slows nothing but itself: while a frame waits to be taken, the engine's stream is
 //! not read, and goes on from storage afterwards.
@@ -35,6 +35,7 @@ use crate::{
     extract::Query,
     problem::{Error, Result},
     services::Services,
+    standing::Standing,
 };
 
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -54,11 +55,12 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(5);
 /// The same events as `/events`, then live; a websocket.
 ///
 /// Every text frame is a JSON array of events, in order of `seq` and without a gap. Closes with 1000
-/// after the final event of the run, with 1012 when the server stops.
+/// after the final event of the run, with 1012 when the server stops, with 1008 when the login has ended.
 #[utoipa::path(get, path = "/api/v1/runs/{id}/stream", tag = "runs", params(("id" = String, Path), ("after" = Option<u64>, Query)), responses((status = 101)))]
 pub async fn open(
     State(services): State<Services>,
     caller: Caller,
+    standing: Standing,
     Path(id): Path<String>,
     Query(query): Query<EventsQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -77,14 +79,16 @@ pub async fn open(
     let closing = services.closing.clone();
     Ok(upgrade
         .max_message_size(4096)
-        .on_upgrade(move |socket| serve(socket, events, closing)))
+        .on_upgrade(move |socket| serve(socket, events, closing, standing)))
 }
 
 async fn serve(
     socket: WebSocket,
     events: BoxStream<'static, Vec<api::Event>>,
     closing: CancellationToken,
+    standing: Standing,
 ) {
+    let mut ended = pin!(standing.ended());
     // A frame in the making outlives a ping: the stream keeps it, not the `select!`.
     let mut frames = pin!(frames(events));
     let (mut to, mut from) = socket.split();
@@ -104,6 +108,7 @@ async fn serve(
             },
             _ = ping.tick() => Message::Ping(Vec::new().into()),
             () = closing.cancelled() => close(close_code::RESTART, "the server stops"),
+            () = &mut ended => close(close_code::POLICY, "the login has ended"),
             // Pongs, and whatever else a client says, are of no interest; its leaving is.
             said = from.next() => match said {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,

@@ -6,10 +6,14 @@
 //! | `ada` | `ada` | `demo` | `reader` |
 //! | `other` | `other` | `other` | `member` |
 //! | `max` | `max` and the code `123456` | `demo` | `member` |
+//! | `eve` | `eve` | `demo` | `reader`; her tokens end [`BRIEF`] after their making |
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{
@@ -22,11 +26,15 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-const PEOPLE: [(&str, &str, &str); 4] = [
+/// Long enough to log in and open a socket.
+pub const BRIEF: Duration = Duration::from_secs(5);
+
+const PEOPLE: [(&str, &str, &str); 5] = [
     ("demo", "demo", "member"),
     ("ada", "demo", "reader"),
     ("other", "other", "member"),
     ("max", "demo", "member"),
+    ("eve", "demo", "reader"),
 ];
 
 /// How often it was asked whether a token is good.
@@ -112,13 +120,17 @@ async fn projects() -> Json<Value> {
 
 fn answer(user: &str, project: Option<&str>, role: &str, status: StatusCode) -> Response {
     let domain = json!({"id": "default", "name": "Default"});
+    let ends = match (user, status) {
+        ("eve", StatusCode::CREATED) => (jiff::Timestamp::now() + BRIEF).to_string(),
+        _ => "2999-01-01T00:00:00.000000Z".to_owned(),
+    };
     let body = json!({"token": {
         "methods": ["password"],
         "user": {"id": format!("{user}-id"), "name": user, "domain": domain},
         "project": project.map(|name| json!({"id": id(name), "name": name, "domain": domain})),
         "roles": [{"id": role, "name": role}],
         "issued_at": "2026-01-01T00:00:00.000000Z",
-        "expires_at": "2999-01-01T00:00:00.000000Z",
+        "expires_at": ends,
         "catalog": [],
     }});
     (

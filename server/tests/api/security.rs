@@ -152,6 +152,10 @@ async fn who_guesses_has_to_wait_and_nobody_else_has() {
     assert_eq!(problem(refused).await, (429, "too-many-attempts".into()));
     assert_eq!(guess("ada").await.status(), 401, "another account");
     stack.login("other").await;
+    // The owner is not where the guesses come from.
+    let right = credentials("demo", "demo", "demo");
+    let owner = stack.elsewhere().post("/api/v1/login", &right).await;
+    assert_eq!(owner.status(), 200);
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! A server with its cloud, and clients of it.
 
-use std::{path::PathBuf, sync::Once};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+    sync::Once,
+};
 
 use clap::Parser;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -69,7 +73,7 @@ impl Stack {
         let server = server::build(config).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(axum::serve(listener, server.router.clone()).into_future());
+        tokio::spawn(axum::serve(listener, server.service()).into_future());
         Stack {
             base,
             asked,
@@ -98,9 +102,17 @@ impl Stack {
         }
     }
 
+    /// The same on another machine.
+    pub fn elsewhere(&self) -> Client {
+        Client {
+            http: from(Ipv4Addr::new(127, 0, 0, 2)),
+            ..self.stranger()
+        }
+    }
+
     /// A browser that has: password and project as the table in `keystone` says.
     pub async fn login(&self, user: &str) -> Client {
-        let project = if user == "ada" { "demo" } else { user };
+        let project = if user == "other" { user } else { "demo" };
         let response = self
             .stranger()
             .post("/api/v1/login", &credentials(user, user, project))
@@ -193,9 +205,15 @@ pub async fn problem(response: Response) -> (u16, String) {
 }
 
 fn http() -> reqwest::Client {
+    from(Ipv4Addr::LOCALHOST)
+}
+
+/// A client with this address; all of 127.0.0.0/8 are this machine's.
+fn from(address: Ipv4Addr) -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     reqwest::Client::builder()
+        .local_address(IpAddr::V4(address))
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .build()

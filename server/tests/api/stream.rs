@@ -11,23 +11,37 @@ use tokio_tungstenite::{
     tungstenite::{self, Message, client::IntoClientRequest, protocol::frame::coding::CloseCode},
 };
 
-use crate::stack::{Client, Stack, json, problem};
+use crate::stack::{Client, Stack, credentials, json, problem};
 
 const TEMPLATE: &str =
     "heat_template_version: 2021-04-16\nresources:\n  front: {type: OS::Neutron::Net}\n";
 
+/// It needs no cloud, and goes on for as long as any test.
+const LASTING: &str = "heat_template_version: 2021-04-16\nresources:\n  long: {type: OS::Heat::Delay, properties: {min_wait: 500}}\n";
+
 /// Starts a run; the deployment's id and the run's.
 async fn deploy(browser: &Client, name: &str) -> (String, String) {
-    let body = json!({"name": name, "template": TEMPLATE, "parameters": {}});
+    deploy_this(browser, name, TEMPLATE).await
+}
+
+async fn deploy_this(browser: &Client, name: &str, template: &str) -> (String, String) {
+    let body = json!({"name": name, "template": template, "parameters": {}});
     let started = json(browser.post("/api/v1/deployments", &body).await, 202).await;
     let id = |key: &str| started[key].as_str().unwrap().to_owned();
     (id("deployment"), id("run"))
 }
 
+/// For what comes for certain, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A socket that tells of a run.
 async fn open(browser: &Client, run: &str, after: u64) -> Socket {
+    try_open(browser, run, after).await.unwrap()
+}
+
+async fn try_open(browser: &Client, run: &str, after: u64) -> tungstenite::Result<Socket> {
     let url = format!(
         "{}/api/v1/runs/{run}/stream?after={after}",
         browser.base.replace("http", "ws")
@@ -36,7 +50,8 @@ async fn open(browser: &Client, run: &str, after: u64) -> Socket {
     request
         .headers_mut()
         .insert("cookie", browser.cookie.as_ref().unwrap().parse().unwrap());
-    tokio_tungstenite::connect_async(request).await.unwrap().0
+    let (socket, _) = tokio_tungstenite::connect_async(request).await?;
+    Ok(socket)
 }
 
 /// All events that the socket gives until it closes, and how it closed.
@@ -47,7 +62,7 @@ pub async fn watch(browser: &Client, run: &str, after: u64) -> (Vec<Value>, Clos
 async fn read(socket: &mut Socket) -> (Vec<Value>, CloseCode) {
     let mut events = Vec::new();
     loop {
-        let message = tokio::time::timeout(Duration::from_secs(60), socket.next())
+        let message = tokio::time::timeout(PATIENCE, socket.next())
             .await
             .expect("the run ends");
         match message.expect("a close frame comes first").unwrap() {
@@ -108,6 +123,42 @@ async fn the_server_hangs_up_after_the_viewer() {
     let hung_up = tokio::time::timeout(Duration::from_millis(300), connection.peek(&mut byte));
     assert!(hung_up.await.is_err(), "the viewer has not answered yet");
     assert!(socket.next().await.is_none(), "it answers, and all is over");
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_the_login_that_opened_it() {
+    let stack = Stack::start().await;
+    let (browser, other) = (stack.login("demo").await, stack.login("demo").await);
+    let (_, run) = deploy_this(&browser, "shop", LASTING).await;
+    let mut socket = open(&browser, &run, 0).await;
+    let mut others = open(&other, &run, 0).await;
+
+    let left = browser.post("/api/v1/logout", &json!({})).await;
+    assert_eq!(left.status(), 204);
+    assert_eq!(read(&mut socket).await.1, CloseCode::Policy);
+    let again = browser.get(&format!("/api/v1/runs/{run}/stream")).await;
+    assert_eq!(problem(again).await, (401, "not-signed-in".into()));
+
+    // Who logs in anew in the same browser is somebody else.
+    let body = credentials("demo", "demo", "demo");
+    assert_eq!(other.post("/api/v1/login", &body).await.status(), 200);
+    assert_eq!(read(&mut others).await.1, CloseCode::Policy);
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_its_token() {
+    let stack = Stack::start().await;
+    let (_, run) = deploy_this(&stack.login("demo").await, "shop", LASTING).await;
+    // On a machine that has much to do, a token may end before there is a socket.
+    let mut socket = loop {
+        let eve = stack.login("eve").await;
+        if let Ok(socket) = try_open(&eve, &run, 0).await {
+            break socket;
+        }
+    };
+    let (events, closed) = read(&mut socket).await;
+    assert_eq!(closed, CloseCode::Policy);
+    assert!(!events.is_empty(), "until then it told of the run");
 }
 
 #[tokio::test]

@@ -1,0 +1,91 @@
+//! A login that something lasting hangs on, such as a socket: it must not outlive the login.
+//!
+//! A request asks once who sends it. What goes on for hours asks again: when the session ends (a logout, a login as somebody else in the same
+//! browser), when the token does, and now and then, for a token may be revoked and a session may be removed by another
+//! process on the same database.
+
+use std::time::Duration;
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use jiff::Timestamp;
+use tokio::{sync::broadcast, time::timeout};
+use tower_sessions::{SessionStore, session::Id};
+
+use crate::{
+    auth::{self, Login},
+    codes,
+    problem::{Error, Result},
+    services::Services,
+    session_store::Ended,
+};
+
+/// The least that a login is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// A login, for as long as it stands.
+pub struct Standing {
+    services: Services,
+    login: Login,
+    /// Of the browser's session; programs have none.
+    session: Option<Id>,
+    expires: Timestamp,
+    /// From before the login was looked at: no end of it is missed.
+    ends: broadcast::Receiver<Ended>,
+}
+
+impl FromRequestParts<Services> for Standing {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, services: &Services) -> Result<Standing> {
+        let ends = services.sessions.ends();
+        let (login, session) = auth::login_of(parts).await?;
+        let known = auth::known(services, &login).await?;
+        Ok(Standing {
+            services: services.clone(),
+            login,
+            session,
+            expires: known.expires_at(),
+            ends,
+        })
+    }
+}
+
+impl Standing {
+    /// Done when the login has ended.
+    pub async fn ended(mut self) {
+        while self.stands().await {
+            let left = self.expires.duration_since(Timestamp::now());
+            let left = Duration::try_from(left).unwrap_or_default();
+            // Nobody said anything: then it is looked at all the same.
+            let _ = timeout(LOOK_EVERY.min(left), self.told()).await;
+        }
+    }
+
+    /// Somebody says that this session has ended, or so much was said that we missed some of it.
+    async fn told(&mut self) {
+        let ours = self.session.as_ref().map(Ended::of);
+        while let Ok(ended) = self.ends.recv().await {
+            if Some(ended) == ours {
+                return;
+            }
+        }
+    }
+
+    async fn stands(&self) -> bool {
+        if self.expires <= Timestamp::now() {
+            return false;
+        }
+        if let Some(session) = &self.session {
+            match self.services.sessions.load(session).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return false,
+                Err(error) => tracing::warn!("a session cannot be looked at now: {error}"),
+            }
+        }
+        // A cloud that cannot say is no reason to send anybody away.
+        match auth::known(&self.services, &self.login).await {
+            Err(error) => !error.is(codes::NOT_SIGNED_IN),
+            Ok(_) => true,
+        }
+    }
+}
