@@ -3,7 +3,7 @@ import AxeBuilder from '@axe-core/playwright';
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, openDesign } from './support/app.ts';
 import { code, inspect, problems } from './support/draw.ts';
-import { leftovers } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 import { broken, twoTier } from './support/templates.ts';
 
 /** What axe finds, one line each: rule, what it is about, where. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, test, type Page } from '@playwright/test';
 import { alert, api, login, newDesign, node, shoot } from './support/app.ts';
 import { add, inspect, saved, tab } from './support/draw.ts';
-import { leftovers } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 
 const manifest = (version: string) => `name: greeter
 title: Greeter

@@ -2,7 +2,7 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot, watchConsole } from './support/app.ts';
 import { add, code, inspect, saved } from './support/draw.ts';
-import { leftovers } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 
 const site = `heat_template_version: 2021-04-16
 description: Three servers in front, a database behind.

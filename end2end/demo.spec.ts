@@ -2,7 +2,8 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, newDesign, node, shoot } from './support/app.ts';
 import { add, code, inspect, saved, tab } from './support/draw.ts';
-import { leftovers, openBastionRules } from './support/lab.ts';
+import { openBastionRules } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 
 interface Event {
   seq: number;

@@ -1,7 +1,8 @@
 // Runs that do not end well, and what a person does then.
 import { expect, test, type Page } from '@playwright/test';
 import { api, login, shoot } from './support/app.ts';
-import { clearFaults, fault, leftovers, remove } from './support/lab.ts';
+import { clearFaults, fault, remove } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 
 const template = `heat_template_version: 2021-04-16
 resources:

@@ -2,7 +2,8 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, node, shoot } from './support/app.ts';
 import { inspect, saved } from './support/draw.ts';
-import { clearFaults, fault, leftovers } from './support/lab.ts';
+import { clearFaults, fault } from './support/lab.ts';
+import { leftovers } from './support/tidy.ts';
 
 const before = `heat_template_version: 2021-04-16
 resources:

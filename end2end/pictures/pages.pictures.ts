@@ -2,7 +2,7 @@
 import { expect, test, type Page } from '@playwright/test';
 import { api, canvasReady, login, openDesign } from '../support/app.ts';
 import { code, inspect, problems, saved } from '../support/draw.ts';
-import { leftovers } from '../support/lab.ts';
+import { leftovers } from '../support/tidy.ts';
 import { shop } from '../support/shop.ts';
 import { glance, picture } from './camera.ts';
 

@@ -1,6 +1,7 @@
 // The pages as a person knows them: by role, by label, and by the few fixed hooks of the canvas.
 // Specs say what is done; how a control is found stands here, once.
 import { expect, type Locator, type Page } from '@playwright/test';
+import { begin } from './tidy.ts';
 
 /** Whom to log in as. The lab cloud knows `demo` and `other`. */
 export interface Account {
@@ -29,11 +30,12 @@ export async function fillLogin(page: Page, account: Account): Promise<void> {
   await button.click();
 }
 
-/** Logs in through the form. */
+/** Logs in through the form; a test begins with it (see `tidy`). */
 export async function login(page: Page, account: Account = demo): Promise<void> {
   await fillLogin(page, account);
   await expect(page).toHaveURL(/\/designs$/);
   await expect(page.getByRole('heading', { name: 'Designs' })).toBeVisible();
+  await begin(page);
 }
 
 /** What the page tells that went wrong. */

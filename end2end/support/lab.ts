@@ -3,11 +3,14 @@ import { expect, type APIRequestContext } from '@playwright/test';
 
 const lab = process.env.STACKLOOM_LAB ?? 'http://127.0.0.1:9500';
 
-/** All that exists in the lab and was made by somebody, as the lab lists it: project to things. */
-export async function leftovers(request: APIRequestContext): Promise<unknown> {
+/** Things by project, as the lab lists them. */
+export type Things = Record<string, string[]>;
+
+/** All that exists in the lab and was made by somebody. */
+export async function thingsInLab(request: APIRequestContext): Promise<Things> {
   const response = await request.get(`${lab}/lab/leftovers`);
   expect(response.ok(), `the lab answered ${response.status()}`).toBeTruthy();
-  return response.json();
+  return (await response.json()) as Things;
 }
 
 /** A token of the demo user, got as `openstack token issue` would. */
