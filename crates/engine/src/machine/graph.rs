@@ -11,6 +11,8 @@ pub type StepIndex = usize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     nodes: Vec<Node>,
+    /// By step: those that wait for it.
+    followers: Vec<Vec<StepIndex>>,
     by_id: HashMap<String, StepIndex>,
 }
 
@@ -93,12 +95,27 @@ impl Graph {
                 return Err(BadWorkflow::Twice(step.id.clone()));
             }
         }
-        Ok(Graph { nodes, by_id })
+        let mut followers = vec![Vec::new(); nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
+            for &before in &node.after {
+                followers[before].push(index);
+            }
+        }
+        Ok(Graph {
+            nodes,
+            followers,
+            by_id,
+        })
     }
 
     /// All, in the workflow's order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The steps that wait for this one.
+    pub fn followers(&self, step: StepIndex) -> &[StepIndex] {
+        &self.followers[step]
     }
 
     /// The step with this id.

@@ -1,4 +1,5 @@
-//! How a run and its steps move: a pure, total function of (run, event, time).
+//! How a run and its steps move: a pure, total function of (run, event, time). The run is moved where it is: who keeps a copy for
+//! each event pays for all steps each time.
 //!
 //! ```text
 //!            Start            a step fails                      all ended
@@ -25,6 +26,7 @@
 
 mod failure;
 mod graph;
+mod ledger;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,7 @@ use jiff::Timestamp;
 pub use failure::{Failure, FailureClass, Retries};
 pub use graph::{BadWorkflow, Graph, Node, StepIndex};
 
+use ledger::Ledger;
 use settle::Work;
 
 /// The rules' numbers.
@@ -79,6 +82,8 @@ pub struct Run {
     pub give_up_at: Option<Timestamp>,
     /// In the graph's order.
     pub steps: Vec<StepStatus>,
+    /// What follows from these.
+    ledger: Ledger,
 }
 
 /// A bad end.
@@ -165,8 +170,6 @@ pub enum Event {
 /// What to do about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advance {
-    /// The run afterwards.
-    pub run: Run,
     /// For the journal, in this order.
     pub moves: Vec<Move>,
     /// For the executor, once the moves are stored.
@@ -176,7 +179,7 @@ pub struct Advance {
 /// One entry for the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// A step moved; its status is in [`Advance::run`].
+    /// A step moved; its status is in the run.
     Step {
         /// Which.
         step: StepIndex,
@@ -222,16 +225,7 @@ pub struct IllegalMove {
 impl Run {
     /// A new run of a workflow.
     pub fn new(graph: Arc<Graph>, settings: Settings) -> Run {
-        let steps = vec![StepStatus::default(); graph.nodes().len()];
-        Run {
-            graph,
-            settings,
-            state: RunState::Queued,
-            ending: None,
-            reason: None,
-            give_up_at: None,
-            steps,
-        }
+        Run::restore(graph, settings, RunState::Queued, None, None, [])
     }
 
     /// A run as the journal has it; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and
@@ -252,11 +246,12 @@ impl Run {
                 error,
                 ..StepStatus::default()
             });
-        let steps = stored
+        let steps: Vec<StepStatus> = stored
             .chain(std::iter::repeat_with(StepStatus::default))
             .take(graph.nodes().len())
             .collect();
         Run {
+            ledger: Ledger::of(&graph, settings.on_failure, &steps),
             graph,
             settings,
             state,
@@ -272,62 +267,87 @@ impl Run {
         if self.state.is_final() {
             return None;
         }
-        let steps = self.steps.iter().flat_map(|step| match step.state {
+        let active = || self.ledger.active.iter().map(|step| (&self.steps[*step], *step));
+        let steps = active().flat_map(|(step, _)| match step.state {
             StepState::Running if step.stopping.is_none() => [step.deadline, None],
             StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],
             _ => [None, None],
         });
         // The grace is used up once: afterwards every step at work has been told to stop.
         let grace = self.give_up_at.filter(|_| {
-            self.steps
-                .iter()
-                .zip(self.graph.nodes())
-                .any(|(step, node)| {
-                    !node.always_run
-                        && step.stopping.is_none()
-                        && matches!(step.state, StepState::Running | StepState::Retrying)
-                })
+            active().any(|(status, step)| {
+                !self.graph.nodes()[step].always_run && status.stopping.is_none()
+            })
         });
         steps.flatten().chain(grace).min()
+    }
+}
+
+impl Run {
+    /// Whether an event makes sense now.
+    ///
+    /// # Errors
+    /// [`IllegalMove`] where it does not.
+    pub fn takes(&self, event: &Event) -> Result<(), IllegalMove> {
+        let at_work = |step: StepIndex| {
+            let status = self.steps.get(step);
+            status.is_some_and(|status| status.state == StepState::Running)
+        };
+        let fits = match (self.state, event) {
+            (RunState::Queued, Event::Start) => true,
+            (
+                RunState::Queued
+                | RunState::Running
+                | RunState::Failing
+                | RunState::Paused
+                | RunState::Cancelling,
+                Event::Cancel,
+            ) => true,
+            (state, Event::Recover | Event::RecoverWithoutToken | Event::Tick) => !state.is_final(),
+            (RunState::Paused | RunState::Failed | RunState::Cancelled, Event::Resume) => true,
+            (RunState::Paused, Event::Abandon) => true,
+            (
+                _,
+                Event::Succeeded(step)
+                | Event::Failed(step, _)
+                | Event::Stopped(step)
+                | Event::TokenEnded(step),
+            ) => at_work(*step),
+            _ => false,
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(IllegalMove {
+                state: self.state,
+                event: format!("{event:?}"),
+            }),
+        }
     }
 }
 
 /// One move of a run. See the module's doc.
 ///
 /// # Errors
-/// [`IllegalMove`] for an event that makes no sense in the run's state. Never panics.
-pub fn advance(run: &Run, event: &Event, now: Timestamp) -> Result<Advance, IllegalMove> {
-    let illegal = || IllegalMove {
-        state: run.state,
-        event: format!("{event:?}"),
-    };
-    let step_is = |step: StepIndex, state: StepState| {
-        run.steps
-            .get(step)
-            .is_some_and(|status| status.state == state)
-    };
+/// [`IllegalMove`] for an event that makes no sense in the run's state; then the run stays as it was. Never panics.
+pub fn advance(run: &mut Run, event: &Event, now: Timestamp) -> Result<Advance, IllegalMove> {
+    run.takes(event)?;
+    let state = run.state;
     let mut work = Work::on(run, now);
-    match (run.state, event) {
-        (RunState::Queued, Event::Start) => work.start(),
-        (RunState::Queued, Event::Recover) => work.start(),
-        (RunState::Queued, Event::Cancel) => work.cancel(),
-        (state, Event::Recover) if !state.is_final() => work.recover(),
-        (state, Event::RecoverWithoutToken) if !state.is_final() => work.recover_without_token(),
-        (state, Event::Tick) if !state.is_final() => work.tick(),
-        (RunState::Running | RunState::Failing | RunState::Paused, Event::Cancel) => work.cancel(),
-        (RunState::Cancelling, Event::Cancel) => work.cut_off(),
-        (RunState::Paused, Event::Resume) => work.unpause(),
-        (RunState::Failed | RunState::Cancelled, Event::Resume) => work.resume(),
-        (RunState::Paused, Event::Abandon) => work.abandon(),
-        (_, Event::Succeeded(step)) if step_is(*step, StepState::Running) => work.succeeded(*step),
-        (_, Event::Failed(step, failure)) if step_is(*step, StepState::Running) => {
-            work.failed(*step, failure)
-        }
-        (_, Event::Stopped(step)) if step_is(*step, StepState::Running) => work.stopped(*step),
-        (_, Event::TokenEnded(step)) if step_is(*step, StepState::Running) => {
-            work.token_ended(*step)
-        }
-        _ => return Err(illegal()),
+    match event {
+        Event::Start => work.start(),
+        Event::Recover if state == RunState::Queued => work.start(),
+        Event::Recover => work.recover(),
+        Event::RecoverWithoutToken => work.recover_without_token(),
+        Event::Tick => work.tick(),
+        Event::Cancel if state == RunState::Cancelling => work.cut_off(),
+        Event::Cancel => work.cancel(),
+        Event::Resume if state == RunState::Paused => work.unpause(),
+        Event::Resume => work.resume(),
+        Event::Abandon => work.abandon(),
+        Event::Succeeded(step) => work.succeeded(*step),
+        Event::Failed(step, failure) => work.failed(*step, failure),
+        Event::Stopped(step) => work.stopped(*step),
+        Event::TokenEnded(step) => work.token_ended(*step),
     }
     Ok(work.settle())
 }

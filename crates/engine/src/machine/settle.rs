@@ -10,8 +10,8 @@ use super::{
 };
 
 /// A run while it moves.
-pub(super) struct Work {
-    run: Run,
+pub(super) struct Work<'a> {
+    run: &'a mut Run,
     now: Timestamp,
     moves: Vec<Move>,
     effects: Vec<Effect>,
@@ -19,8 +19,8 @@ pub(super) struct Work {
     started: bool,
     state_before: RunState,
     ending_before: Option<Ending>,
-    /// What the journal says of each step: ready or not.
-    ready: Vec<bool>,
+    /// Steps that will not start any more may be among all that wait; else only among those that are ready.
+    sweep: bool,
 }
 
 /// `now` and then some, without an end of time to fall over.
@@ -28,10 +28,9 @@ fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-impl Work {
-    pub(super) fn on(run: &Run, now: Timestamp) -> Work {
+impl Work<'_> {
+    pub(super) fn on(run: &mut Run, now: Timestamp) -> Work<'_> {
         Work {
-            run: run.clone(),
             now,
             moves: Vec::new(),
             effects: Vec::new(),
@@ -39,11 +38,8 @@ impl Work {
             started: run.state != RunState::Queued,
             state_before: run.state,
             ending_before: run.ending,
-            ready: run
-                .steps
-                .iter()
-                .map(|status| status.state == StepState::Ready)
-                .collect(),
+            sweep: run.ending.is_none(),
+            run,
         }
     }
 
@@ -56,6 +52,7 @@ impl Work {
     /// Nothing is at work any more: what was, starts again, for effects look before they make.
     /// What had been told to stop counts as stopped.
     pub(super) fn recover(&mut self) {
+        self.sweep = true;
         if self.run.ending == Some(Ending::Failed) {
             self.run.give_up_at = Some(later(self.now, self.run.settings.grace));
         }
@@ -92,7 +89,7 @@ impl Work {
 
     pub(super) fn tick(&mut self) {
         let grace_over = self.run.give_up_at.is_some_and(|at| at <= self.now);
-        for step in 0..self.run.steps.len() {
+        for step in self.active() {
             let always_run = self.run.graph.nodes()[step].always_run;
             let status = &mut self.run.steps[step];
             let timed_out = status.deadline.is_some_and(|at| at <= self.now);
@@ -128,8 +125,9 @@ impl Work {
     }
 
     pub(super) fn cut_off(&mut self) {
-        for (step, status) in self.run.steps.iter().enumerate() {
-            if status.state == StepState::Running && !self.run.graph.nodes()[step].always_run {
+        for step in self.active() {
+            let running = self.run.steps[step].state == StepState::Running;
+            if running && !self.run.graph.nodes()[step].always_run {
                 self.effects.push(Effect::CutOff(step));
             }
         }
@@ -296,7 +294,7 @@ impl Work {
 
     /// Tells everything at work to stop, but for always-run steps.
     fn stop_all(&mut self, why: Stopping) {
-        for step in 0..self.run.steps.len() {
+        for step in self.active() {
             if self.run.graph.nodes()[step].always_run {
                 continue;
             }
@@ -316,9 +314,23 @@ impl Work {
 
     // ---- moves ----
 
+    /// Steps with a clock, in order.
+    fn active(&self) -> Vec<StepIndex> {
+        self.run.ledger.active.iter().copied().collect()
+    }
+
+    /// Without a word to the journal.
+    fn set(&mut self, step: StepIndex, state: StepState) {
+        let run = &mut *self.run;
+        let from = std::mem::replace(&mut run.steps[step].state, state);
+        let on_failure = run.settings.on_failure;
+        run.ledger
+            .moved(&run.graph, on_failure, &run.steps, step, from);
+    }
+
     fn to(&mut self, step: StepIndex, state: StepState, error: Option<String>) {
+        self.set(step, state);
         let status = &mut self.run.steps[step];
-        status.state = state;
         if error.is_some() {
             status.error.clone_from(&error);
         }
@@ -353,9 +365,10 @@ impl Work {
     }
 
     fn reset(&mut self, step: StepIndex) {
-        let attempts = self.run.steps[step].attempts;
-        self.run.steps[step] = StepStatus {
-            attempts,
+        let status = &mut self.run.steps[step];
+        *status = StepStatus {
+            attempts: status.attempts,
+            state: status.state,
             ..StepStatus::default()
         };
         self.to(step, StepState::Waiting, None);
@@ -366,84 +379,65 @@ impl Work {
     /// Skips, readies and starts what can be, ends the run if all has ended.
     pub(super) fn settle(mut self) -> Advance {
         if self.started || self.run.ending.is_some() {
-            self.ready_or_skip();
+            if self.run.ending.is_some() {
+                self.skip();
+            }
             self.start_ready();
         }
         self.move_run();
         Advance {
-            run: self.run,
             moves: self.moves,
             effects: self.effects,
         }
     }
 
-    fn ready_or_skip(&mut self) {
-        let go_on = self.run.settings.on_failure == OnFailure::GoOn;
-        // Steps come after all that they wait for, so one walk is enough.
-        for step in 0..self.run.steps.len() {
-            let node = &self.run.graph.nodes()[step];
-            let state = self.run.steps[step].state;
-            if !matches!(state, StepState::Waiting | StepState::Ready) {
-                continue;
-            }
-            if self.run.ending.is_some() && !node.always_run {
-                let state = if self.run.steps[step].attempts > 0 && state == StepState::Ready {
-                    StepState::Cancelled
-                } else {
-                    StepState::Skipped
-                };
+    /// What will not start any more, with the end near.
+    fn skip(&mut self) {
+        let candidates: Vec<StepIndex> = match self.sweep {
+            true => (0..self.run.steps.len()).collect(),
+            false => self.run.ledger.ready.iter().copied().collect(),
+        };
+        for step in candidates {
+            let status = &self.run.steps[step];
+            let state = match status.state {
+                StepState::Ready if status.attempts > 0 => StepState::Cancelled,
+                StepState::Ready | StepState::Waiting => StepState::Skipped,
+                _ => continue,
+            };
+            if !self.run.graph.nodes()[step].always_run {
                 self.end(step, state, None);
-            } else if state == StepState::Waiting {
-                let done = |before: &StepIndex| match self.run.steps[*before].state {
-                    StepState::Succeeded => true,
-                    other => (node.always_run || go_on) && other.is_final(),
-                };
-                if node.after.iter().all(done) {
-                    self.run.steps[step].state = StepState::Ready;
-                }
             }
         }
     }
 
-    /// A step that can start at once is never seen as ready: one move less to store.
+    /// What waits for nobody any more is ready, and begins where there is room. A step that can start at once is never seen as ready:
+    /// one move less to store.
     fn start_ready(&mut self) {
-        let busy = self
-            .run
-            .steps
-            .iter()
-            .filter(|status| status.state == StepState::Running)
-            .count();
-        let mut free = if self.paused {
-            0
-        } else {
-            self.run.settings.parallel_steps.max(1).saturating_sub(busy)
-        };
-        for step in 0..self.run.steps.len() {
-            if self.run.steps[step].state != StepState::Ready {
-                continue;
+        let freed = std::mem::take(&mut self.run.ledger.free);
+        for &step in &freed {
+            self.set(step, StepState::Ready);
+        }
+        let room = match self.paused {
+            true => 0,
+            false => {
+                let most = self.run.settings.parallel_steps.max(1);
+                most.saturating_sub(self.run.ledger.running)
             }
-            if free > 0 {
-                free -= 1;
-                self.begin(step);
-            } else if !self.announced(step) {
+        };
+        let first: Vec<StepIndex> = self.run.ledger.ready.iter().take(room).copied().collect();
+        for step in first {
+            self.begin(step);
+        }
+        // The others were told to the journal when they became ready.
+        for step in freed {
+            if self.run.steps[step].state == StepState::Ready {
                 self.to(step, StepState::Ready, None);
             }
         }
     }
 
-    /// Whether the journal knows already that the step is ready.
-    fn announced(&self, step: StepIndex) -> bool {
-        let told = self.moves.iter().rev().find_map(|entry| match entry {
-            Move::Step {
-                step: moved, state, ..
-            } if *moved == step => Some(*state == StepState::Ready),
-            _ => None,
-        });
-        told.unwrap_or_else(|| self.ready.get(step).copied().unwrap_or_default())
-    }
-
     fn move_run(&mut self) {
-        let all_ended = self.run.steps.iter().all(|status| status.state.is_final());
+        let all_ended = self.run.ledger.left == 0;
         let state = match self.run.ending {
             None if !self.started => RunState::Queued,
             None if all_ended => RunState::Succeeded,

@@ -49,11 +49,24 @@ impl Walk {
     }
 
     fn try_take(&mut self, event: Event) -> Result<(), IllegalMove> {
-        let advance = advance(&self.run, &event, self.now)?;
+        let before = self.run.clone();
+        let advance = match advance(&mut self.run, &event, self.now) {
+            Ok(advance) => advance,
+            Err(illegal) => {
+                assert_eq!(self.run, before, "it stays as it was");
+                return Err(illegal);
+            }
+        };
         assert_eq!(
-            replay(&self.run, &advance.moves),
-            states(&advance.run),
+            replay(&before, &advance.moves),
+            states(&self.run),
             "the moves tell the whole story"
+        );
+        let (settings, steps) = (self.run.settings, &self.run.steps);
+        assert_eq!(
+            self.run.ledger,
+            Ledger::of(&self.run.graph, settings.on_failure, steps),
+            "what was kept up to date is what follows from the states"
         );
         if let Event::Succeeded(step)
         | Event::Failed(step, _)
@@ -81,7 +94,6 @@ impl Walk {
                 }
             }
         }
-        self.run = advance.run;
         Ok(())
     }
 
@@ -285,7 +297,7 @@ fn a_cancel_stops_what_is_at_work_and_closes_the_bastion() {
     let server = walk.index("web:create");
     assert_eq!(walk.told_to_stop, [server]);
     assert_eq!(
-        advance(&walk.run, &Event::Cancel, walk.now)
+        advance(&mut walk.run.clone(), &Event::Cancel, walk.now)
             .unwrap()
             .effects,
         [Effect::CutOff(server)],
@@ -377,7 +389,11 @@ fn a_forced_run_goes_on_past_failures_and_tells_them() {
         step("net:delete", StepKind::Delete, &["web:delete"]),
     ]);
     let mut walk = Walk::of(&steps);
-    walk.run.settings.on_failure = OnFailure::GoOn;
+    let settings = Settings {
+        on_failure: OnFailure::GoOn,
+        ..walk.run.settings
+    };
+    walk.run = Run::new(walk.run.graph.clone(), settings);
     walk.take(Event::Start)
         .fail("web:delete", FailureClass::Lasting)
         .succeed("net:delete");

@@ -183,7 +183,7 @@ impl RunTask {
                 (Event::Resume, answer)
             }
         };
-        if let Err(illegal) = advance(&self.run, &event, Timestamp::now()) {
+        if let Err(illegal) = self.run.takes(&event) {
             drop(answer.send(Err(Error::NotNow(format!(
                 "the run is {}; it cannot do that now",
                 crate::journal::to_text(&illegal.state)
@@ -202,28 +202,26 @@ impl RunTask {
 
     /// Moves to the journal, then effects.
     async fn take(&mut self, events: Vec<Event>) -> Result<()> {
-        let mut run = self.run.clone();
         let mut entries = Vec::new();
         let mut effects = Vec::new();
         for event in events {
-            match advance(&run, &event, Timestamp::now()) {
+            match advance(&mut self.run, &event, Timestamp::now()) {
                 Ok(next) => {
-                    run = next.run;
                     effects.extend(next.effects);
                     for entry in next.moves {
-                        self.enter(entry, &run, &mut entries);
+                        self.enter(entry, &mut entries);
                     }
                 }
                 Err(illegal) => tracing::warn!(%illegal, "an event came too late"),
             }
         }
-        if run.state.is_final() {
-            self.before_the_end(&run, &mut entries).await;
+        if self.run.state.is_final() {
+            self.before_the_end(&mut entries).await;
         }
         if !entries.is_empty() {
+            // Where that fails, the run is let go of, and nobody asks where it stood.
             self.core.journal.write(&self.id, entries).await?;
         }
-        self.run = run;
         for effect in effects {
             match effect {
                 Effect::Start(step) => self.start(step),
@@ -236,7 +234,7 @@ impl RunTask {
 
     // ---- journal ----
 
-    fn enter(&mut self, entry: Move, run: &machine::Run, entries: &mut Vec<Entry>) {
+    fn enter(&mut self, entry: Move, entries: &mut Vec<Entry>) {
         match entry {
             Move::Run {
                 state,
@@ -262,7 +260,7 @@ impl RunTask {
                 attempt,
                 error,
             } => {
-                let node = &run.graph.nodes()[step];
+                let node = &self.run.graph.nodes()[step];
                 entries.push(Entry::Step {
                     step: node.id.clone(),
                     state,
@@ -322,16 +320,16 @@ impl RunTask {
     }
 
     /// What must happen before the final event: it is the last one.
-    async fn before_the_end(&self, run: &machine::Run, entries: &mut Vec<Entry>) {
+    async fn before_the_end(&self, entries: &mut Vec<Entry>) {
         if let (Some(Entry::Run { reason, .. }), Some(advice)) =
-            (entries.last_mut(), self.advice(run.state).await)
+            (entries.last_mut(), self.advice(self.run.state).await)
         {
             *reason = Some(match reason.take() {
                 Some(before) => format!("{before}\n{advice}"),
                 None => advice.to_owned(),
             });
         }
-        let (RunState::Succeeded, Some(site)) = (run.state, &self.site) else {
+        let (RunState::Succeeded, Some(site)) = (self.run.state, &self.site) else {
             return;
         };
         let kept = site.known.kept();

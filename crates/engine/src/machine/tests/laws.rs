@@ -208,7 +208,7 @@ proptest! {
             Event::Start, Event::Recover, Event::RecoverWithoutToken, Event::Tick, Event::Cancel, Event::Resume, Event::Abandon,
             Event::Succeeded(number), Event::Failed(number, failure), Event::Stopped(number), Event::TokenEnded(number),
         ] {
-            let _answer = advance(&walk.run, &event, walk.now);
+            let _answer = advance(&mut walk.run.clone(), &event, walk.now);
         }
     }
 }

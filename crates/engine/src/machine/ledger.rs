@@ -1,0 +1,128 @@
+//! What follows from the states of a run's steps and is asked at each event: kept up to date with each move, so that an event costs what it
+//! changes and not what there is. A run of thousands of steps has thousands of events.
+
+use std::collections::BTreeSet;
+
+use api::StepState;
+
+use super::{Graph, OnFailure, StepIndex, StepStatus};
+
+/// Counts and queues over the steps of a run. All of it could be worked out anew from their states.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Ledger {
+    /// How many of those that a step waits for keep it waiting.
+    blocked_by: Vec<u32>,
+    /// Waiting for nobody any more.
+    pub free: BTreeSet<StepIndex>,
+    /// Ready, in the order in which they start.
+    pub ready: BTreeSet<StepIndex>,
+    /// At work, or about to be again: those with a clock.
+    pub active: BTreeSet<StepIndex>,
+    /// At work.
+    pub running: usize,
+    /// Not ended.
+    pub left: usize,
+}
+
+/// Whether one that waits for a step in this state may start. After an ending however it was, where it must run or the run goes on
+/// past failures.
+fn lets_go(state: StepState, however: bool) -> bool {
+    state == StepState::Succeeded || however && state.is_final()
+}
+
+impl Ledger {
+    pub fn of(graph: &Graph, on_failure: OnFailure, steps: &[StepStatus]) -> Ledger {
+        let mut ledger = Ledger {
+            blocked_by: vec![0; steps.len()],
+            ..Ledger::default()
+        };
+        for (step, node) in graph.nodes().iter().enumerate() {
+            let however = node.always_run || on_failure == OnFailure::GoOn;
+            let blocks = |before: &&StepIndex| !lets_go(steps[**before].state, however);
+            let blocked = node.after.iter().filter(blocks).count();
+            ledger.blocked_by[step] = u32::try_from(blocked).unwrap_or(u32::MAX);
+            ledger.enters(step, steps[step].state);
+        }
+        ledger
+    }
+
+    /// A step has moved.
+    pub fn moved(
+        &mut self,
+        graph: &Graph,
+        on_failure: OnFailure,
+        steps: &[StepStatus],
+        step: StepIndex,
+        from: StepState,
+    ) {
+        let to = steps[step].state;
+        if from == to {
+            return;
+        }
+        self.leaves(step, from);
+        self.enters(step, to);
+        for &follower in graph.followers(step) {
+            let however =
+                graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
+            match (lets_go(from, however), lets_go(to, however)) {
+                (false, true) => {
+                    self.blocked_by[follower] -= 1;
+                    self.is_free_if(follower, steps[follower].state);
+                }
+                (true, false) => {
+                    self.blocked_by[follower] += 1;
+                    self.free.remove(&follower);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn leaves(&mut self, step: StepIndex, state: StepState) {
+        match state {
+            StepState::Waiting => {
+                self.free.remove(&step);
+            }
+            StepState::Ready => {
+                self.ready.remove(&step);
+            }
+            StepState::Running => {
+                self.active.remove(&step);
+                self.running -= 1;
+            }
+            StepState::Retrying => {
+                self.active.remove(&step);
+            }
+            _ => {}
+        }
+        if !state.is_final() {
+            self.left -= 1;
+        }
+    }
+
+    fn enters(&mut self, step: StepIndex, state: StepState) {
+        match state {
+            StepState::Waiting => self.is_free_if(step, state),
+            StepState::Ready => {
+                self.ready.insert(step);
+            }
+            StepState::Running => {
+                self.active.insert(step);
+                self.running += 1;
+            }
+            StepState::Retrying => {
+                self.active.insert(step);
+            }
+            _ => {}
+        }
+        if !state.is_final() {
+            self.left += 1;
+        }
+    }
+
+    fn is_free_if(&mut self, step: StepIndex, state: StepState) {
+        if state == StepState::Waiting && self.blocked_by[step] == 0 {
+            self.free.insert(step);
+        }
+    }
+}
