@@ -1,14 +1,15 @@
-//! Keystone: projects, users and roles, tokens and application credentials.
+//! Keystone: projects, users, and the tokens that a login gives. What they may do is in [`super::grants`].
 //!
-//! Tokens and secrets are kept as digests, so the state file lets nobody in. The roles are Keystone's default ones: an `admin` is a
-//! `member` too, and a `member` a `reader`. Members change their project's things, readers look at them, admins make projects.
+//! Tokens and secrets are kept as digests, so the state file lets nobody in.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::application_credential::ApplicationCredential;
 use super::directory::Directory;
+use super::grants::{Assignment, Role};
 use super::ids::{digest, micros, new_hex_id, stable_hex_id};
 use super::refusal::Refusal;
 use super::second_factor::{Credential, Receipt};
@@ -53,39 +54,6 @@ fn yes() -> bool {
 
 fn default_domain() -> String {
     DOMAIN_ID.to_owned()
-}
-
-/// A role.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Role {
-    /// Hexadecimal id.
-    pub id: String,
-    /// `admin`, `member`, `reader`, or one that somebody made, which allows nothing.
-    pub name: String,
-    /// Where alone it counts.
-    #[serde(default)]
-    pub domain_id: Option<String>,
-    /// Free text.
-    #[serde(default)]
-    pub description: Option<String>,
-}
-
-/// Who may do what where: a user or a group, in a project or a domain; what is not meant is empty. Nobody logs in to a domain
-/// here, so what is given there is kept without effect.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assignment {
-    /// Who.
-    pub user_id: String,
-    /// Or all in it.
-    #[serde(default)]
-    pub group_id: String,
-    /// Where.
-    pub project_id: String,
-    /// Or there.
-    #[serde(default)]
-    pub domain_id: String,
-    /// What, by the role's id.
-    pub role_id: String,
 }
 
 /// A person, or a program.
@@ -144,50 +112,7 @@ pub struct Token {
     pub expires_at: Timestamp,
 }
 
-/// A password that a program has for one project.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ApplicationCredential {
-    /// Hexadecimal id.
-    pub id: String,
-    /// Unique for the user.
-    pub name: String,
-    /// Free text.
-    pub description: Option<String>,
-    /// Digest of the secret.
-    pub secret: String,
-    /// Whose.
-    pub user_id: String,
-    /// For which project.
-    pub project_id: String,
-    /// Names of the roles that it gives.
-    #[serde(default)]
-    pub roles: Vec<String>,
-    /// Whether it may make further ones.
-    #[serde(default)]
-    pub unrestricted: bool,
-    /// When it ends, if ever.
-    #[serde(default)]
-    pub expires_at: Option<Timestamp>,
-}
-
-/// What a new application credential is to be.
-#[derive(Debug, Clone, Default)]
-pub struct CreateCredential {
-    /// Its name.
-    pub name: String,
-    /// Free text.
-    pub description: Option<String>,
-    /// The secret; a random one when not told.
-    pub secret: Option<String>,
-    /// Roles by name or id; all that the maker has when not told.
-    pub roles: Option<Vec<String>>,
-    /// See [`ApplicationCredential::unrestricted`].
-    pub unrestricted: bool,
-    /// See [`ApplicationCredential::expires_at`].
-    pub expires_at: Option<Timestamp>,
-}
-
-keyed_by_id!(Project, User, Role, Token, ApplicationCredential);
+keyed_by_id!(Project, User, Token);
 
 /// Everything that Keystone knows.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -261,18 +186,6 @@ impl Identity {
         id
     }
 
-    /// Make a role with a stable id.
-    pub fn add_role(&mut self, name: &str) -> String {
-        let id = stable_hex_id(&format!("role/{name}"));
-        self.roles.insert(Role {
-            id: id.clone(),
-            name: name.into(),
-            domain_id: None,
-            description: None,
-        });
-        id
-    }
-
     /// Make a user with a stable id, who has a role in one project.
     pub fn add_user(&mut self, name: &str, password: &str, project_id: &str, role: &str) -> String {
         let id = stable_hex_id(&format!("user/{name}"));
@@ -295,47 +208,6 @@ impl Identity {
             ..Assignment::default()
         });
         id
-    }
-
-    /// Give a role; one that is there already is fine.
-    pub fn assign(&mut self, assignment: Assignment) {
-        if !self.assignments.contains(&assignment) {
-            self.assignments.push(assignment);
-        }
-    }
-
-    /// The names of a user's roles in a project, with those that they imply.
-    pub fn roles_of(&self, user_id: &str, project_id: &str) -> Vec<String> {
-        let mut names: Vec<String> = self
-            .assignments
-            .iter()
-            .filter(|row| row.project_id == project_id && self.is_for(row, user_id))
-            .filter_map(|row| self.roles.get(&row.role_id))
-            // What is a domain's own is for implying others, and in no token.
-            .filter(|role| role.domain_id.is_none())
-            .map(|role| role.name.clone())
-            .collect();
-        for (role, implied) in [("admin", "member"), ("member", "reader")] {
-            let has = |name: &str| names.iter().any(|one| one == name);
-            if has(role) && !has(implied) {
-                names.push(implied.into());
-            }
-        }
-        names
-    }
-
-    /// Whether an assignment is a user's, also by a group.
-    fn is_for(&self, row: &Assignment, user_id: &str) -> bool {
-        row.user_id == user_id || self.directory.is_member(&row.group_id, user_id)
-    }
-
-    /// The projects in which a user has a role, in the order in which they were made.
-    pub fn projects_of(&self, user_id: &str) -> Vec<&Project> {
-        let has_role = |project: &&Project| {
-            let mut all = self.assignments.iter();
-            all.any(|row| row.project_id == project.id && self.is_for(row, user_id))
-        };
-        self.projects.iter().filter(has_role).collect()
     }
 
     /// Take a project away, and what is said about it.
@@ -369,19 +241,6 @@ impl Identity {
             self.credentials.remove(&credential);
         }
         self.users.remove(id).is_some()
-    }
-
-    /// Take a group away, and what is said about it.
-    pub fn remove_group(&mut self, id: &str) -> bool {
-        self.assignments.retain(|row| row.group_id != id);
-        self.directory.members.retain(|(group, _)| group != id);
-        self.directory.groups.remove(id).is_some()
-    }
-
-    /// Take a role away, from all who have it.
-    pub fn remove_role(&mut self, id: &str) -> bool {
-        self.assignments.retain(|row| row.role_id != id);
-        self.roles.remove(id).is_some()
     }
 
     /// Take a domain away, and all that lives in it; but for its roles, which Keystone leaves.
@@ -443,36 +302,6 @@ impl Identity {
     ) -> Result<&User, Refusal> {
         self.user_meant(id, name)
             .filter(|user| user.password == digest(password))
-            .ok_or_else(Refusal::unauthorized)
-    }
-
-    /// The application credential with this id (or of this user with this name), with the right secret, of a user who can log
-    /// in and still has its roles.
-    pub fn check_application_credential(
-        &self,
-        id: Option<&str>,
-        name: Option<(&User, &str)>,
-        secret: &str,
-    ) -> Result<&ApplicationCredential, Refusal> {
-        let found = match (id, name) {
-            (Some(id), _) => self.application_credentials.get(id),
-            (None, Some((user, name))) => {
-                let mut all = self.application_credentials.iter();
-                all.find(|row| row.user_id == user.id && row.name == name)
-            }
-            _ => None,
-        };
-        let is_usable = |row: &&ApplicationCredential| {
-            let user = self.users.get(&row.user_id);
-            let has = self.roles_of(&row.user_id, &row.project_id);
-            user.is_some_and(|user| self.may_log_in(user))
-                && self.is_open(&row.project_id)
-                && row.roles.iter().all(|role| has.contains(role))
-        };
-        found
-            .filter(|row| row.secret == digest(secret))
-            .filter(is_usable)
-            .filter(|row| row.expires_at.is_none_or(|end| end > Timestamp::now()))
             .ok_or_else(Refusal::unauthorized)
     }
 
@@ -559,12 +388,12 @@ impl Identity {
     }
 
     /// Whether a user and the domain are enabled.
-    fn may_log_in(&self, user: &User) -> bool {
+    pub(super) fn may_log_in(&self, user: &User) -> bool {
         user.enabled && self.directory.is_enabled(&user.domain_id)
     }
 
     /// Whether a project and its domain are enabled.
-    fn is_open(&self, project: &str) -> bool {
+    pub(super) fn is_open(&self, project: &str) -> bool {
         let project = self.projects.get(project);
         project.is_some_and(|row| row.enabled && self.directory.is_enabled(&row.domain_id))
     }
@@ -572,61 +401,6 @@ impl Identity {
     /// End a token. Whether there was one.
     pub fn revoke(&mut self, text: &str) -> bool {
         self.tokens.remove(&digest(text)).is_some()
-    }
-
-    /// Make an application credential for the token's project; answers it and the secret.
-    pub fn add_application_credential(
-        &mut self,
-        token: &Token,
-        project_id: &str,
-        wanted: CreateCredential,
-    ) -> Result<(ApplicationCredential, String), Refusal> {
-        let user_id = &token.user_id;
-        let name = wanted.name;
-        if self
-            .application_credentials
-            .iter()
-            .any(|row| &row.user_id == user_id && row.name == name)
-        {
-            return Err(Refusal::conflict(
-                "Conflict",
-                format!(
-                    "Conflict occurred attempting to store application_credential - Duplicate entry found with name {name}."
-                ),
-            ));
-        }
-        let roles = match wanted.roles {
-            None => token.roles.clone(),
-            Some(asked) => {
-                let named = |asked: String| {
-                    let role = self.roles.get(&asked);
-                    role.map_or(asked, |role| role.name.clone())
-                };
-                let roles: Vec<String> = asked.into_iter().map(named).collect();
-                if roles.iter().any(|role| !token.roles.contains(role)) {
-                    return Err(Refusal::bad_request(
-                        "Invalid application credential: Cannot create an application credential with unassigned role",
-                    ));
-                }
-                roles
-            }
-        };
-        let secret = wanted
-            .secret
-            .unwrap_or_else(|| format!("{}{}", new_hex_id(), new_hex_id()));
-        let row = ApplicationCredential {
-            id: new_hex_id(),
-            name,
-            description: wanted.description,
-            secret: digest(&secret),
-            user_id: user_id.clone(),
-            project_id: project_id.into(),
-            roles,
-            unrestricted: wanted.unrestricted,
-            expires_at: wanted.expires_at,
-        };
-        self.application_credentials.insert(row.clone());
-        Ok((row, secret))
     }
 }
 

@@ -4,10 +4,12 @@
 //! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
 
 pub mod aggregate;
+pub mod application_credential;
 pub mod asker;
 pub mod block_storage;
 pub mod directory;
 pub mod flavor;
+pub mod grants;
 pub mod identity;
 pub mod ids;
 pub mod image;

@@ -13,7 +13,7 @@ use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::Model;
-use crate::model::identity::{ApplicationCredential, CreateCredential};
+use crate::model::application_credential::{ApplicationCredential, CreateCredential};
 use crate::model::ids::micros;
 use crate::model::refusal::Refusal;
 

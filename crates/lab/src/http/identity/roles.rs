@@ -15,7 +15,7 @@ use crate::http::query;
 use crate::http::token::Caller;
 use crate::http::{App, base_url};
 use crate::model::Model;
-use crate::model::identity::{Assignment, Role};
+use crate::model::grants::{Assignment, Role};
 use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
 
