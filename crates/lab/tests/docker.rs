@@ -287,12 +287,12 @@ async fn packets_go_where_the_api_says() {
     // It reaches the outside through the router, under the router's address.
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let call_out = format!(
-        "timeout 10 bash -c '</dev/tcp/{HOST}/{}'",
+        "timeout 60 bash -c '</dev/tcp/{HOST}/{}'",
         listener.local_addr().unwrap().port()
     );
     let (called, accepted) = tokio::join!(
         inside(&back, &call_out),
-        timeout(Duration::from_secs(30), listener.accept())
+        timeout(Duration::from_secs(60), listener.accept())
     );
     assert!(called, "the private server does not reach the outside");
     let seen: SocketAddr = accepted.expect("no connection").unwrap().1;

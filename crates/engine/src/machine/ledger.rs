@@ -62,8 +62,7 @@ impl Ledger {
         self.leaves(step, from);
         self.enters(step, to);
         for &follower in graph.followers(step) {
-            let however =
-                graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
+            let however = graph.nodes()[follower].always_run || on_failure == OnFailure::GoOn;
             match (lets_go(from, however), lets_go(to, however)) {
                 (false, true) => {
                     self.blocked_by[follower] -= 1;

@@ -267,7 +267,12 @@ impl Run {
         if self.state.is_final() {
             return None;
         }
-        let active = || self.ledger.active.iter().map(|step| (&self.steps[*step], *step));
+        let active = || {
+            self.ledger
+                .active
+                .iter()
+                .map(|step| (&self.steps[*step], *step))
+        };
         let steps = active().flat_map(|(step, _)| match step.state {
             StepState::Running if step.stopping.is_none() => [step.deadline, None],
             StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],

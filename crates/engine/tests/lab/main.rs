@@ -9,6 +9,8 @@ mod faults;
 mod hand_over;
 mod hidden;
 mod life;
+#[path = "../common/marked.rs"]
+mod marked;
 #[path = "../../../lab/tests/common/measure.rs"]
 mod measure;
 mod people;

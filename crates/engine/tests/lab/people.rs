@@ -2,32 +2,17 @@
 
 use api::RunState;
 use lab::{CallFault, Fault};
-use openstack::collection::{Collection, id_of};
-use openstack::flavors::{AGGREGATES, FLAVORS};
-use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
-use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
+use openstack::collection::id_of;
+use openstack::identity::USERS;
+use openstack::volume_types::QOS_SPECS;
 use openstack::{Method, Service};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::marked::{MARKED, marked};
 use crate::update::to;
 
 const PEOPLE: &str = include_str!("../real/people.yaml");
-
-/// Where things stand that carry the mark.
-const MARKED: [&Collection; 11] = [
-    &DOMAINS,
-    &PROJECTS,
-    &ROLES,
-    &GROUPS,
-    &USERS,
-    &REGIONS,
-    &SERVICES,
-    &ENDPOINTS,
-    &VOLUME_TYPES,
-    &FLAVORS,
-    &AGGREGATES,
-];
 
 async fn bench() -> Bench {
     let mut bench = Bench::new().await;
@@ -38,17 +23,10 @@ async fn bench() -> Bench {
 
 /// The kinds of which there is something of the deployment.
 async fn there(bench: &Bench, deployment: &str) -> Vec<&'static str> {
-    let mut found = Vec::new();
-    for of in MARKED {
-        let all = bench.actor.session.records(of).list(&[]).await.unwrap();
-        let is_ours = |one: &&openstack::collection::Record| {
-            Value::Object((*one).clone())
-                .to_string()
-                .contains(deployment)
-        };
-        found.extend(all.iter().find(is_ours).map(|_| of.title));
-    }
-    found
+    let all = marked(&bench.actor.session, deployment).await;
+    let mut kinds: Vec<_> = all.into_iter().map(|(kind, _)| kind).collect();
+    kinds.dedup();
+    kinds
 }
 
 async fn grants(bench: &Bench, user: &str) -> usize {

@@ -1,13 +1,13 @@
 //! A change that fails: on, or back to what worked, by a person or by itself.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use api::{DeploymentState, Event, EventBody, OnFailure, ResourceState, Run, RunState, StepState};
 use engine::{Changes, Error};
 use lab::{CallFault, Fault};
 
 use crate::{
-    bench::{Bench, facts, steps},
+    bench::{Bench, PATIENCE, facts, steps},
     update::{ONE_SERVER, another_network, another_server, servers_fail, to},
 };
 
@@ -354,12 +354,12 @@ async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
     bench.until_it_says(&run, "cannot begin yet").await;
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("identity".into()),
-        delay_ms: 120_000,
+        delay_ms: 2 * u64::try_from(PATIENCE.as_millis()).unwrap(),
         ..CallFault::default()
     }));
     // Neither the start nor, with a call that hangs, the end.
     for _ in 0..2 {
-        let restart = tokio::time::timeout(Duration::from_secs(60), bench.crash());
+        let restart = tokio::time::timeout(PATIENCE, bench.crash());
         restart.await.expect("nobody waits for Keystone");
     }
     bench.lab.faults().clear();

@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../common/marked.rs"]
+mod marked;
 mod pieces;
 mod place;
 mod software;

@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 
 use engine::{Changes, Force};
-use openstack::collection::{Collection, id_of};
-use openstack::flavors::{AGGREGATES, FLAVORS};
-use openstack::identity::{DOMAINS, ENDPOINTS, GROUPS, PROJECTS, REGIONS, ROLES, SERVICES, USERS};
+use openstack::identity::USERS;
 use openstack::network::{Network, QosPolicy};
 use openstack::qos::QosRuleKind;
-use openstack::volume_types::{QOS_SPECS, VOLUME_TYPES};
+use openstack::volume_types::QOS_SPECS;
 use openstack::{Method, Service, Session};
 use serde_json::{Value, json};
 
 use super::{assert_succeeded, parameters};
+use crate::marked::{MARKED, marked};
 use crate::place::{Place, real_cloud};
 
 const BALANCER: &str = include_str!("balancer.yaml");
@@ -22,32 +21,6 @@ const QOS: &str = include_str!("qos.yaml");
 const RARE: &str = include_str!("rare.yaml");
 const RARE_ADMIN: &str = include_str!("rare_admin.yaml");
 const PEOPLE: &str = include_str!("people.yaml");
-
-/// Where what administrators make stands with its mark.
-const MARKED: [&Collection; 11] = [
-    &DOMAINS,
-    &PROJECTS,
-    &ROLES,
-    &GROUPS,
-    &USERS,
-    &REGIONS,
-    &SERVICES,
-    &ENDPOINTS,
-    &VOLUME_TYPES,
-    &FLAVORS,
-    &AGGREGATES,
-];
-
-/// What of that is a deployment's.
-async fn marked(session: &Session, deployment: &str) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    for of in MARKED {
-        let mut all = session.records(of).list(&[]).await.unwrap();
-        all.retain(|one| Value::Object(one.clone()).to_string().contains(deployment));
-        found.extend(all.iter().map(|one| (of.title, id_of(one))));
-    }
-    found
-}
 
 /// How many roles somebody has somewhere.
 async fn grants(session: &Session, who: &str, id: &str) -> usize {

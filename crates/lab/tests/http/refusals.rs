@@ -1,11 +1,10 @@
 //! What the services refuse, in the words of the real ones.
 
 use crate::common::{Client, memory};
-use crate::{way_out, wire};
+use crate::{SOON, way_out, wire};
 use lab::{Lab, LabConfig};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 #[tokio::test]
 async fn refusals_are_worded_like_the_real_ones() {
@@ -276,9 +275,7 @@ async fn what_has_the_wrong_form_is_refused_before_anybody_looks() {
     let server = client
         .server(json!({"name": "web", "networks": "none"}))
         .await;
-    client
-        .wait_for_server(&server, "ACTIVE", Duration::from_secs(10))
-        .await;
+    client.wait_for_server(&server, "ACTIVE", SOON).await;
     let group = client
         .network("security-groups", json!({"name": "web"}))
         .await;
