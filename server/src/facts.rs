@@ -14,7 +14,14 @@ use std::{
 use api::{CloudFacts, Quota};
 use engine::Actor;
 use openstack::{Service, Session, network::Network};
-use topology::cloud::{Flavor, Named};
+use topology::{
+    bundle::Bundle,
+    cloud::{Flavor, Named, asked},
+    document::Document,
+    types::Registry,
+};
+
+mod things;
 
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
@@ -22,6 +29,7 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 #[derive(Clone, Default)]
 pub struct Facts {
     lists: Cache<CloudFacts>,
+    things: Cache<Option<Vec<Named>>>,
     quotas: Cache<BTreeMap<String, Quota>>,
 }
 
@@ -30,15 +38,54 @@ impl Facts {
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
         // Many calls at once: too large to lie in the future of every caller.
         self.lists
-            .get(key(actor), || Box::pin(fetch_lists(&actor.session)))
+            .get(key(actor, ""), || Box::pin(fetch_lists(&actor.session)))
             .await
+    }
+
+    /// With further lists. Each is asked for by itself, for few templates need it, and projects have thousands of ports.
+    async fn with(
+        &self,
+        actor: &Actor,
+        asked: impl IntoIterator<Item = &'static str>,
+    ) -> Arc<CloudFacts> {
+        let one = async |name: &'static str| {
+            let fetch = || Box::pin(things::fetch(&actor.session, name));
+            let list = self.things.get(key(actor, name), fetch).await;
+            Some((name.to_owned(), (*list).clone()?))
+        };
+        let (lists, things) = futures::join!(
+            self.of(actor),
+            futures::future::join_all(asked.into_iter().map(one))
+        );
+        let things: BTreeMap<_, _> = things.into_iter().flatten().collect();
+        if things.is_empty() {
+            return lists;
+        }
+        Arc::new(CloudFacts {
+            things,
+            ..(*lists).clone()
+        })
+    }
+
+    /// The same for a template and the files beside it.
+    pub async fn for_template(
+        &self,
+        actor: &Actor,
+        template: &str,
+        bundle: &Bundle,
+    ) -> Arc<CloudFacts> {
+        let (template, bundle) = (template.to_owned(), bundle.clone());
+        let work = move || asked(&Document::parse(template), &bundle, &Registry::openstack());
+        // Without the lists that it asks for the rest is checked all the same.
+        let asked = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+        self.with(actor, asked).await
     }
 
     /// Limits and use; empty where the cloud does not tell.
     pub async fn quotas(&self, actor: &Actor) -> BTreeMap<String, Quota> {
         (*self
             .quotas
-            .get(key(actor), || fetch_quotas(&actor.session))
+            .get(key(actor, ""), || fetch_quotas(&actor.session))
             .await)
             .clone()
     }
@@ -105,6 +152,7 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .map(|zone| named(zone.name.clone(), Some(zone.name)))
                 .collect()
         }),
+        things: BTreeMap::new(),
         volume_types: told("volume types", types).flatten().map(|types| {
             types
                 .into_iter()
@@ -158,13 +206,15 @@ fn told<T>(what: &str, answer: Result<T, openstack::Error>) -> Option<T> {
         .ok()
 }
 
-type Key = (String, String, String);
+/// Cloud, project, user, and which list.
+type Key = (String, String, String, &'static str);
 
-fn key(actor: &Actor) -> Key {
+fn key(actor: &Actor, list: &'static str) -> Key {
     (
         actor.tenant.cloud.clone(),
         actor.tenant.project_id.clone(),
         actor.session.user().id.clone(),
+        list,
     )
 }
 
@@ -218,7 +268,7 @@ mod tests {
     async fn many_askers_cost_one_call_and_strangers_get_their_own() {
         let cache: Cache<usize> = Cache::default();
         let calls = AtomicUsize::new(0);
-        let key = |project: &str| ("lab".to_owned(), project.to_owned(), "u".to_owned());
+        let key = |project: &str| ("lab".to_owned(), project.to_owned(), "u".to_owned(), "");
         let fetch = || async {
             tokio::task::yield_now().await;
             calls.fetch_add(1, Ordering::SeqCst)

@@ -76,9 +76,7 @@ impl KeyManager<'_> {
             Kind::Order => &query[1..],
             Kind::Secret | Kind::Container => &query,
         };
-        let path = [kind.many()];
-        let mut listed: Vec<Value> =
-            pages::list(self.0, Service::KeyManager, &path, kind.many(), query, None).await?;
+        let mut listed = self.listed(kind, query).await?;
         listed.retain(|one| one.pointer(kind.name()).and_then(Value::as_str) == Some(name));
         let text = |one: &Value, field: &str| one[field].as_str().unwrap_or_default().to_owned();
         listed.sort_by_key(|one| std::cmp::Reverse(text(one, "created")));
@@ -86,6 +84,22 @@ impl KeyManager<'_> {
         Ok(references
             .map(|reference| id_of(&reference).to_owned())
             .collect())
+    }
+
+    /// Ids of all that the project has of the kind.
+    pub async fn ids(&self, kind: Kind) -> Result<Vec<String>, Error> {
+        let listed = self.listed(kind, &[("limit", "100")]).await?;
+        let references = listed
+            .iter()
+            .filter_map(|one| one[kind.reference()].as_str());
+        Ok(references
+            .map(|reference| id_of(reference).to_owned())
+            .collect())
+    }
+
+    async fn listed(&self, kind: Kind, query: &[(&str, &str)]) -> Result<Vec<Value>, Error> {
+        let path = [kind.many()];
+        pages::list(self.0, Service::KeyManager, &path, kind.many(), query, None).await
     }
 
     /// Forget the thing with this id. Not there is fine.

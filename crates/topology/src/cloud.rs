@@ -3,7 +3,11 @@
 //! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON.
 //! A list that is `None` was not asked for or could not be read: checks that need it stay silent.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+pub use crate::constraint::lookup::{askable, asked};
 
 /// Live look-ups of one project in one cloud.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +27,10 @@ pub struct CloudFacts {
     pub availability_zones: Option<Vec<Named>>,
     /// What volumes can be stored on.
     pub volume_types: Option<Vec<Named>>,
+    /// Other things, by the name of the custom constraint that asks for them (`neutron.subnet`). Only those that a template asks for:
+    /// see [`asked`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub things: BTreeMap<String, Vec<Named>>,
     /// When it was asked, in seconds since 1970 (UTC): what ends must end later. Not asked: nothing ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<i64>,

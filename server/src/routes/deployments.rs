@@ -34,7 +34,10 @@ pub async fn create(
     Json(request): Json<DeployRequest>,
 ) -> Result<impl IntoResponse> {
     let wanted = Wanted::read(&services, &caller, &request).await?;
-    let cloud = services.facts.of(&caller.actor).await;
+    let cloud = services
+        .facts
+        .for_template(&caller.actor, &wanted.template, &wanted.beside.bundle())
+        .await;
     let new = NewDeployment {
         name: request.name,
         template: wanted.template,
@@ -69,7 +72,10 @@ pub async fn update(
     Json(request): Json<DeployRequest>,
 ) -> Result<impl IntoResponse> {
     let wanted = Wanted::read(&services, &caller, &request).await?;
-    let cloud = services.facts.of(&caller.actor).await;
+    let cloud = services
+        .facts
+        .for_template(&caller.actor, &wanted.template, &wanted.beside.bundle())
+        .await;
     let changes = Changes {
         template: wanted.template,
         bundle: wanted

@@ -2,6 +2,7 @@
 
 use api::{Plan, PlanRequest};
 use axum::extract::State;
+use topology::bundle::Bundle;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 
@@ -15,7 +16,6 @@ pub async fn plan(
     caller: Caller,
     Json(request): Json<PlanRequest>,
 ) -> Result<Json<Plan>> {
-    let facts = services.facts.of(&caller.actor).await;
     let PlanRequest {
         template,
         beside,
@@ -23,6 +23,14 @@ pub async fn plan(
         deployment,
     } = request;
     let bundle = beside.files.is_some().then(|| beside.bundle());
+    let facts = services
+        .facts
+        .for_template(
+            &caller.actor,
+            &template,
+            bundle.as_ref().unwrap_or(&Bundle::default()),
+        )
+        .await;
     let plan = services
         .engine
         .plan(

@@ -20,11 +20,14 @@ pub async fn validate(
     caller: Caller,
     Json(request): Json<ValidateRequest>,
 ) -> Result<Json<ValidateResponse>> {
-    let facts = services.facts.of(&caller.actor).await;
+    let bundle = request.beside.bundle();
+    let facts = services
+        .facts
+        .for_template(&caller.actor, &request.template, &bundle)
+        .await;
     let catalog = services.engine.catalog(caller.tenant()).await?;
     let work = move || {
         let document = Document::parse(request.template);
-        let bundle = request.beside.bundle();
         let types = catalog.registry();
         compose::validate(&document, &bundle, types, &facts, &request.parameters)
     };

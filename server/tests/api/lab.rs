@@ -49,6 +49,47 @@ async fn forms_offer_what_the_cloud_has() {
 }
 
 #[tokio::test]
+async fn what_a_template_names_is_looked_up() {
+    let (_lab, _stack, browser) = start().await;
+    let said = async |group: &str, volume: &str| {
+        let template = format!(
+            "heat_template_version: 2021-04-16
+parameters:
+  disk: {{type: string, default: {volume}, constraints: [{{custom_constraint: cinder.volume}}]}}
+resources:
+  rule:
+    type: OS::Neutron::SecurityGroupRule
+    properties: {{security_group: {group}, protocol: tcp}}
+"
+        );
+        let request = json!({"template": template});
+        let plan = json(browser.post("/api/v1/plan", &request).await, 200).await;
+        let said = plan["diagnostics"].as_array().unwrap().iter();
+        let said = said.filter(|one| one["severity"] == "error");
+        said.map(|one| {
+            format!(
+                "{} {}",
+                one["code"].as_str().unwrap(),
+                one["message"].as_str().unwrap()
+            )
+        })
+        .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("defualt", "pictures").await,
+        [
+            "parameter-invalid the parameter `disk`: the cloud has no volume `pictures`",
+            "unknown-in-cloud the cloud has no security group `defualt`; did you mean `default`?",
+        ]
+    );
+    // The project's own group is there.
+    assert_eq!(said("default", "pictures").await.len(), 1);
+    // Forms get no such lists: they may be long.
+    let facts = json(browser.get("/api/v1/cloud").await, 200).await;
+    assert_eq!(facts["things"], Value::Null);
+}
+
+#[tokio::test]
 async fn plan_deploy_watch_undeploy() {
     let (lab, _stack, browser) = start().await;
     let plan = json(

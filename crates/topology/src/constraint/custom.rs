@@ -1,7 +1,7 @@
 //! Heat's named constraints.
 //!
 //! Thirteen say what a value looks like and are checked here. The others ask a service whether there is
-//! such a thing; a cloud's lists answer for some of them (see `parameters`), and what no list answers is
+//! such a thing; a cloud's lists answer for many of them (see `lookup`), and what no list answers is
 //! left to the cloud. Source: `heat/engine/constraint/common_constraints.py` and Heat's entry points.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -108,6 +108,11 @@ const FORMER: [&str; 17] = [
 /// Whether some release of Heat has it.
 pub(crate) fn is_known(name: &str) -> bool {
     NAMES.contains(&name) || FORMER.contains(&name)
+}
+
+/// Whether it says what a value looks like, and no service is asked.
+pub(crate) fn is_by_look(name: &str) -> bool {
+    NAMES[..13].contains(&name)
 }
 
 /// What is wrong with a value's look. Constraints that ask a service are silent.

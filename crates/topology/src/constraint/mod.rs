@@ -8,10 +8,11 @@ use crate::{
 };
 
 mod custom;
+pub(crate) mod lookup;
 mod pattern;
 mod time;
 
-pub(crate) use custom::{NAMES as CUSTOM, is_known as is_custom};
+pub(crate) use custom::{NAMES as CUSTOM, is_by_look, is_known as is_custom};
 pub(crate) use pattern::{Pattern, search_pattern};
 
 /// What is wrong with a value; nothing when it is right.

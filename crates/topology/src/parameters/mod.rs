@@ -114,6 +114,8 @@ pub(crate) fn check(
             .or_else(|| in_cloud(parameter, value, cloud));
         if let Some(problem) = problem {
             diagnostics.push(invalid(parameter, path, problem));
+        } else {
+            diagnostics.extend(not_looked_up(parameter, path, cloud));
         }
     }
     for name in given.keys() {
@@ -180,6 +182,26 @@ fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic 
     };
     let message = format!("the parameter `{}`: {text}", parameter.name);
     Diagnostic::error("parameter-invalid", path, message)
+}
+
+/// A constraint that only the service can answer. Said where a cloud was asked at all.
+fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Option<Diagnostic> {
+    cloud.now?;
+    let mut constraints = parameter.constraints.iter();
+    let name = constraints.find_map(|rule| match &rule.constraint {
+        Constraint::Custom(name)
+            if !constraint::is_by_look(name) && constraint::lookup::of(name).is_none() =>
+        {
+            Some(name)
+        }
+        _ => None,
+    })?;
+    let message = format!(
+        "whether there is what `{}` names is not looked up (`{}`): the cloud says so when it is used",
+        parameter.name,
+        shown(name)
+    );
+    Some(Diagnostic::info("constraint-not-looked-up", path, message))
 }
 
 enum Problem {
@@ -251,7 +273,8 @@ fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<
         let Constraint::Custom(name) = &rule.constraint else {
             return None;
         };
-        let (what, known) = things(name, cloud)?;
+        let lookup = constraint::lookup::of(name)?;
+        let (what, known) = (lookup.what, constraint::lookup::things(name, cloud)?);
         let asked: Vec<&str> = match &value {
             Value::String(text) => vec![text],
             Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
@@ -259,7 +282,7 @@ fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<
         };
         let missing = asked
             .into_iter()
-            .find(|asked| !known.iter().any(|(id, name)| id == asked || name == asked))?;
+            .find(|asked| !constraint::lookup::is_among(asked, &known))?;
         if let Some(description) = &rule.description {
             return Some(Problem::Described(description.clone()));
         }
@@ -276,35 +299,6 @@ fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<
             shown(missing)
         )))
     })
-}
-
-/// Id and name of the things that a custom constraint asks for.
-fn things<'c>(
-    constraint: &str,
-    cloud: &'c CloudFacts,
-) -> Option<(&'static str, Vec<(&'c str, &'c str)>)> {
-    let named = |list: &'c Option<Vec<crate::cloud::Named>>| {
-        list.as_ref().map(|all| {
-            all.iter()
-                .map(|one| (one.id.as_str(), one.name.as_str()))
-                .collect::<Vec<_>>()
-        })
-    };
-    match constraint {
-        "nova.flavor" => {
-            let flavors = cloud.flavors.as_ref()?.iter();
-            let known = flavors.map(|one| (one.id.as_str(), one.name.as_str()));
-            Some(("flavor", known.collect()))
-        }
-        "glance.image" => Some(("image", named(&cloud.images)?)),
-        "nova.keypair" => Some(("key pair", named(&cloud.key_pairs)?)),
-        "neutron.network" | "nova.network" => {
-            let mut known = named(&cloud.networks)?;
-            known.extend(named(&cloud.external_networks).unwrap_or_default());
-            Some(("network", known))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

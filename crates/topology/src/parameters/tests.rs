@@ -161,6 +161,45 @@ fn a_cloud_answers_custom_constraints() {
 }
 
 #[test]
+fn lists_that_a_template_asks_for_answer_too() {
+    let named = |id: &str, name: &str| Named {
+        id: id.into(),
+        name: name.into(),
+    };
+    let cloud = CloudFacts {
+        volume_types: Some(vec![named("t-1", "fast")]),
+        things: BTreeMap::from([
+            ("cinder.volume".to_owned(), vec![named("v-1", "pictures")]),
+            ("barbican.secret".to_owned(), vec![named("s-1", "s-1")]),
+        ]),
+        now: Some(0),
+        ..CloudFacts::default()
+    };
+    let asks =
+        |name: &str| format!("{{type: string, constraints: [{{custom_constraint: {name}}}]}}");
+    assert_eq!(
+        problems_in(&asks("cinder.volume"), json!("v-1"), &cloud),
+        [""; 0]
+    );
+    insta::assert_snapshot!(problems_in(&asks("cinder.volume"), json!("picture"), &cloud).join("\n"), @"the parameter `p`: the cloud has no volume `picture`; did you mean `pictures`?");
+    insta::assert_snapshot!(problems_in(&asks("cinder.vtype"), json!("slow"), &cloud).join("\n"), @"the parameter `p`: the cloud has no volume type `slow`; there are `fast`");
+    assert_eq!(
+        problems_in(
+            &asks("barbican.secret"),
+            json!("https://keys/v1/secrets/s-1"),
+            &cloud
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        problems_in(&asks("neutron.port"), json!("any"), &cloud),
+        [""; 0],
+        "ports were not asked for"
+    );
+    insta::assert_snapshot!(problems_in(&asks("trove.flavor"), json!("any"), &cloud).join("\n"), @"whether there is what `p` names is not looked up (`trove.flavor`): the cloud says so when it is used");
+}
+
+#[test]
 fn missing_and_unknown_values_are_named() {
     let document =
         Document::parse("heat_template_version: 2021-04-16\nparameters:\n  size: {type: string}\n");

@@ -1,7 +1,11 @@
 //! Names against what the cloud really has. Lists that are not known keep silent.
 
 use super::*;
-use crate::{cloud::Named, types::Choices};
+use crate::{
+    cloud::Named,
+    constraint::lookup::{self, Lookup},
+    types::Choices,
+};
 
 impl Checker<'_> {
     pub(super) fn in_cloud(&mut self, choices: Choices, name: &str, path: &Path<'_>) {
@@ -50,19 +54,33 @@ impl Checker<'_> {
         {
             return;
         }
-        let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
-        let hint = match did_you_mean(name, names.iter().copied()) {
-            near if !near.is_empty() => near,
-            _ if names.is_empty() => "; it has none".to_owned(),
-            _ if names.len() <= 12 => format!("; there are {}", listed(&names)),
-            _ => String::new(),
-        };
-        self.error(
-            code,
-            path,
-            format!("the cloud has no {what} `{}`{hint}", shown(name)),
-        );
+        self.error(code, path, none_such(what, name, &known));
     }
+
+    /// What a custom constraint asks the cloud for. What the template makes under that name will be there.
+    pub(super) fn looked_up(&mut self, asked: &Lookup, name: &str, path: &Path<'_>) {
+        let Some(known) = lookup::things(asked.name, self.cloud) else {
+            return;
+        };
+        if name.is_empty() || lookup::is_among(name, &known) || self.drawn_name(asked.made_by, name)
+        {
+            return;
+        }
+        let message = none_such(asked.what, name, &known);
+        self.error("unknown-in-cloud", path, message);
+    }
+}
+
+/// With what it could have been.
+fn none_such(what: &str, name: &str, known: &[(&str, &str)]) -> String {
+    let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
+    let hint = match did_you_mean(name, names.iter().copied()) {
+        near if !near.is_empty() => near,
+        _ if names.is_empty() => "; it has none".to_owned(),
+        _ if names.len() <= 12 => format!("; there are {}", listed(&names)),
+        _ => String::new(),
+    };
+    format!("the cloud has no {what} `{}`{hint}", shown(name))
 }
 
 /// Id and name of each.

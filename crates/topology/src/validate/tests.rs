@@ -304,3 +304,28 @@ fn what_ends_must_end_later() {
     assert_eq!(problems("2026-11-21T12:00:00+02:00", None), "");
     insta::assert_snapshot!(problems("2026-11-21T12:00:00+02:00", now), @"3:97 Error property-constraint resources.word.properties.expiration: `expiration`: `2026-11-21T12:00:00+02:00` is in the past");
 }
+
+#[test]
+fn things_that_a_property_names_are_looked_up_where_the_list_is_known() {
+    let known = crate::cloud::Named {
+        id: "r-1".to_owned(),
+        name: "office".to_owned(),
+    };
+    let facts = crate::cloud::CloudFacts {
+        things: std::iter::once(("neutron.router".to_owned(), vec![known])).collect(),
+        ..cloud()
+    };
+    let said = |router: &str, more: &str| {
+        let text = resources(&format!(
+            "  a: {{type: OS::Neutron::RouterInterface, properties: {{router: {router}, subnet: any}}}}\n{more}"
+        ));
+        told(&validate(&Document::parse(text), &types(), &facts))
+    };
+    assert_eq!(
+        (said("office", ""), said("r-1", "")),
+        (String::new(), String::new())
+    );
+    insta::assert_snapshot!(said("offise", ""), @"3:56 Error unknown-in-cloud resources.a.properties.router: the cloud has no router `offise`; did you mean `office`?");
+    let made = "  b: {type: OS::Neutron::Router, properties: {name: mine}}\n";
+    assert_eq!(said("mine", made), "");
+}

@@ -250,6 +250,15 @@ impl<'a> Checker<'a> {
         }
         if let (Some(choices), Some(name)) = (property.choices, literal.as_str()) {
             self.in_cloud(choices, name, path);
+        } else if let Some(name) = literal.as_str() {
+            let mut constraints = property.constraints.iter();
+            let asked = constraints.find_map(|one| match one {
+                crate::types::Constraint::Custom(custom) => constraint::lookup::of(custom),
+                _ => None,
+            });
+            if let Some(asked) = asked {
+                self.looked_up(asked, name, path);
+            }
         }
     }
 

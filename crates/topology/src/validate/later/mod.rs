@@ -32,7 +32,7 @@ pub(crate) fn look_later(one: &mut Diagnostic, resource_type: &str) {
     };
     let is_read = is_read_at_once(resource_type, property);
     let later = match one.code.as_str() {
-        "property-constraint" => inside || resource_type != GROUP,
+        "property-constraint" | "unknown-in-cloud" => inside || resource_type != GROUP,
         "property-type" => inside || !is_read,
         "property-missing" | "unknown-property" => inside,
         "function-arguments" | "unknown-parameter" => !is_read,

@@ -1,0 +1,118 @@
+//! Lists of what values in templates name, by the custom constraint that asks for them.
+//!
+//! One call each, of which id and name are kept. A service that the cloud does not have, or a list that is an
+//! administrator's, gives nothing, and the check stays silent.
+
+use openstack::{
+    Error, Session,
+    collection::{Collection, Record, id_of},
+    identity, key_manager,
+    load_balancer::Part,
+    network::{self, Entity},
+    volume_types,
+};
+use topology::cloud::Named;
+
+use super::named;
+
+/// The list of one constraint; nothing where it cannot be had.
+pub(super) async fn fetch(session: &Session, constraint: &str) -> Option<Vec<Named>> {
+    let list = match constraint {
+        "barbican.secret" => secrets(session).await,
+        "cinder.backup" => backups(session).await,
+        "cinder.qos_specs" => records(session, &volume_types::QOS_SPECS).await,
+        "cinder.snapshot" => snapshots(session).await,
+        "cinder.volume" => volumes(session).await,
+        "keystone.domain" => records(session, &identity::DOMAINS).await,
+        "keystone.group" => records(session, &identity::GROUPS).await,
+        "keystone.project" => records(session, &identity::PROJECTS).await,
+        "keystone.region" => records(session, &identity::REGIONS).await,
+        "keystone.role" => records(session, &identity::ROLES).await,
+        "keystone.service" => records(session, &identity::SERVICES).await,
+        "keystone.user" => records(session, &identity::USERS).await,
+        "neutron.address_scope" => entities::<network::AddressScope>(session).await,
+        "neutron.port" => entities::<network::Port>(session).await,
+        "neutron.qos_policy" => entities::<network::QosPolicy>(session).await,
+        "neutron.router" => entities::<network::Router>(session).await,
+        "neutron.security_group" => entities::<network::SecurityGroup>(session).await,
+        "neutron.segment" => entities::<network::Segment>(session).await,
+        "neutron.subnet" => entities::<network::Subnet>(session).await,
+        "neutron.subnetpool" => entities::<network::SubnetPool>(session).await,
+        "nova.server" => servers(session).await,
+        "octavia.flavor" => balanced(session, Part::Flavor).await,
+        "octavia.l7policy" => balanced(session, Part::L7Policy).await,
+        "octavia.listener" => balanced(session, Part::Listener).await,
+        "octavia.loadbalancer" => balanced(session, Part::LoadBalancer).await,
+        "octavia.pool" => balanced(session, Part::Pool).await,
+        _ => return None,
+    };
+    // Many of these are not for everybody: nothing to warn of.
+    list.inspect_err(|error| tracing::debug!("no list for `{constraint}`: {error}"))
+        .ok()
+}
+
+type Listed = Result<Vec<Named>, Error>;
+
+async fn entities<E: Entity>(session: &Session) -> Listed {
+    let all = session.network().list::<E>(&[]).await?;
+    let name = |one: &E| one.name().map(str::to_owned);
+    Ok(all
+        .iter()
+        .map(|one| named(one.id().to_owned(), name(one)))
+        .collect())
+}
+
+async fn records(session: &Session, of: &'static Collection) -> Listed {
+    let all = session.records(of).list(&[]).await?;
+    let name = |one: &Record| Some(one.get("name")?.as_str()?.to_owned());
+    Ok(all.iter().map(|one| named(id_of(one), name(one))).collect())
+}
+
+async fn balanced(session: &Session, part: Part<'_>) -> Listed {
+    let all = session.load_balancer().list(part, &[]).await?;
+    Ok(all.into_iter().map(|one| named(one.id, one.name)).collect())
+}
+
+async fn secrets(session: &Session) -> Listed {
+    let ids = session.key_manager().ids(key_manager::Kind::Secret).await?;
+    Ok(ids.into_iter().map(|id| named(id, None)).collect())
+}
+
+async fn servers(session: &Session) -> Listed {
+    let all = session.compute().server_list(&[]).await?;
+    Ok(all
+        .into_iter()
+        .map(|one| named(one.id, Some(one.name)))
+        .collect())
+}
+
+async fn volumes(session: &Session) -> Listed {
+    let all = session.block_storage().volume_list(&[]).await?;
+    Ok(all.into_iter().map(|one| named(one.id, one.name)).collect())
+}
+
+async fn snapshots(session: &Session) -> Listed {
+    let all = session.block_storage().snapshot_list(&[]).await?;
+    Ok(all.into_iter().map(|one| named(one.id, one.name)).collect())
+}
+
+async fn backups(session: &Session) -> Listed {
+    let all = session.block_storage().backup_list(&[]).await?;
+    Ok(all.into_iter().map(|one| named(one.id, one.name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Every list that a template can ask for has its line above.
+    #[test]
+    fn whatever_can_be_asked_for_is_fetched() {
+        let lines: BTreeSet<&str> = include_str!("things.rs")
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(lines, topology::cloud::askable().collect());
+    }
+}
