@@ -86,6 +86,13 @@ pub fn corpus(options: &Corpus) -> Result<()> {
     shell::run(&mut command)
 }
 
+/// The command that fails where a corpus differs from its golden table.
+pub fn corpus_command(dir: &std::path::Path) -> Result<Command> {
+    let mut command = command(Profile::Debug, "corpus");
+    command.arg(absolute(dir)?).arg("--check");
+    Ok(command)
+}
+
 /// Tries broken templates.
 pub fn fuzz(options: &Fuzz) -> Result<()> {
     let mut command = command(Profile::Release, "fuzz");

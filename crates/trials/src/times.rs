@@ -164,6 +164,22 @@ mod tests {
         assert_eq!(names, ["servers:10", "drawn:20", "keystroke:20"]);
     }
 
+    /// Four times the resources take four times the time, or a little more; twice that is allowed, and no square.
+    #[test]
+    fn time_grows_nearly_as_the_template_does() {
+        for (small, large) in [
+            ("network:505", "network:2005"),
+            ("servers:250", "servers:1000"),
+        ] {
+            let lines = run(&[small, large].map(str::to_owned));
+            let times: Vec<f64> = lines
+                .iter()
+                .filter_map(|line| line.split(' ').nth(1)?.parse().ok())
+                .collect();
+            assert!(times[1] < 8.0 * times[0], "{lines:?}");
+        }
+    }
+
     #[test]
     fn a_stack_has_the_size_that_it_says() {
         for (k, size) in [(25, 105), (500, 2005)] {

@@ -8,6 +8,7 @@ mod cli;
 mod counted;
 mod end2end;
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use clap::ValueEnum;
 
 use crate::children;
 use crate::shell::{self, cargo};
-use crate::{build, disk, docker, needs, paths};
+use crate::{build, disk, docker, needs, paths, trials};
 use counted::Counts;
 
 /// Options of `test`.
@@ -44,6 +45,8 @@ enum Stage {
     Clippy,
     /// `cargo test`: unit, property and integration tests.
     Unit,
+    /// With `--full`: the templates in the folder that `STACKLOOM_CORPUS` names, against Heat's answers in its `golden.csv`.
+    Corpus,
     /// The `openstack` command line against the lab cloud.
     Cli,
     /// Wasm, style sheet, fonts, icons.
@@ -117,6 +120,10 @@ impl Stage {
                 }
                 counted::run(test, stop)
             }
+            Stage::Corpus => match std::env::var_os("STACKLOOM_CORPUS").filter(|_| options.full) {
+                Some(dir) => plain(trials::corpus_command(&PathBuf::from(dir))?, stop),
+                None => Ok(Counts::default()),
+            },
             Stage::Cli => cli::run(options, stop),
             Stage::Web => build::site(build::Speed::Release, true).map(|()| Counts::default()),
             Stage::E2e => end2end::run(options, stop),

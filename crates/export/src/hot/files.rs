@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use topology::bundle::Bundle;
 use topology::document::{Document, Edit};
 
-use super::edited;
+use super::edited_and_told;
 use crate::Report;
 use crate::expand::call;
 
@@ -52,7 +52,8 @@ pub(super) fn environment(bundle: &Bundle, path: &str, text: &str) -> (String, R
     if edits.is_empty() {
         return (text.to_owned(), report);
     }
-    (edited(&document, &edits).text().to_owned(), report)
+    let edited = edited_and_told(&document, &edits, &mut report);
+    (edited.text().to_owned(), report)
 }
 
 fn mend_all(

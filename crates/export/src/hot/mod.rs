@@ -17,8 +17,8 @@ mod software;
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value, json};
-use topology::document::{Document, Edit, yaml_text};
+use serde_json::{Value, json};
+use topology::document::{Document, Edit, EditError, remove_at, set_at, yaml_text};
 use topology::expr::Expr;
 use topology::template::{Position, Resource};
 use topology::workflow::ResourceSpec;
@@ -111,7 +111,7 @@ fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
     if edits.is_empty() && report.notes.is_empty() {
         return (source.document.text().to_owned(), report);
     }
-    let document = edited(source.document, &edits);
+    let document = edited_and_told(source.document, &edits, &mut report);
     let text = document.text();
     if text.trim_start().starts_with('{') {
         return (text.to_owned(), report);
@@ -142,12 +142,30 @@ fn is_marked(resource: &Resource) -> bool {
 
 /// The edits, all at once; where they cannot be made in the text as it is written, it is written anew.
 fn edited(document: &Document, edits: &[Edit]) -> Document {
+    edited_or_anew(document, edits).0
+}
+
+/// The same, with a note where comments are lost by it.
+fn edited_and_told(document: &Document, edits: &[Edit], report: &mut Report) -> Document {
+    let (document, why) = edited_or_anew(document, edits);
+    if let Some(why) = why {
+        let message = format!(
+            "the text was written anew, so its comments, order and quotes are not the design's: {why}"
+        );
+        report.changed("", message);
+    }
+    document
+}
+
+fn edited_or_anew(document: &Document, edits: &[Edit]) -> (Document, Option<EditError>) {
     if edits.is_empty() {
-        return document.clone();
+        return (document.clone(), None);
     }
     let value = edited_value(document, edits);
-    let edited = document.with_value(&value);
-    edited.unwrap_or_else(|_| Document::parse(yaml_text(&value)))
+    match document.with_value(&value) {
+        Ok(edited) => (edited, None),
+        Err(why) => (Document::parse(yaml_text(&value)), Some(why)),
+    }
 }
 
 /// What the document says after the edits.
@@ -164,64 +182,20 @@ fn edited_value(document: &Document, edits: &[Edit]) -> Value {
                 if properties.as_object().is_some_and(|map| !map.is_empty()) {
                     resource["properties"] = properties.clone();
                 }
-                set(&mut root, &["resources", name], resource);
+                set_at(&mut root, &["resources", name], resource);
             }
             Edit::AddResources { resources } => {
                 for (name, resource) in resources {
-                    set(&mut root, &["resources", name], resource.clone());
+                    set_at(&mut root, &["resources", name], resource.clone());
                 }
             }
-            Edit::Set { path, value } => {
-                let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                set(&mut root, &path, value.clone());
-            }
-            Edit::Remove { path } => remove(&mut root, path),
+            Edit::Set { path, value } => set_at(&mut root, path, value.clone()),
+            Edit::Remove { path } => remove_at(&mut root, std::slice::from_ref(path)),
             // Removing and renaming resources are not among the edits that are made here.
             _ => {}
         }
     }
     root
-}
-
-fn set(at: &mut Value, path: &[&str], value: Value) {
-    let Some((first, rest)) = path.split_first() else {
-        *at = value;
-        return;
-    };
-    match at {
-        Value::Array(items) => {
-            if let Some(item) = first
-                .parse::<usize>()
-                .ok()
-                .and_then(|index| items.get_mut(index))
-            {
-                set(item, rest, value);
-            }
-        }
-        other => {
-            if !other.is_object() {
-                *other = Value::Object(Map::new());
-            }
-            set(&mut other[*first], rest, value);
-        }
-    }
-}
-
-/// And maps that become empty by it.
-fn remove(at: &mut Value, path: &[String]) {
-    let Some((first, rest)) = path.split_first() else {
-        return;
-    };
-    let Some(map) = at.as_object_mut() else {
-        return;
-    };
-    if let Some(below) = map.get_mut(first).filter(|_| !rest.is_empty()) {
-        remove(below, rest);
-        if below.as_object().is_none_or(|map| !map.is_empty()) {
-            return;
-        }
-    }
-    map.shift_remove(first);
 }
 
 fn path(words: &[&str]) -> Vec<String> {

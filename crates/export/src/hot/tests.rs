@@ -223,3 +223,15 @@ fn only_what_has_our_marks_is_taken_back() {
     let odd = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {exported: [1]}}}}\n";
     assert_eq!(restored(odd, &types()).as_deref(), Some(odd));
 }
+
+#[test]
+fn a_text_that_is_written_anew_says_so() {
+    // What has an anchor would change wherever its alias stands.
+    let text = SHOP.replace("    metadata:", "    # gone\n    metadata: &m");
+    let plain = Design::of(SHOP).export(Format::Hot).report;
+    let anew = |report: &crate::Report| report.lines().any(|line| line.contains("written anew"));
+    assert!(!anew(&plain), "{plain:?}");
+    let text = format!("{text}x: 1\nx: 2\n");
+    let export = Design::of(&text).export(Format::Hot);
+    assert!(anew(&export.report), "{}", export.text);
+}

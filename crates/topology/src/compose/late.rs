@@ -30,6 +30,8 @@ pub(super) struct Spelling {
     values_left: Cell<usize>,
     /// One was too large, and it was not said yet.
     too_large: Cell<bool>,
+    /// It was said: nothing has room after it, and once is enough.
+    too_large_said: Cell<bool>,
 }
 
 impl Spelling {
@@ -39,6 +41,7 @@ impl Spelling {
             too_long: Cell::new(false),
             values_left: Cell::new(VALUES_MAX),
             too_large: Cell::new(false),
+            too_large_said: Cell::new(false),
         }
     }
 
@@ -133,7 +136,8 @@ impl Composer<'_> {
 
     /// Values that were too large to be put in place of a nested template's parameters.
     pub(super) fn said_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
-        if frame.spelling.too_large.take() {
+        let spelling = &frame.spelling;
+        if spelling.too_large.take() && !spelling.too_large_said.replace(true) {
             self.error(
                 "nested-too-large",
                 format!("resources.{nested}"),

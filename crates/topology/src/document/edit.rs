@@ -5,9 +5,13 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{Document, Edit, EditError, references, remove, set, splice};
+use super::{
+    Document, Edit, EditError,
+    expected::{remove_at, same, same_but_empty, set_at},
+    references, remove, set, splice,
+};
 use crate::{
     template::is_name,
     yaml::{scalar, surrogates, write},
@@ -105,13 +109,11 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
         )));
     }
     let after = document.with_text(text);
-    let read = after.value(&[RESOURCES]);
-    let reads_back = after.is_readable()
-        && resources.iter().all(|(name, value)| {
-            let read = read.as_ref().and_then(|read| read.get(name));
-            read.is_some_and(|read| same(read, value))
-        });
-    if reads_back {
+    let mut expected = to_begin_with(document);
+    for (name, value) in resources {
+        set_at(&mut expected, &[RESOURCES, name], value.clone());
+    }
+    if says(&after, &expected) {
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
@@ -120,9 +122,19 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
     }
 }
 
+/// What the document says; an empty one gets a version with the first thing that is put in.
+fn to_begin_with(document: &Document) -> Value {
+    match document.root() {
+        Some(_) => document.value(&[]).unwrap_or_default(),
+        None => json!({"heat_template_version": "2021-04-16"}),
+    }
+}
+
 fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
     let changes = set::set(document.text(), document.root(), path, value)?;
-    made(document, changes, path, value)
+    let mut expected = to_begin_with(document);
+    set_at(&mut expected, path, value.clone());
+    made(document, changes, path, &expected)
 }
 
 /// The document whose value is this one.
@@ -135,27 +147,21 @@ pub(super) fn become_value(document: &Document, value: &Value) -> Result<Documen
     made(document, changes, &[], value)
 }
 
-/// The changes made, if `value` is then read at `path`.
+/// The changes made at `path`, if the whole is then read as expected.
 fn made(
     document: &Document,
     changes: set::Changes,
     path: &[String],
-    value: &Value,
+    expected: &Value,
 ) -> Result<Document, EditError> {
     let mut after = match changes.splices.is_empty() {
         true => document.clone(),
         false => document.with_text(splice::apply(document.text(), changes.splices)),
     };
     if !changes.gone.is_empty() && after.is_readable() {
-        after = take(&after, &changes.gone)?;
+        after = cut(&after, &changes.gone)?;
     }
-    let segments: Vec<&str> = path.iter().map(String::as_str).collect();
-    let reads_back = after.is_readable()
-        && after
-            .value(&segments)
-            .as_ref()
-            .is_some_and(|read| same(read, value));
-    if reads_back {
+    if says(&after, expected) {
         Ok(after)
     } else {
         Err(EditError::NotPossible(match path {
@@ -168,29 +174,19 @@ fn made(
     }
 }
 
-/// Equal, numbers by value: `1.0` may be written for `1`.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => {
-            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
-        }
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len()
-                && x.iter()
-                    .all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
-        }
-        _ => a == b,
-    }
+/// Whether the text can be read, and says that.
+fn says(after: &Document, expected: &Value) -> bool {
+    let read = || after.value(&[]).is_some_and(|read| same(&read, expected));
+    after.is_readable() && read()
 }
 
+/// Without what stands at the paths, if the rest is then read as it was.
 fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
-    let Some(root) = document.root() else {
-        return Err(EditError::NotFound(paths[0].join(".")));
-    };
-    let splices = remove::remove(document.text(), root, paths)?;
-    let after = document.with_text(splice::apply(document.text(), splices));
-    if after.is_readable() {
+    let after = cut(document, paths)?;
+    let mut expected = document.value(&[]).unwrap_or_default();
+    remove_at(&mut expected, paths);
+    let read = after.value(&[]).unwrap_or_default();
+    if after.is_readable() && same_but_empty(&read, &expected) {
         Ok(after)
     } else {
         Err(EditError::NotPossible(format!(
@@ -198,6 +194,15 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
             paths[0].join(".")
         )))
     }
+}
+
+/// The same, not looked at yet.
+fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
+    let Some(root) = document.root() else {
+        return Err(EditError::NotFound(paths[0].join(".")));
+    };
+    let splices = remove::remove(document.text(), root, paths)?;
+    Ok(document.with_text(splice::apply(document.text(), splices)))
 }
 
 /// Without these resources, and what refers to them.
@@ -246,7 +251,11 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
         .chain([key.key_span.clone()]);
     // Quotes stay, except those that only the old name needed: such an edit may have put them there. A name has no letter
     // that is written otherwise in quotes.
-    let is_plain = |name: &str| matches!(scalar::resolve(name), Value::String(_));
+    // Marks alone may mean something else to YAML: `-` is an item, `...` an end.
+    let is_plain = |name: &str| {
+        matches!(scalar::resolve(name), Value::String(_))
+            && name.contains(|letter: char| letter != '-' && letter != '.')
+    };
     let needed = !is_plain(from) && !surrogates::is_json(document.text());
     let written = |span: std::ops::Range<usize>| match document.text().as_bytes().get(span.start) {
         Some(b'"') if !needed => format!("\"{to}\""),

@@ -11,12 +11,14 @@ use crate::{
     diagnostic::{self, Diagnostic},
     template::{Position, Template, read},
     text::Lines,
-    yaml::{self, Node, Tree},
+    yaml::{self, Kind, Node, Tree},
 };
 
 pub use crate::yaml::Limits;
+pub use expected::{remove_at, set_at};
 
 mod edit;
+mod expected;
 mod references;
 mod remove;
 mod set;
@@ -218,6 +220,19 @@ impl Document {
     pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
         self.may_be_edited()?;
         edit::become_value(self, value)
+    }
+
+    /// Whether an alias (`*name`) stands somewhere in it.
+    pub fn has_aliases(&self) -> bool {
+        fn has(node: &Node) -> bool {
+            match &node.kind {
+                Kind::Alias(_) => true,
+                Kind::Map(entries) => entries.iter().any(|entry| has(&entry.value)),
+                Kind::List(items) => items.iter().any(|item| has(&item.value)),
+                _ => false,
+            }
+        }
+        self.root().is_some_and(has)
     }
 
     /// 1-based lines `(first, last)` of what stands at a path.

@@ -370,3 +370,4 @@ resources: {
 
 mod laws;
 mod resources;
+mod whole;

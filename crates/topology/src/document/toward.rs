@@ -46,8 +46,10 @@ impl Writer<'_> {
             (Kind::Map(entries), Value::Object(new))
                 if !entries.is_empty()
                     && !new.is_empty()
-                    && !is_call(new.keys())
-                    && !is_call(entries.iter().map(|entry| &entry.key)) =>
+                    && (is_written_out(path)
+                        || is_same_call(entries, new)
+                        || !is_call(new.keys())
+                            && !is_call(entries.iter().map(|entry| &entry.key))) =>
             {
                 self.change_map(node, entries, holder, path, new, changes)
             }
@@ -123,29 +125,55 @@ impl Writer<'_> {
         new: &[Value],
         changes: &mut Changes,
     ) -> Result<(), EditError> {
-        for (index, (item, value)) in items.iter().zip(new).enumerate() {
-            if item.value.to_json() != *value {
-                let parent = node;
-                path.push(index.to_string());
-                self.change(
-                    &item.value,
-                    Holder::Item { item, parent },
-                    path,
-                    value,
-                    changes,
-                )?;
-                path.pop();
-            }
+        let old: Vec<Value> = items.iter().map(|item| item.value.to_json()).collect();
+        let head = common(old.iter().zip(new));
+        let (rest, rest_new) = (old.len() - head, new.len() - head);
+        // Nothing can be put in before an item: where there are to be more, they come at the end.
+        let tail = match rest_new > rest {
+            true => 0,
+            false => common(old[head..].iter().rev().zip(new[head..].iter().rev())),
+        };
+        let changed = head..rest_new.min(rest) + head - tail;
+        for index in changed.clone() {
+            let (item, value) = (&items[index], &new[index]);
+            let parent = node;
+            path.push(index.to_string());
+            let holder = Holder::Item { item, parent };
+            self.change(&item.value, holder, path, value, changes)?;
+            path.pop();
         }
         if let Some(more) = new.get(items.len()..).filter(|more| !more.is_empty()) {
             changes.splices.extend(self.add_items(node, holder, more)?);
         }
-        let gone = new.len()..items.len();
+        let gone = changed.end..items.len() - tail;
         changes
             .gone
             .extend(gone.map(|index| below(path, &index.to_string())));
         Ok(())
     }
+}
+
+/// How many are the same at the beginning.
+fn common<'v>(mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize {
+    let mut count = 0;
+    while pairs.next().is_some_and(|(old, new)| old == new) {
+        count += 1;
+    }
+    count
+}
+
+/// Where a map says what there is, whatever the names: sections, their entries, a resource's properties.
+fn is_written_out(path: &[String]) -> bool {
+    match path {
+        [] | [_] => true,
+        [section, _, key] => section == "resources" && key == "properties",
+        _ => false,
+    }
+}
+
+/// The same function before and after, with another argument.
+fn is_same_call(entries: &[Entry], new: &Map<String, Value>) -> bool {
+    matches!((entries, new.keys().next()), ([only], Some(key)) if new.len() == 1 && only.key == *key)
 }
 
 fn below(path: &[String], key: &str) -> Vec<String> {

@@ -41,6 +41,10 @@ pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
         (_, Expr::GetParam(name, path)) if name.starts_with(HIDDEN_DEFAULTS) => {
             Expr::GetParam(name, path)
         }
+        // An item that comes late may have commas, and makes more of them.
+        (LIST, value @ Expr::List(_)) if !is_list_of_known(&value, parameter) => {
+            wrapped(parameter, of, value)
+        }
         (LIST, Expr::List(items)) => {
             let item = Parameter {
                 kind: STRING.to_owned(),
@@ -57,21 +61,35 @@ pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
         (LIST, Expr::GetResource(name)) => Expr::List(vec![Expr::GetResource(name)]),
         (STRING, value @ (Expr::GetParam(..) | Expr::GetResource(_)))
         | (_, value @ (Expr::Literal(_) | Expr::List(_) | Expr::Map(_))) => value,
-        (_, value) => {
-            let stored = Stored {
-                name: parameter.name.clone(),
-                of: of.to_owned(),
-                kind: parameter.kind.clone(),
-                default: parameter.default.clone(),
-                hidden: parameter.hidden,
-                constraints: parameter.constraints.clone(),
-            };
-            let stored = serde_json::to_value(stored).unwrap_or_default();
-            let parts = [("parameter", Expr::data(stored)), ("value", value)];
-            let parts = parts.map(|(key, part)| (key.to_owned(), part));
-            Expr::call(Function::Given, Expr::Map(parts.into()))
-        }
+        (_, value) => wrapped(parameter, of, value),
     }
+}
+
+/// Whether a list is what it will be: each item known or one reference, and nothing asked of all of it.
+fn is_list_of_known(list: &Expr, parameter: &Parameter) -> bool {
+    let is_known = |item: &Expr| {
+        matches!(item, Expr::GetResource(_) | Expr::GetParam(..)) || item.as_data().is_some()
+    };
+    let Expr::List(items) = list else {
+        return false;
+    };
+    parameter.constraints.is_empty() && items.iter().all(is_known)
+}
+
+/// With the parameter, so that who resolves it makes of it what the parameter is.
+fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
+    let stored = Stored {
+        name: parameter.name.clone(),
+        of: of.to_owned(),
+        kind: parameter.kind.clone(),
+        default: parameter.default.clone(),
+        hidden: parameter.hidden,
+        constraints: parameter.constraints.clone(),
+    };
+    let stored = serde_json::to_value(stored).unwrap_or_default();
+    let parts = [("parameter", Expr::data(stored)), ("value", value)];
+    let parts = parts.map(|(key, part)| (key.to_owned(), part));
+    Expr::call(Function::Given, Expr::Map(parts.into()))
 }
 
 /// The value of such a call. The error says what is wrong with it, in the author's words where there are some.

@@ -110,6 +110,8 @@ pub struct Tried {
     pub edges: Edges,
     /// The law that it breaks.
     pub broken_law: Option<String>,
+    /// Edits that the laws were held against.
+    pub edits: laws::Tried,
 }
 
 /// Tries all templates below `dir`; compares with `golden`, else with `dir/golden.csv` where there is one.
@@ -254,7 +256,8 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         .collect();
     let in_plan = first_error(&planned.diagnostics);
     let made = laws::all_made(&types, document, bundle);
-    let kept = laws::of_text(document, laws::EDITED_MAX)
+    let mut edits = laws::Tried::default();
+    let kept = laws::of_text(document, laws::EDITED_MAX, &mut edits)
         .and_then(|()| laws::of_plan(document, bundle, &made));
     Tried {
         parsed: read.is_none(),
@@ -265,6 +268,7 @@ pub fn template(document: &Document, bundle: &Bundle, given: &BTreeMap<String, V
         nodes,
         edges,
         broken_law: kept.err(),
+        edits,
     }
 }
 
@@ -351,7 +355,16 @@ impl Report {
             None => !line.tried.planned,
         };
         let broken = self.count(|tried| tried.broken_law.is_some()) > 0;
-        broken || !self.missing.is_empty() || self.lines.iter().any(differs)
+        let edits = self.edits();
+        let hardly_edited = edits.refused > edits.made;
+        broken || hardly_edited || !self.missing.is_empty() || self.lines.iter().any(differs)
+    }
+
+    /// Of all templates.
+    fn edits(&self) -> laws::Tried {
+        let mut all = laws::Tried::default();
+        self.lines.iter().for_each(|line| all.add(line.tried.edits));
+        all
     }
 
     fn count(&self, which: impl Fn(&Tried) -> bool) -> usize {
@@ -411,7 +424,8 @@ impl fmt::Display for Report {
         let broken = self.count(|tried| tried.broken_law.is_some());
         writeln!(
             f,
-            "{broken} break a law: edits taken back, an order without circles, no change between a template and itself"
+            "{broken} break a law: edits taken back, an order without circles, no change between a template and itself; {}",
+            self.edits()
         )?;
         let golden: usize = self
             .lines

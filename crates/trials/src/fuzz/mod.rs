@@ -4,6 +4,10 @@
 //! ([`broken_law`]): no panic, no endless work, an order without circles or an error that says where. The same seed tries the
 //! same texts, so a finding can be repeated; what is found is cut down to the lines that matter before it is shown.
 //!
+//! A text may be several: what follows a line `#==> name` is the file of that name beside the template, an environment where it reads like
+//! one ([`files`]). So a change may fall on any of them, and on the lines between. A few texts are of seeds that come to more than
+//! there is room for ([`HEAVY_EVERY`]): these cost a hundred times as much.
+//!
 //! Each text is tried in a worker thread that is given [`PATIENCE`], of the processor's time where the system tells it: on a machine that is
 //! busy with others a minute may pass without a step. A stack that overflows ends the whole program and can be
 //! caught by nobody: the text that was being tried is then found in the file `current` of the folder that [`Options::keep`] names.
@@ -15,12 +19,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use topology::bundle::Bundle;
+use topology::bundle::{Bundle, is_environment};
 use topology::document::Document;
 use topology::types::Registry;
 use topology::workflow::Workflow;
 
-use crate::{laws, shapes};
+use crate::laws::{self, Tried};
+use crate::shapes;
 
 mod mutate;
 mod random;
@@ -33,6 +38,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Resources of one text that are edited.
 const EDITED_MAX: usize = 1;
+
+/// Of so many texts one is made of a seed whose values outgrow their budget.
+const HEAVY_EVERY: usize = 100;
+
+/// What stands before the name of a file, at the beginning of a line.
+const FILE: &str = "#==> ";
 
 /// Findings after which a run ends: the first few tell enough.
 const FINDINGS_MAX: usize = 20;
@@ -61,6 +72,8 @@ pub struct Report {
     pub bytes: u64,
     /// Texts that gave a workflow.
     pub planned: u64,
+    /// Edits made and refused: a law about edits says nothing of those that are refused.
+    pub edits: Tried,
     /// The longest that one text took.
     pub slowest: Duration,
     /// The most memory that this program has ever held, in KiB, where the system tells it.
@@ -92,6 +105,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     if let Some(keep) = &options.keep {
         fs::create_dir_all(keep)?;
     }
+    let heavy = heavy_seeds();
     let mut random = Random::new(options.seed);
     let mut report = Report::default();
     let mut worker = Worker::start();
@@ -102,14 +116,18 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
             || report.findings.len() >= FINDINGS_MAX
     };
     while !over(&report) {
-        let text = mutate(&seeds, &mut random);
+        let text = match random.below(HEAVY_EVERY) {
+            0 => mutate(&heavy, &mut random),
+            _ => mutate(&seeds, &mut random),
+        };
         if let Some(keep) = &options.keep {
             fs::write(keep.join("current"), &text)?;
         }
         report.texts += 1;
         report.bytes += text.len() as u64;
         let started = Instant::now();
-        let verdict = worker.try_text(&text);
+        let (verdict, edits) = worker.try_text(&text);
+        report.edits.add(edits);
         let took = started.elapsed();
         if took > report.slowest {
             report.slowest = took;
@@ -146,7 +164,42 @@ pub(crate) fn own_seeds() -> Vec<String> {
         include_str!("seeds/language.yaml").to_owned(),
         include_str!("seeds/software.yaml").to_owned(),
         include_str!("seeds/template.json").to_owned(),
+        include_str!("seeds/nested.yaml").to_owned(),
     ]
+}
+
+/// Small texts whose known values, put in, come to more than there is room for.
+fn heavy_seeds() -> Vec<String> {
+    vec![
+        include_str!("seeds/known.yaml").to_owned(),
+        include_str!("seeds/levels.yaml").to_owned(),
+    ]
+}
+
+/// The template, and the files beside it.
+pub(crate) fn files(text: &str) -> (&str, Bundle) {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    let mut at = 0;
+    while let Some(found) = rest[at..].find(FILE) {
+        let start = at + found;
+        if start > 0 && !rest[..start].ends_with('\n') {
+            at = start + FILE.len();
+            continue;
+        }
+        parts.push(&rest[..start]);
+        rest = &rest[start + FILE.len()..];
+        at = 0;
+    }
+    parts.push(rest);
+    let named = parts[1..].iter().map(|part| {
+        let (name, text) = part.split_once('\n').unwrap_or((part, ""));
+        (name.trim().to_owned(), text.to_owned())
+    });
+    let named: Vec<(String, String)> = named.collect();
+    let environments = named.iter().filter(|(_, text)| is_environment(text));
+    let environments: Vec<String> = environments.map(|(name, _)| name.clone()).collect();
+    (parts[0], Bundle::new(named, environments))
 }
 
 /// Without the lines that do not matter to a finding.
@@ -163,7 +216,7 @@ fn shortened(text: &str, what: &str, worker: &mut Worker) -> String {
         while at < lines.len() {
             let mut fewer = lines.clone();
             fewer.drain(at..(at + size).min(lines.len()));
-            match worker.try_text(&fewer.concat()) {
+            match worker.try_text(&fewer.concat()).0 {
                 Verdict::Broken(other) if kind(&other) == kind(what) => lines = fewer,
                 _ => at += size,
             }
@@ -187,7 +240,7 @@ enum Verdict {
 /// A thread that tries texts, so that one without an end can be left behind.
 struct Worker {
     texts: Sender<String>,
-    verdicts: Receiver<Verdict>,
+    verdicts: Receiver<(Verdict, Tried)>,
     /// Where the system says how long the thread has run.
     account: Option<PathBuf>,
 }
@@ -206,7 +259,9 @@ impl Worker {
             let _ = teller.send(thread.map(|thread| Path::new("/proc").join(thread)));
             let types = Registry::openstack();
             for text in inbox {
-                let tried = panic::catch_unwind(AssertUnwindSafe(|| broken_law(&text, &types)));
+                let mut edits = Tried::default();
+                let tried =
+                    panic::catch_unwind(AssertUnwindSafe(|| broken_law(&text, &types, &mut edits)));
                 let verdict = match tried {
                     Ok(Ok(Some(_))) => Verdict::Planned,
                     Ok(Ok(None)) => Verdict::Refused,
@@ -218,7 +273,7 @@ impl Worker {
                         Verdict::Broken(format!("it panics: {}", said.unwrap_or_default()))
                     }
                 };
-                if outbox.send(verdict).is_err() {
+                if outbox.send((verdict, edits)).is_err() {
                     return;
                 }
             }
@@ -238,7 +293,7 @@ impl Worker {
     }
 
     /// Nothing where patience ends.
-    fn verdict(&self) -> Option<Verdict> {
+    fn verdict(&self) -> Option<(Verdict, Tried)> {
         let before = self.spent();
         for _ in 0..ROUNDS {
             match self.verdicts.recv_timeout(PATIENCE) {
@@ -254,14 +309,14 @@ impl Worker {
         None
     }
 
-    fn try_text(&mut self, text: &str) -> Verdict {
+    fn try_text(&mut self, text: &str) -> (Verdict, Tried) {
         let verdict = match self.texts.send(text.to_owned()) {
             Ok(()) => self.verdict(),
             Err(_) => None,
         };
         verdict.unwrap_or_else(|| {
             *self = Worker::start();
-            Verdict::Broken(TOO_SLOW.to_owned())
+            (Verdict::Broken(TOO_SLOW.to_owned()), Tried::default())
         })
     }
 }
@@ -270,13 +325,18 @@ impl Worker {
 ///
 /// # Errors
 /// Names the law that it breaks.
-pub fn broken_law(text: &str, types: &Registry) -> Result<Option<Workflow>, String> {
-    let document = Document::parse(text);
-    if document.text() != text {
+pub fn broken_law(
+    text: &str,
+    types: &Registry,
+    edits: &mut Tried,
+) -> Result<Option<Workflow>, String> {
+    let (template, bundle) = files(text);
+    let document = Document::parse(template);
+    if document.text() != template {
         return Err("the text was changed by parsing".to_owned());
     }
-    laws::of_text(&document, EDITED_MAX)?;
-    laws::of_plan(&document, &Bundle::default(), types)
+    laws::of_text(&document, EDITED_MAX, edits)?;
+    laws::of_plan(&document, &bundle, types)
 }
 
 /// The most that this program has ever held in memory.
@@ -301,10 +361,11 @@ impl fmt::Display for Report {
             .map_or(String::new(), |kib| format!(" memory {} MiB", kib / 1024));
         write!(
             f,
-            "texts {} bytes {} planned {} slowest {:.0} ms{memory} findings {}",
+            "texts {} bytes {} planned {} {} slowest {:.0} ms{memory} findings {}",
             self.texts,
             self.bytes,
             self.planned,
+            self.edits,
             self.slowest.as_secs_f64() * 1000.0,
             self.findings.len()
         )
@@ -326,6 +387,8 @@ mod tests {
             });
             let report = report.unwrap();
             assert!(report.findings.is_empty(), "seed {seed}: {report}");
+            // Many of these texts are broken, and an edit is refused where the whole cannot be read.
+            assert!(report.edits.made > report.edits.refused, "{report}");
         }
     }
 
@@ -341,10 +404,37 @@ mod tests {
 
     #[test]
     fn our_own_seeds_can_be_read() {
-        for seed in own_seeds() {
-            let document = Document::parse(seed.as_str());
+        for seed in own_seeds().iter().chain(&heavy_seeds()) {
+            let document = Document::parse(files(seed).0);
             assert!(document.is_readable(), "{seed}");
             assert!(!document.template().resources.is_empty(), "{seed}");
+        }
+    }
+
+    #[test]
+    fn files_stand_beside_their_template() {
+        let seed = include_str!("seeds/nested.yaml");
+        let (template, bundle) = files(seed);
+        assert!(template.ends_with("size]}}\n"));
+        let names: Vec<&str> = bundle.files().map(|(name, _)| name).collect();
+        assert_eq!(names, ["box.yaml", "env.yaml", "site.yaml", "words.txt"]);
+        assert_eq!(bundle.environments(), ["env.yaml"]);
+        let mut edits = Tried::default();
+        assert!(broken_law(seed, &Registry::openstack(), &mut edits).is_ok());
+        assert!(edits.made > 0);
+    }
+
+    #[test]
+    fn what_outgrows_its_budget_is_refused_in_time() {
+        for seed in heavy_seeds() {
+            let mut worker = Worker::start();
+            let before = worker.spent();
+            assert!(
+                matches!(worker.try_text(&seed).0, Verdict::Refused),
+                "{seed}"
+            );
+            let spent = worker.spent().zip(before).map(|(now, before)| now - before);
+            assert!(spent.is_none_or(|spent| spent < PATIENCE / 2), "{spent:?}");
         }
     }
 

@@ -87,6 +87,20 @@ const ALL: &[(&str, Form, &[&str])] = &[
     ("difference", Method, &["right"]), ("symmetricDifference", Method, &["right"]), ("add", Method, &[REST]), ("remove", Method, &[REST]),
 ];
 
+/// How each is called, as the page for authors has it.
+#[cfg(test)]
+pub(super) fn signatures() -> Vec<String> {
+    let all = ALL.iter().map(|(name, form, arguments)| {
+        let of = match form {
+            Function => "",
+            Method | Either => "value.",
+        };
+        let arguments = arguments.join(", ").replace(REST, "...");
+        format!("{of}{name}({arguments})")
+    });
+    all.collect()
+}
+
 /// `of.name(arguments)`.
 pub(super) fn method(
     of: Got,

@@ -1,7 +1,7 @@
 //! `yaql`: a query over data, as the YAQL library has it.
 //!
 //! There are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all functions
-//! and methods of YAQL's own library: [`call`] lists them. What is not there is refused by its name: times, chance,
+//! and methods of YAQL's own library: [`call`] lists them, and `docs/yaql.md` shows each at work. What is not there is refused by its name: times, chance,
 //! definitions of functions, and lists without an end. In the argument of `select` and its like `$` is the item.
 //!
 //! As in Heat no list of more than 200 items is gone through.
@@ -36,6 +36,8 @@ pub(super) fn yaql(mut arguments: Value) -> Result<Value, String> {
     evaluate::run(&tree, json!({"data": data}))
 }
 
+#[cfg(test)]
+mod page_tests;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,128 @@
+//! What a text shall say after an edit, worked out on its value: the text that an edit made is read again and compared with it.
+//!
+//! The whole is compared, for an edit may reach further than it was asked to: what has an anchor stands wherever its alias does.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Sets what stands at a path of a value, making maps on the way, and lists for a `0`. An index one past the end appends.
+pub fn set_at(at: &mut Value, path: &[impl AsRef<str>], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *at = value;
+        return;
+    };
+    let first = first.as_ref();
+    if let Value::Array(items) = at {
+        match first.parse::<usize>() {
+            Ok(index) if index < items.len() => set_at(&mut items[index], rest, value),
+            Ok(index) if index == items.len() => {
+                items.push(Value::Null);
+                set_at(&mut items[index], rest, value);
+            }
+            _ => {}
+        }
+        return;
+    }
+    if !at.is_object() {
+        if first == "0" {
+            *at = Value::Array(vec![Value::Null]);
+            return set_at(&mut at[0], rest, value);
+        }
+        *at = Value::Object(Map::new());
+    }
+    set_at(&mut at[first], rest, value);
+}
+
+/// Takes away what stands at the paths of a value, and maps and lists that become empty by it; `resources` stays, with nothing in it.
+/// Paths that lead to nothing are passed over.
+pub fn remove_at(root: &mut Value, paths: &[Vec<String>]) {
+    let mut marks = Mark::default();
+    for path in paths {
+        let mut mark = &mut marks;
+        for segment in path {
+            mark = mark.below.entry(segment.clone()).or_default();
+        }
+        mark.is_gone = true;
+    }
+    let resources = root.get("resources").is_some();
+    if strip(root, &marks) {
+        *root = Value::Object(Map::new());
+    }
+    if resources
+        && root.get("resources").is_none()
+        && !paths.contains(&vec!["resources".to_owned()])
+    {
+        root["resources"] = Value::Null;
+    }
+}
+
+#[derive(Default)]
+struct Mark {
+    is_gone: bool,
+    below: BTreeMap<String, Mark>,
+}
+
+/// Whether nothing is left of the value, of which there was something.
+fn strip(value: &mut Value, mark: &Mark) -> bool {
+    let gone = |key: &str, child: &mut Value| {
+        let below = mark.below.get(key);
+        below.is_some_and(|below| below.is_gone || strip(child, below))
+    };
+    match value {
+        Value::Object(map) => {
+            let before = map.len();
+            map.retain(|key, child| !gone(key, child));
+            map.is_empty() && before > 0
+        }
+        Value::Array(items) => {
+            let before = items.len();
+            let mut index = 0;
+            items.retain_mut(|child| {
+                index += 1;
+                !gone(&(index - 1).to_string(), child)
+            });
+            items.is_empty() && before > 0
+        }
+        _ => false,
+    }
+}
+
+/// Equal, numbers by value: `1.0` may be written for `1`.
+pub(super) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
+        }
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len()
+                && x.iter()
+                    .all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
+        }
+        _ => a == b,
+    }
+}
+
+/// The same where nothing is left, in whatever way that is written.
+pub(super) fn same_but_empty(read: &Value, expected: &Value) -> bool {
+    let is_empty = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(_) => false,
+    };
+    if is_empty(Some(read)) && is_empty(Some(expected)) {
+        return true;
+    }
+    if expected.get("resources") == Some(&Value::Null) && is_empty(read.get("resources")) {
+        let without = |value: &Value| {
+            let mut value = value.clone();
+            if let Some(map) = value.as_object_mut() {
+                map.shift_remove("resources");
+            }
+            value
+        };
+        return same(&without(read), &without(expected));
+    }
+    same(read, expected)
+}
