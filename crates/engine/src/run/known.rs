@@ -1,7 +1,7 @@
 //! What a run knows of its deployment's resources, and how expressions are resolved from it. Pure.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,6 +12,7 @@ use topology::{
     workflow::{ResourceSpec, copy_of},
 };
 
+use super::address;
 use crate::journal::ResourceRow;
 
 /// Resources by name, shared by the steps of a run. Steps put in what they learn; the journal has
@@ -22,6 +23,9 @@ pub struct Known(Mutex<Things>);
 #[derive(Debug, Default)]
 struct Things {
     by_name: BTreeMap<String, Thing>,
+    /// Names by the cloud's id, and by the server that software is on: each of thousands of steps may ask.
+    by_id: HashMap<String, BTreeSet<String>>,
+    by_host: HashMap<String, BTreeSet<String>>,
     /// What is gone: what made way for its successor does so once.
     gone: BTreeSet<String>,
     /// The last incarnation of all that had a name. What comes under it next is another one: what had it
@@ -74,7 +78,7 @@ impl Known {
         for row in rows {
             things.learn_mark(&row.name, row.incarnation);
             if row.state != ResourceState::Deleted {
-                things.by_name.insert(row.name.clone(), Thing::of(row));
+                things.put(row.name.clone(), Thing::of(row));
             } else {
                 things.gone.insert(row.name);
             }
@@ -109,13 +113,36 @@ impl Known {
         self.lock().by_name.clone()
     }
 
-    /// The names of those, older copies too, that are so, in order. They are looked through where they are: each of thousands of steps
-    /// may ask.
-    pub fn names(&self, is_so: impl Fn(&str, &Thing) -> bool) -> Vec<String> {
+    /// The names of a resource's older copies, in order.
+    pub fn copies(&self, name: &str) -> Vec<String> {
         let things = self.lock();
-        let names = things.by_name.iter();
-        let names = names.filter(|(name, thing)| is_so(name, thing));
-        names.map(|(name, _)| name.clone()).collect()
+        let first = format!("{name}@");
+        let names = things.by_name.range(first.clone()..);
+        names
+            .map(|(other, _)| other)
+            .take_while(|other| other.starts_with(&first))
+            .filter(|other| copy_of(other) == Some(name))
+            .cloned()
+            .collect()
+    }
+
+    /// The names of those that have this id in the cloud, older copies too, in order.
+    pub fn with_id(&self, id: &str) -> Vec<String> {
+        let things = self.lock();
+        things
+            .by_id
+            .get(id)
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
+    }
+
+    /// The names of software on this server, older copies too, in order.
+    pub fn on_host(&self, host: &str) -> Vec<String> {
+        let things = self.lock();
+        let names = things.by_host.get(host);
+        names.into_iter().flatten().cloned().collect()
     }
 
     /// It will be made by this description; what exists under the name keeps its id. Returns which one it is
@@ -138,7 +165,7 @@ impl Known {
             made_from: BTreeMap::new(),
             tried: Map::new(),
         };
-        things.by_name.insert(name.to_owned(), thing);
+        things.put(name.to_owned(), thing);
         things.gone.remove(name);
         things.learn_mark(name, incarnation);
         incarnation
@@ -153,22 +180,24 @@ impl Known {
     /// What has the name is kept under the copy's name from now on.
     pub fn put_aside(&self, name: &str, copy: &str) {
         let mut things = self.lock();
-        if let Some(thing) = things.by_name.remove(name) {
-            things.by_name.insert(copy.to_owned(), thing);
+        if let Some(thing) = things.take(name) {
+            things.put(copy.to_owned(), thing);
         }
     }
 
     /// Changes one, if it is known.
     pub fn change(&self, name: &str, change: impl FnOnce(&mut Thing)) {
-        if let Some(thing) = self.lock().by_name.get_mut(name) {
-            change(thing);
+        let mut things = self.lock();
+        if let Some(mut thing) = things.take(name) {
+            change(&mut thing);
+            things.put(name.to_owned(), thing);
         }
     }
 
     /// It is gone.
     pub fn remove(&self, name: &str) {
         let mut things = self.lock();
-        if things.by_name.remove(name).is_some() {
+        if things.take(name).is_some() {
             things.gone.insert(name.to_owned());
         }
     }
@@ -197,7 +226,40 @@ impl Known {
     }
 }
 
+/// Forgets a name under a key, and the key with the last name.
+fn forget(index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>, name: &str) {
+    let Some(key) = key else { return };
+    if let Some(names) = index.get_mut(key) {
+        names.remove(name);
+        if names.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
 impl Things {
+    fn put(&mut self, name: String, thing: Thing) {
+        self.take(&name);
+        let of = |index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>| {
+            if let Some(key) = key {
+                index
+                    .entry(key.to_owned())
+                    .or_default()
+                    .insert(name.clone());
+            }
+        };
+        of(&mut self.by_id, thing.physical_id.as_deref());
+        of(&mut self.by_host, address::host_of(&thing));
+        self.by_name.insert(name, thing);
+    }
+
+    fn take(&mut self, name: &str) -> Option<Thing> {
+        let thing = self.by_name.remove(name)?;
+        forget(&mut self.by_id, thing.physical_id.as_deref(), name);
+        forget(&mut self.by_host, address::host_of(&thing), name);
+        Some(thing)
+    }
+
     fn learn_mark(&mut self, name: &str, incarnation: u32) {
         let last = self
             .last

@@ -273,8 +273,7 @@ impl Attempt {
             ..work
         };
         // After a change that did not end, another copy may hold what this one needs.
-        let is_copy = |copy: &str, _: &Thing| copy_of(copy) == Some(name);
-        for copy in self.site.known.names(is_copy) {
+        for copy in self.site.known.copies(name) {
             self.lets_go(&copy, Why::MakesRoom).await?;
         }
         let work = self.back_to_defaults(&thing, work);

@@ -10,7 +10,6 @@ use api::ResourceState;
 use topology::workflow::{DeletionPolicy, ResourceSpec, StepKind, copy_of};
 
 use super::{
-    address,
     known::Thing,
     outcome::Ended,
     step::{Attempt, StepResult},
@@ -105,10 +104,8 @@ impl Attempt {
         }
         self.log.info(format!("`{name}` is gone")).await;
         // Software goes with its server.
-        let is_on_it = |other: &str, thing: &Thing| {
-            copy_of(other).is_none() && address::host_of(thing) == Some(name)
-        };
-        for component in self.site.known.names(is_on_it) {
+        let components = self.site.known.on_host(name).into_iter();
+        for component in components.filter(|other| copy_of(other).is_none()) {
             self.gone(&component).await?;
         }
         self.gone(name).await
@@ -129,13 +126,12 @@ impl Attempt {
     /// under another name, for instance.
     fn has_become(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
         let thing = thing?;
-        let is_the_same = |other: &str, one: &Thing| {
-            other != name
-                && one.physical_id == thing.physical_id
-                && one.spec.resource_type == thing.spec.resource_type
-        };
-        let mut others = self.site.known.names(is_the_same).into_iter();
-        others.find(|other| !self.goes(other))
+        let known = &self.site.known;
+        let mut others = known.with_id(thing.physical_id.as_deref()?).into_iter();
+        others.find(|other| {
+            let kind = known.get(other).map(|one| one.spec.resource_type);
+            other != name && kind.as_ref() == Some(&thing.spec.resource_type) && !self.goes(other)
+        })
     }
 
     /// Whether this run removes or forgets it.
