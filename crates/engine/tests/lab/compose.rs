@@ -166,3 +166,68 @@ async fn a_group_and_a_nested_template_live_and_go() {
         .unwrap();
     assert_eq!(shown.state, DeploymentState::Undeployed);
 }
+
+/// What Heat sees only when it makes it is a warning, so there is a run, and it fails half-way: it says why, and all of it can be
+/// taken away again.
+#[tokio::test]
+async fn what_is_only_warned_of_fails_in_clear_words_and_goes() {
+    const TEMPLATE: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  before: {type: OS::Neutron::Net}
+  site: {type: site.yaml, depends_on: before}
+";
+    let site = "heat_template_version: 2021-04-16\nresources:\n  box: {type: box.yaml}\n";
+    let boxed = "\
+heat_template_version: 2021-04-16
+parameters:
+  name: {type: string}
+resources:
+  plain: {type: OS::Neutron::Net}
+  named: {type: OS::Neutron::Net, depends_on: plain, properties: {name: {get_param: name}}}
+";
+    let files = [("site.yaml", site), ("box.yaml", boxed)];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let bench = Bench::new().await;
+    let bundle = Bundle::new(files, []);
+    let none = BTreeMap::new();
+    let plan = bench
+        .engine
+        .plan(&bench.actor, TEMPLATE, Some(&bundle), &none, None, &facts())
+        .await
+        .unwrap();
+    let warned = plan
+        .diagnostics
+        .iter()
+        .find(|one| one.code == "property-missing");
+    let warned = warned.unwrap_or_else(|| panic!("{:?}", plan.diagnostics));
+    assert!(
+        !warned.is_error()
+            && warned
+                .message
+                .ends_with("Heat says so only when it is made")
+    );
+
+    let new = NewDeployment {
+        name: "shop".into(),
+        template: TEMPLATE.into(),
+        bundle,
+        cloud: facts(),
+        ..NewDeployment::default()
+    };
+    let started = bench.engine.deploy(&bench.actor, new).await.unwrap();
+    let run = bench.end_of(&started.run).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    let reason = run.reason.unwrap();
+    assert!(
+        reason.contains("site/box/named") && reason.contains("`site/box/name`"),
+        "{reason}"
+    );
+    assert_ne!(
+        bench.left(),
+        Vec::<String>::new(),
+        "the first networks are there"
+    );
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}

@@ -126,6 +126,11 @@ fn several_configs_go_as_one_message() {
     "#);
 }
 
+fn waits_for(of: &dyn Local, properties: &Value, action: &str) -> Result<u64, String> {
+    of.waits_seconds(Properties::of(properties.as_object().unwrap()), action)
+        .map_err(|error| error.to_string())
+}
+
 #[test]
 fn what_is_for_trying_does_what_it_is_told() {
     let test = test_resource::TestResource;
@@ -137,10 +142,6 @@ fn what_is_for_trying_does_what_it_is_told() {
         ready(&test, &json!({"fail": true})).unwrap_err(),
         "property `fail`: it is set, so this resource cannot be made"
     );
-    let waits_for = |of: &dyn Local, properties: &Value, action: &str| {
-        of.waits_seconds(Properties::of(properties.as_object().unwrap()), action)
-            .map_err(|error| error.to_string())
-    };
     let waits = |of: &dyn Local, properties: &Value| waits_for(of, properties, CREATE);
     assert_eq!(waits(&test, &json!({"wait_secs": 3})), Ok(3));
     let each = json!({"wait_secs": 3, "action_wait_secs": {"update": 4}});
@@ -194,4 +195,93 @@ fn a_parent_gives_what_the_planner_made_of_it() {
     let ready = ready(&parent::Parent, &given).unwrap();
     assert_eq!(ready.reference, "id");
     assert_eq!(json!(ready.attributes), given);
+}
+
+#[test]
+fn each_part_of_a_message_says_what_it_is() {
+    for (part, kind, file) in [
+        (json!({"config": "a"}), "text/plain", None),
+        (json!({"config": "a", "subtype": ""}), "text/plain", None),
+        (
+            json!({"config": "a", "subtype": "x-shellscript"}),
+            "text/x-shellscript",
+            None,
+        ),
+        (
+            json!({"config": "a", "filename": "part-handler.py"}),
+            "text/part-handler",
+            Some("part-handler.py"),
+        ),
+        (
+            json!({"config": "a", "filename": "run.sh", "subtype": "x-shellscript", "type": "text"}),
+            "text/x-shellscript",
+            Some("run.sh"),
+        ),
+        (json!({"config": null}), "text/plain", None),
+        (json!({}), "text/plain", None),
+    ] {
+        let message = text(&multipart_mime::MultipartMime, &json!({"parts": [part]}));
+        let expected = format!("Content-Type: {kind}; charset=\"utf-8\"\n");
+        assert!(message.contains(&expected), "{part}: {message}");
+        let named = file.map(|file| format!("filename=\"{file}\""));
+        assert_eq!(message.contains("filename="), named.is_some(), "{message}");
+        assert!(
+            named.is_none_or(|named| message.contains(&named)),
+            "{message}"
+        );
+    }
+    // Nothing to say is a message too, and the same parts are the same message: nothing changes by itself.
+    let empty = text(&multipart_mime::MultipartMime, &json!({}));
+    assert!(
+        empty.starts_with("Content-Type: multipart/mixed"),
+        "{empty}"
+    );
+    let twice = || {
+        text(
+            &multipart_mime::MultipartMime,
+            &json!({"parts": [{"config": "a"}]}),
+        )
+    };
+    assert_eq!(twice(), twice());
+}
+
+#[test]
+fn a_delay_lies_within_its_bounds() {
+    for (properties, action, least, most) in [
+        (json!({}), CREATE, 0, 0),
+        (json!({"min_wait": 3}), CREATE, 3, 3),
+        (json!({"min_wait": "3"}), CREATE, 3, 3),
+        (json!({"min_wait": -3}), CREATE, 0, 0),
+        (json!({"min_wait": 3, "max_jitter": 2}), CREATE, 3, 5),
+        (
+            json!({"min_wait": 3, "max_jitter": 2, "jitter_multiplier": 10}),
+            CREATE,
+            3,
+            23,
+        ),
+        (
+            json!({"max_jitter": 2, "jitter_multiplier": 0}),
+            CREATE,
+            0,
+            0,
+        ),
+        (json!({"min_wait": 3}), DELETE, 0, 0),
+        (
+            json!({"min_wait": 3, "actions": ["CREATE", "DELETE"]}),
+            DELETE,
+            3,
+            3,
+        ),
+        (json!({"min_wait": 3, "actions": ["SUSPEND"]}), CREATE, 0, 0),
+        (json!({"min_wait": 3, "actions": []}), CREATE, 0, 0),
+    ] {
+        for _ in 0..20 {
+            let waits = waits_for(&delay::Delay, &properties, action).unwrap();
+            assert!((least..=most).contains(&waits), "{properties}: {waits}");
+        }
+    }
+    for wrong in [json!({"min_wait": "soon"}), json!({"max_jitter": [1]})] {
+        let refused = waits_for(&delay::Delay, &wrong, CREATE).unwrap_err();
+        assert!(refused.contains("a number of seconds"), "{refused}");
+    }
 }
