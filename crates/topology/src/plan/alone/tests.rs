@@ -362,7 +362,7 @@ fn what_one_gives_up_another_can_have() {
     let before = resources(
         "
   one: {type: OS::Keystone::UserRoleAssignment, properties: {user: ann, roles: [{role: member, project: shop}]}}
-  gold: {type: OS::Cinder::QoSAssociation, properties: {qos_specs: quick, volume_types: [a, b]}}
+  gold: {type: OS::Cinder::QoSAssociation, properties: {qos_specs: quick, volume_types: [fast]}}
   limits: {type: OS::Neutron::Quota, properties: {project: shop, network: 3}}
 ",
     );
