@@ -315,6 +315,8 @@ fn json_stays_json() {
         to: "front".into(),
     };
     check_edit(text, &renamed, &text.replace("\"net\"", "\"front\""));
+    let apart = text.replace("\"net\":", "\"net\"  :");
+    check_edit(&apart, &renamed, &apart.replace("\"net\"", "\"front\""));
     for (before, after) in [
         ("{}", r#"{"resources": {"n": {"type": "t"}}}"#),
         (

@@ -305,6 +305,11 @@ impl<'t> Builder<'t> {
             }
             other => self.check_tag(other, start),
         }
+        // The parser counts blanks before a colon to what stands in quotes before them.
+        let end = match (node_style, self.text.get(start..end)) {
+            (Style::BlockScalar, _) | (_, None) => end,
+            (_, Some(written)) => start + written.trim_ascii_end().len(),
+        };
         let is_key = matches!(self.frames.last(), Some(Frame::Map { key: None, .. }));
         let empty = value.is_empty() && style == ScalarStyle::Plain && tag.is_none() && anchor == 0;
         let span = if is_key {
