@@ -1,8 +1,8 @@
 //! Things that go wrong on purpose, and a count of what was asked: for tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,12 @@ pub enum Fault {
     Volume(VolumeFault),
 }
 
-/// Which calls, and what happens to them.
+/// A fault of calls: the calls it strikes, and its effects. Effects can be combined.
+///
+/// A call takes its course in this order: it waits for [`commits_after_ms`](Self::commits_after_ms), is carried out, waits for
+/// [`delay_ms`](Self::delay_ms), and is answered. Once its body has arrived, a call is carried out even if the client closes the
+/// connection or dies, as by a real service. [`status`](Self::status) and [`Damage::CutBefore`] answer without carrying the call
+/// out; together with `commits_after_ms` they answer at once and the call is carried out later.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallFault {
@@ -32,9 +37,17 @@ pub struct CallFault {
     pub nth: Option<u64>,
     /// At most so many times; for ever when not told.
     pub times: Option<u64>,
-    /// Wait before the answer.
+    /// Milliseconds between carrying the call out and its answer: a change that is made at once, but confirmed late.
     pub delay_ms: u64,
-    /// Answer this instead of doing it.
+    /// Milliseconds between the call's arrival and carrying it out: a change that is made late. The state that the call finds is
+    /// the state of that later moment. `None` carries the call out at once, or not at all where another effect says so.
+    pub commits_after_ms: Option<u64>,
+    /// Milliseconds for which lists miss a new thing. A GET with its id finds it from the beginning.
+    ///
+    /// On a real cloud, lists lag where the API reads from a database replica, and there a GET by id can miss the thing as well.
+    /// Only things that a POST has answered with an id while such a fault was set are missed.
+    pub lags_ms: u64,
+    /// Answer with this status instead of carrying the call out.
     pub status: Option<u16>,
     /// With this body; the service's usual one when not told.
     pub body: Option<String>,
@@ -48,7 +61,8 @@ pub struct CallFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
-    /// The call is not done, and the connection ends without an answer.
+    /// The connection ends without an answer, before the call is carried out. It is carried out later if `commits_after_ms` says
+    /// so, else not at all.
     CutBefore,
     /// The call is done, and the connection ends without the whole answer.
     CutAfter,
@@ -124,6 +138,8 @@ struct State {
     armed: Vec<Armed>,
     calls: Vec<Call>,
     counts: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Ids of things that were made while lists lag, with the time.
+    births: HashMap<String, Instant>,
 }
 
 #[derive(Debug)]
@@ -161,7 +177,31 @@ impl Faults {
 
     /// Take all off the list.
     pub fn clear(&self) {
-        self.state().armed.clear();
+        let mut state = self.state();
+        state.armed.clear();
+        state.births.clear();
+    }
+
+    /// Whether any list lags, so that births have to be noted.
+    pub(crate) fn lists_lag(&self) -> bool {
+        let lags = |armed: &Armed| matches!(&armed.fault, Fault::Call(fault) if fault.lags_ms > 0);
+        self.state().armed.iter().any(lags)
+    }
+
+    /// Note the ids of things that have just been made.
+    pub(crate) fn note_births(&self, ids: impl IntoIterator<Item = String>) {
+        let now = Instant::now();
+        let births = ids.into_iter().map(|id| (id, now));
+        self.state().births.extend(births);
+    }
+
+    /// Whether a thing was made less than `age` ago.
+    pub(crate) fn is_younger(&self, id: &str, age: Duration) -> bool {
+        let state = self.state();
+        state
+            .births
+            .get(id)
+            .is_some_and(|born| born.elapsed() < age)
     }
 
     /// Note a call, and tell what goes wrong with it.
@@ -255,13 +295,6 @@ impl Faults {
         let mut state = self.state();
         state.calls.clear();
         state.counts.clear();
-    }
-}
-
-impl CallFault {
-    /// How long the answer waits.
-    pub fn delay(&self) -> Duration {
-        Duration::from_millis(self.delay_ms)
     }
 }
 

@@ -8,6 +8,7 @@ mod block_storage;
 mod compute;
 mod compute_view;
 mod control;
+mod faulty;
 mod flavors;
 mod identity;
 mod image;
@@ -38,15 +39,15 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 
+use tokio::task::JoinHandle;
+
 use crate::cloud::Cloud;
-use crate::faults::Damage;
 use crate::model::ids::new_id;
 use crate::model::refusal::Refusal;
 
@@ -203,6 +204,50 @@ impl FromRequestParts<App> for RequestId {
     }
 }
 
+/// A call that has come in.
+struct Incoming {
+    cloud: App,
+    service: &'static str,
+    /// The path behind the service's prefix.
+    path: String,
+    request: Request,
+    next: Next,
+}
+
+impl Incoming {
+    /// Carry the call out and wait for the answer.
+    ///
+    /// A task of its own does the work, so that a client that goes away interrupts nothing: a real service finishes a call that it
+    /// has begun.
+    async fn carry_out(self) -> Response {
+        done(tokio::spawn(self.answer())).await
+    }
+
+    async fn answer(self) -> Response {
+        let denied = only_a_look(&self.cloud, self.service, &self.path, &self.request);
+        if let Some(refusal) = denied {
+            return refused(self.service, refusal);
+        }
+        let makes = self.request.method() == Method::POST && self.cloud.faults.lists_lag();
+        let response = negotiated(self.service, &self.path, self.request, self.next).await;
+        match makes {
+            true => faulty::note_births(&self.cloud.faults, response).await,
+            false => response,
+        }
+    }
+}
+
+/// The answer of a call that a task carries out.
+async fn done(call: JoinHandle<Response>) -> Response {
+    match call.await {
+        Ok(response) => response,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        },
+    }
+}
+
 async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let Some((service, rest)) = service_of(&path) else {
@@ -215,38 +260,16 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
     request
         .extensions_mut()
         .insert(RequestId(request_id.clone()));
-    let denied = only_a_look(&cloud, service, rest, &request);
-    let mut response = match (fault, denied) {
-        (None, Some(refusal)) => refused(service, refusal),
-        (None, None) => negotiated(service, rest, request, next).await,
-        (Some(fault), _) => {
-            tokio::time::sleep(fault.delay()).await;
-            let mut response = match (fault.damage, fault.status) {
-                (Some(Damage::CutBefore), _) => cut(),
-                (Some(Damage::CutAfter), _) => {
-                    drop(negotiated(service, rest, request, next).await);
-                    cut()
-                }
-                (Some(Damage::WrongJson), _) => {
-                    let status = negotiated(service, rest, request, next).await.status();
-                    let json = (
-                        header::CONTENT_TYPE,
-                        HeaderValue::from_static("application/json"),
-                    );
-                    (status, [json], "{\"this is\": not JSON").into_response()
-                }
-                (None, Some(status)) => failed(service, status, fault.body.clone()),
-                (None, None) => negotiated(service, rest, request, next).await,
-            };
-            for (name, value) in &fault.headers {
-                if let (Ok(name), Ok(value)) =
-                    (HeaderName::try_from(name), HeaderValue::try_from(value))
-                {
-                    response.headers_mut().insert(name, value);
-                }
-            }
-            response
-        }
+    let incoming = Incoming {
+        cloud,
+        service,
+        path: rest.to_owned(),
+        request,
+        next,
+    };
+    let mut response = match fault {
+        None => incoming.carry_out().await,
+        Some(fault) => faulty::answer(incoming, fault).await,
     };
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response = other_method(service, response);
@@ -280,31 +303,6 @@ fn other_method(service: &str, response: Response) -> Response {
         ),
         _ => response,
     }
-}
-
-/// An answer whose body ends too early, so that the connection is cut.
-fn cut() -> Response {
-    let broken = futures::stream::iter([
-        Ok::<_, std::io::Error>(Bytes::from_static(b"{")),
-        Err(std::io::Error::new(
-            std::io::ErrorKind::ConnectionReset,
-            "cut on purpose",
-        )),
-    ]);
-    Response::new(Body::from_stream(broken))
-}
-
-fn failed(service: &str, status: u16, body: Option<String>) -> Response {
-    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if let Some(body) = body {
-        let json = (
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
-        return (code, [json], body).into_response();
-    }
-    let refusal = Refusal::new(status, "FaultOnPurpose", "The lab was told to fail here.");
-    refused(service, refusal)
 }
 
 /// Where the client found us: links in answers lead to the same place.

@@ -1,7 +1,6 @@
 //! What goes wrong on purpose: each kind of fault by itself, what says where it strikes, and servers.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use lab::{CallFault, Damage, Fault, Lab, ServerFault, ServerTrouble};
 use serde_json::{Value, json};
@@ -83,22 +82,6 @@ async fn a_body_stands_as_it_was_given_and_nothing_is_done() {
     let wanted = "{\"NeutronError\": \"as old ones word it\"}".to_owned();
     assert_eq!(answer, Some((500, wanted)));
     assert_eq!(networks(&lab), 0);
-}
-
-#[tokio::test]
-async fn a_delay_holds_the_answer_back() {
-    let (lab, client) = memory().await;
-    let delay = Duration::from_millis(150);
-    arm(
-        &lab,
-        CallFault {
-            delay_ms: 150,
-            ..Default::default()
-        },
-    );
-    let begin = Instant::now();
-    assert_eq!(client.get(NETWORKS).await.status, 200);
-    assert!(begin.elapsed() >= delay, "{:?}", begin.elapsed());
 }
 
 #[tokio::test]

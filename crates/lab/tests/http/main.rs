@@ -9,6 +9,7 @@ mod compute;
 mod faults;
 mod identity;
 mod key_manager;
+mod late;
 mod life;
 mod network;
 mod projects;
