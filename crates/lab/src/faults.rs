@@ -16,6 +16,10 @@ pub enum Fault {
     Server(ServerFault),
     /// With volumes.
     Volume(VolumeFault),
+    /// With actions on servers and load balancers.
+    Action(ActionFault),
+    /// With quotas.
+    Quota(QuotaFault),
 }
 
 /// A fault of calls: the calls it strikes, and its effects. Effects can be combined.
@@ -116,6 +120,34 @@ pub enum VolumeTrouble {
     Error,
     /// It stays in `creating`.
     NeverAvailable,
+}
+
+/// Actions that are accepted and then fail.
+///
+/// The call is answered as if all went well (but for `attach_interface`, which Nova carries out before it answers). What is left
+/// afterwards is what Nova, Cinder or Octavia leave: after `resize` the old flavor and the old status, after `attach_volume` an
+/// available volume, after `detach_volume` and `detach_interface` what was plugged in, after `rebuild` and `delete` a server in
+/// ERROR, of a load balancer ERROR. The server's instance action tells of the failure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ActionFault {
+    /// Name of the server or load balancer; `*` is any text.
+    pub name: String,
+    /// Name of the action; `*` is any text. For a server it is that of the instance action: `resize`, `revertResize`, `rebuild`,
+    /// `attach_volume`, `detach_volume`, `attach_interface`, `detach_interface`, `createImage`, `stop`, `delete`, ... For a load
+    /// balancer it is `create`, `update` or `delete`, of the load balancer or a part of it, or `failover`.
+    pub action: String,
+    /// Number of actions that fail; all if absent.
+    #[serde(default)]
+    pub times: Option<u64>,
+}
+
+/// A quota that nobody can see: Nova refuses further servers of a project, though its limits show room.
+///
+/// On a real cloud, somebody else has used up the quota since the limits were read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuotaFault {
+    /// Number of servers that a project may have.
+    pub instances: i64,
 }
 
 /// One call that came in.
@@ -252,31 +284,51 @@ impl Faults {
 
     /// What goes wrong with a new server of this name.
     pub fn on_server(&self, name: &str) -> Option<ServerTrouble> {
-        let mut state = self.state();
-        state.armed.iter_mut().find_map(|armed| match &armed.fault {
-            Fault::Server(fault)
-                if matches(&fault.name, name)
-                    && fault.times.is_none_or(|times| armed.done < times) =>
-            {
-                armed.done += 1;
-                Some(fault.fault)
-            }
+        self.strike(|fault| match fault {
+            Fault::Server(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
             _ => None,
         })
     }
 
     /// What goes wrong with a new volume of this name.
     pub fn on_volume(&self, name: &str) -> Option<VolumeTrouble> {
-        let mut state = self.state();
-        state.armed.iter_mut().find_map(|armed| match &armed.fault {
-            Fault::Volume(fault)
-                if matches(&fault.name, name)
-                    && fault.times.is_none_or(|times| armed.done < times) =>
+        self.strike(|fault| match fault {
+            Fault::Volume(fault) if matches(&fault.name, name) => Some((fault.times, fault.fault)),
+            _ => None,
+        })
+    }
+
+    /// Whether an action on a server or load balancer of this name fails.
+    pub fn fails(&self, name: &str, action: &str) -> bool {
+        let struck = self.strike(|fault| match fault {
+            Fault::Action(fault)
+                if matches(&fault.name, name) && matches(&fault.action, action) =>
             {
-                armed.done += 1;
-                Some(fault.fault)
+                Some((fault.times, ()))
             }
             _ => None,
+        });
+        struck.is_some()
+    }
+
+    /// The number of servers that a project may have, if a fault says so.
+    pub fn instances_max(&self) -> Option<i64> {
+        self.strike(|fault| match fault {
+            Fault::Quota(fault) => Some((None, fault.instances)),
+            _ => None,
+        })
+    }
+
+    /// The effect of the first armed fault that applies and has not struck as often as it may. `applies` gives the number of
+    /// times, and the effect.
+    fn strike<R>(&self, applies: impl Fn(&Fault) -> Option<(Option<u64>, R)>) -> Option<R> {
+        let mut state = self.state();
+        state.armed.iter_mut().find_map(|armed| {
+            let (times, effect) = applies(&armed.fault)?;
+            times.is_none_or(|times| armed.done < times).then(|| {
+                armed.done += 1;
+                effect
+            })
         })
     }
 

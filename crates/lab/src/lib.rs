@@ -33,6 +33,7 @@ pub mod substrate;
 mod turns;
 
 pub use faults::{
-    Call, CallFault, Damage, Fault, Faults, ServerFault, ServerTrouble, VolumeFault, VolumeTrouble,
+    ActionFault, Call, CallFault, Damage, Fault, Faults, QuotaFault, ServerFault, ServerTrouble,
+    VolumeFault, VolumeTrouble,
 };
 pub use lab::{Backend, Lab, LabConfig};

@@ -12,13 +12,42 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at one.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// An order to a load balancer, about itself or a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BalancerAction {
+    /// A part is made.
+    Create,
+    /// A part is changed.
+    Update,
+    /// A part goes.
+    Delete,
+    /// What it runs on is made anew.
+    Failover,
+}
+
+impl BalancerAction {
+    fn as_str(self) -> &'static str {
+        match self {
+            BalancerAction::Create => "create",
+            BalancerAction::Update => "update",
+            BalancerAction::Delete => "delete",
+            BalancerAction::Failover => "failover",
+        }
+    }
+}
+
 impl Cloud {
     /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and one
     /// that cannot be made to do it is in ERROR.
-    pub fn spawn_balance(self: &Arc<Self>, balancer: String) {
+    pub fn spawn_balance(self: &Arc<Self>, balancer: String, action: BalancerAction) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
-            let rest = match cloud.balances(&balancer).await {
+            let name = cloud.read(|model| {
+                let row = model.balancing.get(&balancer);
+                row.map(|row| row.text("name").to_owned())
+            });
+            let fails = name.is_some_and(|name| cloud.faults.fails(&name, action.as_str()));
+            let rest = match !fails && cloud.balances(&balancer).await {
                 true => Provisioning::Active,
                 false => Provisioning::Error,
             };
@@ -55,7 +84,7 @@ impl Cloud {
             all.map(|row| row.id.clone()).collect()
         });
         for balancer in all {
-            self.spawn_balance(balancer);
+            self.spawn_balance(balancer, BalancerAction::Update);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! made it returns. Servers take longer: a task each carries a server from BUILD to ACTIVE, or away; tasks of one
 //! server run one after the other.
 
-mod balancers;
+pub mod balancers;
 mod metadata;
 mod volumes;
 mod wires;
@@ -121,7 +121,7 @@ impl Cloud {
                 (status, task) => match task.and_then(Power::of_task) {
                     Some(power) => self.spawn_power(id, power),
                     None if status == Status::Active => self.spawn_power(id, Power::Start),
-                    None => self.change(|model| model.server_stays(&id)),
+                    None => self.change(|model| model.server_stays(&id, None)),
                 },
             }
         }
@@ -193,6 +193,10 @@ impl Cloud {
         tokio::spawn(async move {
             {
                 let _turn = cloud.server_turn(&id).await;
+                if let Some(message) = cloud.state_action_fails(&id) {
+                    cloud.change(|model| model.server_is_broken(&id, &message));
+                    return;
+                }
                 cloud.leave(&id);
                 cloud.unplug_all(&id).await;
                 match cloud.substrate.server_remove(&id).await {
@@ -222,6 +226,10 @@ impl Cloud {
     async fn power(self: &Arc<Self>, id: &str, power: Power) {
         let _turn = self.server_turn(id).await;
         let Some(spec) = self.spec(id) else { return };
+        if let Some(message) = self.state_action_fails(id) {
+            self.change(|model| model.server_stays(id, Some(&message)));
+            return;
+        }
         self.leave(id);
         match self.substrate.server_power(&spec, power).await {
             Ok(()) => match power.leads_to() {
@@ -244,12 +252,18 @@ impl Cloud {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
-            let made = cloud.substrate.image_create(&image, &id).await;
+            let made = match cloud.state_action_fails(&id) {
+                Some(message) => Err(message),
+                None => {
+                    let made = cloud.substrate.image_create(&image, &id).await;
+                    made.map_err(|error| error.to_string())
+                }
+            };
             if let Err(error) = &made {
                 tracing::error!(server = %id, %image, %error, "an image could not be made of a server");
             }
             cloud.change(|model| {
-                model.server_stays(&id);
+                model.server_stays(&id, made.as_ref().err().map(String::as_str));
                 match (made, model.images.get_mut(&image)) {
                     (Ok(()), Some(row)) => {
                         row.status = ImageStatus::Active;
@@ -320,21 +334,27 @@ impl Cloud {
         self.change(|model| model.server_rests(id, Status::Shutoff));
     }
 
-    /// Give a server the size that its flavor says. One whose old flavor is remembered waits for a word then.
+    /// Give a server the size of its new flavor, or of its old one again. A new flavor waits for confirmation then.
     pub fn spawn_resize(self: &Arc<Self>, id: String) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
             let Some(spec) = cloud.spec(&id) else { return };
+            let has_new_flavor = cloud.read(|model| {
+                let server = model.servers.get(&id);
+                server.is_some_and(|server| server.new_flavor_id.is_some())
+            });
+            if let Some(message) = cloud.state_action_fails(&id) {
+                cloud.change(|model| match has_new_flavor {
+                    true => model.server_stays(&id, Some(&message)),
+                    false => model.server_is_broken(&id, &message),
+                });
+                return;
+            }
             let done = cloud.substrate.server_resize(&spec).await;
             cloud.change(|model| match done {
-                Ok(()) => {
-                    let server = model.servers.get(&id);
-                    match server.is_some_and(|server| server.old_flavor_id.is_some()) {
-                        true => model.server_is_resized(&id),
-                        false => model.server_is_active(&id),
-                    }
-                }
+                Ok(()) if has_new_flavor => model.server_is_resized(&id),
+                Ok(()) => model.server_is_active(&id),
                 Err(error) => {
                     tracing::error!(server = %id, %error, "a server could not be resized");
                     model.server_is_broken(&id, &error.to_string());
@@ -349,6 +369,10 @@ impl Cloud {
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
             let Some(spec) = cloud.spec(&id) else { return };
+            if let Some(message) = cloud.state_action_fails(&id) {
+                cloud.change(|model| model.server_is_broken(&id, &message));
+                return;
+            }
             cloud.leave(&id);
             let mut done = cloud.substrate.server_remove(&id).await;
             if done.is_ok() {
@@ -384,6 +408,25 @@ impl Cloud {
         self.wire().await;
     }
 
+    /// The message of the failure, if the action that changes a server's state is to fail.
+    fn state_action_fails(&self, id: &str) -> Option<String> {
+        let action = self.read(|model| model.open_action(id).map(str::to_owned))?;
+        self.action_fails(id, &action)
+    }
+
+    /// The message of the failure, if an action on a server is to fail.
+    pub fn action_fails(&self, id: &str, action: &str) -> Option<String> {
+        let name = self.read(|model| model.servers.get(id).map(|server| server.name.clone()))?;
+        let message = match action {
+            "resize" => "No valid host was found. No valid host found for resize",
+            "rebuild" => "No valid host was found. There are not enough hosts available.",
+            "attach_interface" => &format!("Failed to attach network adapter device to {id}"),
+            "detach_interface" => &format!("Failed to detach network adapter device from {id}"),
+            _ => "The lab was told to fail here.",
+        };
+        self.faults.fails(&name, action).then(|| message.to_owned())
+    }
+
     /// What a server printed.
     pub async fn console(&self, id: &str) -> String {
         match self.substrate.console(id).await {
@@ -413,7 +456,7 @@ impl Cloud {
                 image: server.image_id.clone(),
                 ram_mib: model
                     .flavors
-                    .get(&server.flavor_id)
+                    .get(server.new_flavor_id.as_ref().unwrap_or(&server.flavor_id))
                     .map_or(512, |flavor| flavor.ram),
                 user_data: compact.and_then(|data| STANDARD.decode(data).ok()),
                 public_key: server.public_key.clone(),

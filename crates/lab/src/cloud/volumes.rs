@@ -149,16 +149,24 @@ impl Cloud {
             let Some(device) = cloud.device(&server, &volume) else {
                 return;
             };
-            match cloud.substrate.volume_plug(&server, &volume, &device).await {
+            let action = "attach_volume";
+            let done = match cloud.action_fails(&server, action) {
+                Some(message) => Err(message),
+                None => {
+                    let done = cloud.substrate.volume_plug(&server, &volume, &device).await;
+                    done.map_err(|error| error.to_string())
+                }
+            };
+            match done {
                 Ok(()) => cloud.change(|model| {
                     model.volume_is(&volume, VolumeStatus::InUse);
-                    model.actions_end(&server, None);
+                    model.action_ends(&server, action, None);
                 }),
                 Err(error) => {
                     tracing::error!(%server, %volume, %error, "a volume could not be plugged in");
                     cloud.change(|model| {
                         model.volume_is_out(&server, &volume);
-                        model.actions_end(&server, Some(&error.to_string()));
+                        model.action_ends(&server, action, Some(&error));
                     });
                 }
             }
@@ -173,20 +181,24 @@ impl Cloud {
             let Some(device) = cloud.device(&server, &volume) else {
                 return;
             };
-            match cloud
-                .substrate
-                .volume_unplug(&server, &volume, &device)
-                .await
-            {
+            let action = "detach_volume";
+            let done = match cloud.action_fails(&server, action) {
+                Some(message) => Err(message),
+                None => {
+                    let done = cloud.substrate.volume_unplug(&server, &volume, &device);
+                    done.await.map_err(|error| error.to_string())
+                }
+            };
+            match done {
                 Ok(()) => cloud.change(|model| {
                     model.volume_is_out(&server, &volume);
-                    model.actions_end(&server, None);
+                    model.action_ends(&server, action, None);
                 }),
                 Err(error) => {
                     tracing::error!(%server, %volume, %error, "a volume could not be unplugged");
                     cloud.change(|model| {
                         model.volume_is(&volume, VolumeStatus::InUse);
-                        model.actions_end(&server, Some(&error.to_string()));
+                        model.action_ends(&server, action, Some(&error));
                     });
                 }
             }

@@ -9,6 +9,12 @@ use crate::model::Model;
 use crate::model::flavor::Flavor;
 use crate::model::server::{Server, Status};
 
+/// The one host of the lab's compute service.
+pub const HOST: &str = "lab";
+
+/// The host as its servers' owners see it.
+pub const HOST_ID: &str = "1ab00000000000000000000000000000000000000000000000001ab0";
+
 fn links(base: &str, kind: &str, id: &str) -> Value {
     json!([
         {"rel": "self", "href": format!("{base}/compute/v2.1/{kind}/{id}")},
@@ -97,7 +103,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         "tenant_id": row.project_id,
         "user_id": row.user_id,
         "metadata": row.metadata,
-        "hostId": match row.status { Status::Build => "", _ => "1ab00000000000000000000000000000000000000000000000001ab0" },
+        "hostId": match row.status { Status::Build => "", _ => HOST_ID },
         "image": server_image(row, base),
         "flavor": server_flavor(model, row, version, base),
         "created": row.created,

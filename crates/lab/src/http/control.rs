@@ -26,7 +26,7 @@ async fn faults(State(app): State<App>) -> Response {
     json_answer(200, json!({"faults": app.faults.list()}))
 }
 
-/// `{"call": {...}}` or `{"server": {...}}`, or a list of such.
+/// A [`Fault`], such as `{"call": {...}}` or `{"action": {...}}`, or a list of faults.
 async fn add_fault(State(app): State<App>, Json(body): Json<serde_json::Value>) -> Response {
     let list = if body.is_array() { body } else { json!([body]) };
     match serde_json::from_value::<Vec<Fault>>(list) {

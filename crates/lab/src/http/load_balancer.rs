@@ -11,12 +11,13 @@ use axum::extract::{FromRequestParts, Path, Query, State};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, put};
 use serde_json::{Map, Value, json};
 
 use super::answer::{OctaviaError, empty_answer, json_answer, read_json};
 use super::token::{Caller, Member};
 use super::{App, base_url, load_balancer_quotas, query};
+use crate::cloud::balancers::BalancerAction;
 use crate::model::Model;
 use crate::model::load_balancing::change::Children;
 use crate::model::load_balancing::show::{document, status_tree};
@@ -38,6 +39,7 @@ pub fn routes() -> Router<App> {
             .route(&at("/loadbalancers/{id}/status"), get(status))
             .route(&at("/loadbalancers/{id}/statuses"), get(status))
             .route(&at("/loadbalancers/{id}/stats"), get(stats))
+            .route(&at("/loadbalancers/{id}/failover"), put(failover))
             .route(&at("/listeners/{id}/stats"), get(stats));
         router = router.merge(load_balancer_quotas::routes(prefix));
         for below in ["/{kind}", "/{upper}/{parent}/{kind}"] {
@@ -226,7 +228,7 @@ async fn create(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         let balancer = model.balancer_of(&id).unwrap_or_default();
         Ok::<_, Refusal>((document(model, model.piece(kind, &id)?), balancer))
     })?;
-    app.spawn_balance(balancer);
+    app.spawn_balance(balancer, BalancerAction::Create);
     Ok(json_answer(201, json!({kind.words().0: shown})))
 }
 
@@ -239,7 +241,7 @@ async fn update(State(app): State<App>, asked: Asked, body: Bytes) -> Answer {
         let balancer = model.balancer_of(asked.id()).unwrap_or_default();
         Ok::<_, Refusal>((document(model, model.piece(kind, asked.id())?), balancer))
     })?;
-    app.spawn_balance(balancer);
+    app.spawn_balance(balancer, BalancerAction::Update);
     Ok(json_answer(200, json!({kind.words().0: shown})))
 }
 
@@ -257,8 +259,23 @@ async fn delete(State(app): State<App>, asked: Asked, Query(words): query::Query
         model.delete_piece(kind, asked.id(), children)?;
         Ok::<_, Refusal>(balancer)
     })?;
-    app.spawn_balance(balancer);
+    app.spawn_balance(balancer, BalancerAction::Delete);
     Ok(empty_answer(204))
+}
+
+/// Administrators have what a load balancer runs on made anew. Here nothing changes by that.
+async fn failover(State(app): State<App>, asked: Asked) -> Answer {
+    let member = asked.member()?;
+    app.change(|model| {
+        asked.seen(model, Part::LoadBalancer)?;
+        if !member.admin {
+            let sentence = "Policy does not allow this request to be performed.";
+            return Err(Refusal::forbidden(sentence));
+        }
+        model.begin_failover(asked.id())
+    })?;
+    app.spawn_balance(asked.id().to_owned(), BalancerAction::Failover);
+    Ok(empty_answer(202))
 }
 
 async fn status(State(app): State<App>, asked: Asked) -> Answer {

@@ -123,9 +123,9 @@ impl OnServer {
         Ok(())
     }
 
-    /// An action that was noted is done.
-    pub fn ended(&self, app: &App) {
-        app.change(|model| model.actions_end(self.id(), None));
+    /// An action that was noted ends, in an error if there is a message.
+    pub fn ended(&self, app: &App, action: &str, message: Option<&str>) {
+        app.change(|model| model.action_ends(self.id(), action, message));
     }
 }
 

@@ -148,9 +148,17 @@ fn resize(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal
     let flavor =
         flavor.ok_or_else(|| invalid("resize", details, "'flavorRef' is a required property"))?;
     let flavor = flavor.rsplit('/').next().unwrap_or(flavor);
-    on.begin(app, "resize", &[Status::Active, Status::Shutoff], None)?;
     let member = on.member()?;
-    app.change(|model| model.resize_server(member.asker(), on.id(), flavor))?;
+    on.read(app, |model, server| {
+        model.check_resize(member.asker(), server, flavor)
+    })??;
+    on.begin(
+        app,
+        "resize",
+        &[Status::Active, Status::Shutoff],
+        Some("resize_prep"),
+    )?;
+    on.change(app, |server| server.new_flavor_id = Some(flavor.to_owned()))?;
     app.spawn_resize(on.id().to_owned());
     Ok(empty_answer(202))
 }
@@ -180,7 +188,7 @@ fn rebuild(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusa
         Some("rebuilding"),
     )?;
     on.change(app, |server| {
-        server.image_id = image;
+        server.old_image_id = Some(std::mem::replace(&mut server.image_id, image));
         server.name = text("name").unwrap_or_else(|| server.name.clone());
         server.description = text("description").or_else(|| server.description.take());
         server.user_data = text("user_data").or_else(|| server.user_data.take());

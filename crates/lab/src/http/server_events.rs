@@ -1,4 +1,4 @@
-//! Nova v2.1: `os-instance-actions`: what was done to a server.
+//! Nova v2.1: `os-instance-actions`, the history of a server.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 use super::answer::json_answer;
 use super::compute::Answer;
+use super::compute_view::{HOST, HOST_ID};
 use super::microversion::Microversion;
-use super::on_server::OnServer;
+use super::on_server::{OnServer, not_found};
+use super::servers::read_time;
 use super::{App, query};
+use crate::model::Model;
 use crate::model::refusal::Refusal;
 use crate::model::server::Server;
 use crate::model::server_action::ServerAction;
@@ -21,6 +24,19 @@ pub fn routes() -> Router<App> {
             "/compute/v2.1/servers/{id}/os-instance-actions/{request}",
             get(show),
         )
+}
+
+/// Look at a server or, since 2.21, at a deleted one.
+fn read<R>(app: &App, on: &OnServer, look: impl FnOnce(&Server) -> R) -> Result<R, Refusal> {
+    let member = on.member()?;
+    let find = |model: &Model| -> Result<R, Refusal> {
+        let deleted = model.deleted_servers.get(on.id());
+        let deleted = deleted.filter(|_| on.version >= Microversion(2, 21));
+        let server = model.servers.get(on.id()).or(deleted);
+        let server = server.filter(|server| member.may_touch(&server.project_id));
+        Ok(look(server.ok_or_else(|| not_found(on.id()))?))
+    };
+    app.read(find)
 }
 
 /// Nova writes these times without a zone.
@@ -39,56 +55,98 @@ fn document(server: &Server, action: &ServerAction, version: Microversion) -> Va
         "message": action.message.as_ref().map(|_| "Error"),
     });
     if version >= Microversion(2, 58) {
-        document["updated_at"] = time(action.ended.as_ref().unwrap_or(&action.started)).into();
+        document["updated_at"] = time(updated(action)).into();
     }
     document
 }
 
-/// Newest first.
+/// When an action was last changed.
+fn updated(action: &ServerAction) -> &str {
+    action.ended.as_ref().unwrap_or(&action.started)
+}
+
+/// The actions, newest first. Pages and filters came with 2.58.
 async fn list(State(app): State<App>, on: OnServer, Query(asked): query::Query) -> Answer {
-    let limit = query::value(&asked, "limit").and_then(|limit| limit.parse().ok());
-    let limit = limit.filter(|_| on.version >= Microversion(2, 58));
-    let rows: Vec<Value> = on.read(&app, |_, server| {
-        let newest = server.actions.iter().rev();
-        newest
-            .take(limit.unwrap_or(usize::MAX))
+    let asked = match on.version >= Microversion(2, 58) {
+        true => asked,
+        false => Vec::new(),
+    };
+    let since = query::value(&asked, "changes-since")
+        .map(read_time)
+        .transpose()?;
+    let page = read(&app, &on, |server| {
+        let changed = |action: &&ServerAction| {
+            let time = updated(action).parse::<jiff::Timestamp>();
+            since.is_none_or(|since| time.is_ok_and(|time| time >= since))
+        };
+        let newest = server.actions.iter().rev().filter(changed).collect();
+        let page = query::page_rows(newest, &asked, 1_000, |action| &action.request_id)?;
+        let shown = page.0.into_iter();
+        let shown: Vec<Value> = shown
             .map(|action| document(server, action, on.version))
-            .collect()
+            .collect();
+        Some((shown, page.1))
     })?;
-    Ok(json_answer(200, json!({ "instanceActions": rows })))
+    let marker = query::value(&asked, "marker").unwrap_or_default();
+    let (rows, next) =
+        page.ok_or_else(|| Refusal::bad_request(format!("Marker {marker} could not be found.")))?;
+    let mut body = json!({ "instanceActions": rows });
+    if let Some(next) = next {
+        let href = format!(
+            "{}/compute/v2.1/servers/{}/os-instance-actions?{}",
+            on.base,
+            on.id(),
+            query::with_marker(&asked, &next)
+        );
+        body["links"] = json!([{"rel": "next", "href": href}]);
+    }
+    Ok(json_answer(200, body))
 }
 
 async fn show(State(app): State<App>, on: OnServer) -> Answer {
-    let request = on.part("request");
-    let shown = on.read(&app, |_, server| {
+    let (request, admin) = (on.part("request"), on.member()?.admin);
+    let shown = read(&app, &on, |server| {
         let mut all = server.actions.iter();
         let action = all.find(|action| action.request_id == request)?;
         let mut shown = document(server, action, on.version);
-        let result = match (&action.ended, &action.message) {
-            (None, _) => None,
-            (Some(_), None) => Some("Success"),
-            (Some(_), Some(_)) => Some("Error"),
-        };
+        if admin || on.version >= Microversion(2, 51) {
+            shown["events"] = events(action, on.version, admin.then_some(HOST));
+        }
+        Some(shown)
+    })?;
+    let shown = shown
+        .ok_or_else(|| Refusal::not_found("HTTPNotFound", format!("Action {request} not found")))?;
+    Ok(json_answer(200, json!({ "instanceAction": shown })))
+}
+
+/// The events of an action, newest first. Host, traceback and details are for administrators, who get the host here.
+fn events(action: &ServerAction, version: Microversion, host: Option<&str>) -> Value {
+    let result = match (&action.ended, &action.message) {
+        (None, _) => None,
+        (Some(_), None) => Some("Success"),
+        (Some(_), Some(_)) => Some("Error"),
+    };
+    let event = |name: String| {
         let mut event = json!({
-            "event": action.event(),
+            "event": name,
             "start_time": time(&action.started),
             "finish_time": action.ended.as_deref().map(time),
             "result": result,
         });
-        if on.version >= Microversion(2, 84) {
-            event["details"] = json!(action.message);
+        if version >= Microversion(2, 62) {
+            event["hostId"] = HOST_ID.into();
         }
-        shown["events"] = json!([event]);
-        Some(shown)
-    })?;
-    let shown = shown.ok_or_else(|| {
-        Refusal::not_found(
-            "HTTPNotFound",
-            format!(
-                "Action for request_id {request} on instance {} not found",
-                on.id()
-            ),
-        )
-    })?;
-    Ok(json_answer(200, json!({ "instanceAction": shown })))
+        if let Some(host) = host {
+            let traceback = action.message.as_ref();
+            event["traceback"] = json!(traceback.map(|message| format!("  {message}\n")));
+            if version >= Microversion(2, 62) {
+                event["host"] = host.into();
+            }
+            if version >= Microversion(2, 84) {
+                event["details"] = json!(action.message);
+            }
+        }
+        event
+    };
+    action.events().into_iter().map(event).collect()
 }

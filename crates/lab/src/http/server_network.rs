@@ -116,25 +116,30 @@ async fn attach(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
         (None, None) => None,
     };
     on.unlocked(&app)?;
-    let (shown, server) = app.change(|model| {
+    let (shown, port, server) = app.change(|model| {
         owned(model, &member, on.id())?;
         let port = model.plug_port(&member.project_id, on.id(), interface)?;
         let shown = model
             .ports
             .get(&port)
             .map(|port| document(port, on.version));
-        Ok::<_, Refusal>((shown, on.id().to_owned()))
+        Ok::<_, Refusal>((shown, port, on.id().to_owned()))
     })?;
     on.note(&app, "attach_interface")?;
+    if let Some(message) = app.action_fails(&server, "attach_interface") {
+        app.change(|model| model.unplug_port(&server, &port));
+        on.ended(&app, "attach_interface", Some(&message));
+        return Err(Refusal::new(500, "InterfaceAttachFailed", message).into());
+    }
     app.rewire_server(&server).await;
-    on.ended(&app);
+    on.ended(&app, "attach_interface", None);
     Ok(json_answer(200, json!({ "interfaceAttachment": shown })))
 }
 
 async fn detach(State(app): State<App>, on: OnServer) -> Answer {
     let member = on.member()?;
     on.unlocked(&app)?;
-    app.change(|model| {
+    app.read(|model| {
         let server = owned(model, &member, on.id())?;
         if !server.ports.iter().any(|port| port == on.part("port")) {
             return Err(Refusal::not_found(
@@ -142,12 +147,16 @@ async fn detach(State(app): State<App>, on: OnServer) -> Answer {
                 format!("Port {} could not be found.", on.part("port")),
             ));
         }
-        model.unplug_port(on.id(), on.part("port"));
         Ok(())
     })?;
     on.note(&app, "detach_interface")?;
+    if let Some(message) = app.action_fails(on.id(), "detach_interface") {
+        on.ended(&app, "detach_interface", Some(&message));
+        return Ok(empty_answer(202));
+    }
+    app.change(|model| model.unplug_port(on.id(), on.part("port")));
     app.rewire_server(on.id()).await;
-    on.ended(&app);
+    on.ended(&app, "detach_interface", None);
     Ok(empty_answer(202))
 }
 

@@ -152,7 +152,7 @@ pub fn lock(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refus
         server.locked_reason = reason;
     })?;
     on.note(app, "lock")?;
-    on.ended(app);
+    on.ended(app, "lock", None);
     Ok(empty_answer(202))
 }
 
@@ -163,7 +163,7 @@ pub fn unlock(app: &App, on: &OnServer) -> Result<Response, Refusal> {
         server.locked_reason = None;
     })?;
     on.note(app, "unlock")?;
-    on.ended(app);
+    on.ended(app, "unlock", None);
     Ok(empty_answer(202))
 }
 

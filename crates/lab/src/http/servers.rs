@@ -19,6 +19,7 @@ use crate::model::Model;
 use crate::model::ids::new_hex_id;
 use crate::model::refusal::Refusal;
 use crate::model::server::Server;
+use crate::model::server_create::quota_holds;
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -232,7 +233,7 @@ fn may_be_asked(asked: &[(String, String)], version: Microversion) -> Result<(),
     Ok(())
 }
 
-fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
+pub(super) fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
     let zoned = text.parse().or_else(|_| format!("{text}Z").parse());
     zoned.map_err(|_| {
         Refusal::bad_request(format!(
@@ -316,6 +317,13 @@ async fn create(
             .ok_or_else(|| invalid("min_count", count, "it is not a number from 1 to 100"))?,
     };
     let mut wanted = read_create(fields, version)?;
+    if let Some(max) = app.faults.instances_max() {
+        let requested = i64::try_from(count).unwrap_or(i64::MAX);
+        app.read(|model| {
+            let used = model.server_usage(&member.project_id).instances;
+            quota_holds(("instances", used, requested), max)
+        })?;
+    }
     wanted.group = scheduler_group(&body)?;
     let mut ids = Vec::new();
     for nth in 1..=count {

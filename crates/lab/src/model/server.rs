@@ -61,6 +61,12 @@ pub struct Server {
     /// The flavor before a resize that nobody has confirmed yet.
     #[serde(default)]
     pub old_flavor_id: Option<String>,
+    /// The flavor that a resize under way leads to. Until it is done, the server shows the old one.
+    #[serde(default)]
+    pub new_flavor_id: Option<String>,
+    /// The image before a rebuild that is under way.
+    #[serde(default)]
+    pub old_image_id: Option<String>,
     /// Volumes, in the order in which they came; the volumes themselves know the rest.
     #[serde(default)]
     pub volumes: Vec<String>,
@@ -231,6 +237,7 @@ impl Model {
         server.status = Status::Active;
         server.task_state = None;
         server.updated = now();
+        server.old_image_id = None;
         server.launched_at.get_or_insert_with(now);
         let ports = server.ports.clone();
         self.set_port_status(&ports, "ACTIVE");
@@ -252,20 +259,26 @@ impl Model {
         self.actions_end(id, None);
     }
 
-    /// What was done to the server left it as it was.
-    pub fn server_stays(&mut self, id: &str) {
+    /// The server stays in its state after an action, in an error if there is a message. A resize that did not come about leaves
+    /// the old flavor.
+    pub fn server_stays(&mut self, id: &str, message: Option<&str>) {
         if let Some(server) = self.servers.get_mut(id) {
             server.task_state = None;
+            server.new_flavor_id = None;
             server.updated = now();
         }
-        self.actions_end(id, None);
+        self.actions_end(id, message);
     }
 
-    /// The server is broken.
+    /// The server is broken. A rebuild that did not come about leaves the old image.
     pub fn server_is_broken(&mut self, id: &str, message: &str) {
         let Some(server) = self.servers.get_mut(id) else {
             return;
         };
+        if let Some(image) = server.old_image_id.take() {
+            server.image_id = image;
+        }
+        server.new_flavor_id = None;
         server.status = Status::Error;
         server.task_state = None;
         server.updated = now();
@@ -280,6 +293,7 @@ impl Model {
     /// The server is gone: ports that Nova made go with it, others are let loose, and so are volumes. Answers the volumes that
     /// were to go with it, in `deleting`.
     pub fn server_is_gone(&mut self, id: &str) -> Vec<String> {
+        self.actions_end(id, None);
         let Some(server) = self.servers.remove(id) else {
             return Vec::new();
         };
@@ -318,7 +332,6 @@ impl Model {
             ports: Vec::new(),
             own_ports: Vec::new(),
             volumes: Vec::new(),
-            actions: Vec::new(),
             ..server.clone()
         });
     }

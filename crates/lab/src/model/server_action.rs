@@ -1,7 +1,8 @@
-//! What was done to a server, when, and by whom: Nova's instance actions.
+//! Nova's instance actions: the history of a server.
 //!
-//! A call notes an action when it is taken on; the action ends when the server comes to rest, for better or worse. They live and go
-//! with the server's row.
+//! A call that is accepted begins an action. An action that changes the server's state ends when the server comes to rest.
+//! Volumes and interfaces are plugged and unplugged beside that, so those actions end by themselves. As in Nova, the actions of a
+//! deleted server stay.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,22 +29,62 @@ pub struct ServerAction {
 /// The newest are kept.
 const KEPT: usize = 100;
 
+/// Actions that run beside those that change the server's state.
+const BESIDE: &[&str] = &[
+    "attach_interface",
+    "detach_interface",
+    "attach_volume",
+    "detach_volume",
+    "lock",
+    "unlock",
+];
+
 impl ServerAction {
-    /// The program's step behind it, as Nova calls it.
-    pub fn event(&self) -> String {
-        match self.action.as_str() {
-            "create" => "compute__do_build_and_run_instance".into(),
-            "delete" => "compute_terminate_instance".into(),
-            "createImage" => "compute_snapshot_instance".into(),
-            "resize" => "compute_prep_resize".into(),
-            "confirmResize" => "compute_confirm_resize".into(),
-            "revertResize" => "compute_revert_resize".into(),
-            name
-            @ ("attach_interface" | "detach_interface" | "attach_volume" | "detach_volume") => {
-                format!("compute_{name}")
+    /// Nova's events of the action, newest first. An action that has not ended shows only the first of them, and so does one that
+    /// has failed, but for a resize: the scheduler refuses it.
+    pub fn events(&self) -> Vec<String> {
+        let listed: &[&str] = match self.action.as_str() {
+            "create" => &["compute__do_build_and_run_instance"],
+            "delete" => &["compute_terminate_instance"],
+            "createImage" => &["compute_snapshot_instance"],
+            "createBackup" => &["compute_backup_instance"],
+            "resize" if self.message.is_some() => &["cold_migrate", "conductor_migrate_server"],
+            "resize" => &[
+                "compute_finish_resize",
+                "compute_resize_instance",
+                "compute_prep_resize",
+                "cold_migrate",
+                "conductor_migrate_server",
+            ],
+            "confirmResize" => &["compute_confirm_resize"],
+            "revertResize" => &["compute_finish_revert_resize", "compute_revert_resize"],
+            "rebuild" => &["compute_rebuild_instance", "rebuild_server"],
+            "unshelve" => &[
+                "compute_unshelve_instance",
+                "schedule_instances",
+                "get_image_info",
+            ],
+            _ => &[],
+        };
+        let ended_well = self.ended.is_some() && self.message.is_none();
+        let shown = match listed {
+            [.., first] if !ended_well && (self.action != "resize" || self.ended.is_none()) => {
+                std::slice::from_ref(first)
             }
-            name => format!("compute_{name}_instance"),
+            listed => listed,
+        };
+        if !shown.is_empty() {
+            return shown.iter().map(|name| (*name).to_owned()).collect();
         }
+        vec![match self.action.as_str() {
+            name @ ("lock" | "unlock") => format!("api_{name}"),
+            name if BESIDE.contains(&name) => format!("compute_{name}"),
+            name => format!("compute_{name}_instance"),
+        }]
+    }
+
+    fn is_beside(&self) -> bool {
+        BESIDE.contains(&self.action.as_str())
     }
 }
 
@@ -66,17 +107,44 @@ impl Model {
         });
     }
 
-    /// A server has come to rest: whatever was being done has ended, well if there is no message.
+    /// The action that is changing a server's state.
+    pub fn open_action(&self, server: &str) -> Option<&str> {
+        let actions = self.servers.get(server)?.actions.iter().rev();
+        let mut open = actions.filter(|action| action.ended.is_none() && !action.is_beside());
+        open.next().map(|action| action.action.as_str())
+    }
+
+    /// A server has come to rest: the actions that change its state end, in an error if there is a message.
     pub fn actions_end(&mut self, server: &str, message: Option<&str>) {
-        let open = self
-            .servers
+        for action in self.open_actions(server) {
+            if !action.is_beside() {
+                action.end(message);
+            }
+        }
+    }
+
+    /// The oldest action of this name that has not ended yet ends, in an error if there is a message.
+    pub fn action_ends(&mut self, server: &str, name: &str, message: Option<&str>) {
+        if let Some(action) = self
+            .open_actions(server)
+            .find(|action| action.action == name)
+        {
+            action.end(message);
+        }
+    }
+
+    fn open_actions(&mut self, server: &str) -> impl Iterator<Item = &mut ServerAction> {
+        self.servers
             .get_mut(server)
             .into_iter()
             .flat_map(|server| &mut server.actions)
-            .filter(|action| action.ended.is_none());
-        for action in open {
-            action.ended = Some(now());
-            action.message = message.map(str::to_owned);
-        }
+            .filter(|action| action.ended.is_none())
+    }
+}
+
+impl ServerAction {
+    fn end(&mut self, message: Option<&str>) {
+        self.ended = Some(now());
+        self.message = message.map(str::to_owned);
     }
 }

@@ -121,11 +121,11 @@ impl Model {
         Ok(())
     }
 
-    /// Begin to give a server another flavor.
-    pub fn resize_server(
-        &mut self,
+    /// Check that a server may be resized to a flavor.
+    pub fn check_resize(
+        &self,
         asker: Asker<'_>,
-        id: &str,
+        server: &Server,
         flavor_id: &str,
     ) -> Result<(), Refusal> {
         let Some(flavor) = self.flavor_for(asker, flavor_id) else {
@@ -134,9 +134,6 @@ impl Model {
             )));
         };
         let (vcpus, ram) = (i64::from(flavor.vcpus), i64::from(flavor.ram));
-        let Some(server) = self.servers.get(id) else {
-            return Ok(());
-        };
         if server.flavor_id == flavor_id {
             return Err(Refusal::bad_request(
                 "When resizing, instances must change flavor!",
@@ -146,19 +143,15 @@ impl Model {
             .flavors
             .get(&server.flavor_id)
             .map_or((0, 0), |old| (i64::from(old.vcpus), i64::from(old.ram)));
-        let project_id = server.project_id.clone();
-        self.check_quota_for(&project_id, 0, vcpus - had_vcpus, ram - had_ram)?;
-        if let Some(server) = self.servers.get_mut(id) {
-            server.old_flavor_id = Some(std::mem::replace(&mut server.flavor_id, flavor_id.into()));
-            server.task_state = Some("resize_prep".into());
-            server.updated = now();
-        }
-        Ok(())
+        self.check_quota_for(&server.project_id, 0, vcpus - had_vcpus, ram - had_ram)
     }
 
-    /// A server has its new flavor, and somebody has to say that it is right.
+    /// A server has its new flavor, and its owner has to confirm it.
     pub fn server_is_resized(&mut self, id: &str) {
         if let Some(server) = self.servers.get_mut(id) {
+            if let Some(new) = server.new_flavor_id.take() {
+                server.old_flavor_id = Some(std::mem::replace(&mut server.flavor_id, new));
+            }
             server.status = Status::VerifyResize;
             server.task_state = None;
             server.updated = now();

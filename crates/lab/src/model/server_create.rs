@@ -71,6 +71,20 @@ pub enum Interface {
     Network(String, Option<String>),
 }
 
+/// Check a quota of Nova's: its name, the amount in use, and the amount requested. A negative limit is none.
+pub fn quota_holds((name, used, more): (&str, i64, i64), limit: i64) -> Result<(), Refusal> {
+    match limit >= 0 && more > 0 && used + more > limit {
+        false => Ok(()),
+        true => Err(Refusal::new(
+            403,
+            "TooManyInstances",
+            format!(
+                "Quota exceeded for {name}: Requested {more}, but already used {used} of {limit} {name}"
+            ),
+        )),
+    }
+}
+
 impl Model {
     /// Make the row and its ports. Answers the server's id; it is in BUILD.
     pub fn create_server(
@@ -181,6 +195,8 @@ impl Model {
             volumes: Vec::new(),
             group: wanted.group,
             old_flavor_id: None,
+            new_flavor_id: None,
+            old_image_id: None,
             locked: false,
             locked_reason: None,
             actions: Vec::new(),
@@ -217,16 +233,7 @@ impl Model {
             ("ram", used.ram, ram),
         ];
         for (name, used, more) in wanted {
-            let limit = self.quotas.limit(project_id, name);
-            if limit >= 0 && more > 0 && used + more > limit {
-                return Err(Refusal::new(
-                    403,
-                    "TooManyInstances",
-                    format!(
-                        "Quota exceeded for {name}: Requested {more}, but already used {used} of {limit} {name}"
-                    ),
-                ));
-            }
+            quota_holds((name, used, more), self.quotas.limit(project_id, name))?;
         }
         Ok(())
     }

@@ -199,8 +199,8 @@ async fn a_list_misses_a_new_thing_that_is_found_by_its_id() {
         ("/image/v2/images", "images", "id", json!({"name": "i"})),
         (secret, "secrets", "secret_ref", json!({"name": "s"})),
     ] {
-        let made = client.post(path, body).await;
         let begin = Instant::now();
+        let made = client.post(path, body).await;
         assert!((200..300).contains(&made.status), "{path}: {}", made.text);
         let mut fields = made.body.as_object().unwrap().values();
         let new = [&made.body[id], &fields.next().unwrap()[id]];

@@ -6,6 +6,7 @@ mod administration;
 #[path = "../common/mod.rs"]
 mod common;
 mod compute;
+mod failures;
 mod faults;
 mod identity;
 mod key_manager;

@@ -486,15 +486,30 @@ impl Model {
         Ok(())
     }
 
-    /// What was being done to a load balancer is done, or came to nothing: `rest` says which. What was to go is gone in any case.
+    /// Begin to fail a load balancer over. One in ERROR may be: that is how administrators repair it.
+    pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
+        let error = self.piece(Part::LoadBalancer, balancer)?.status == Provisioning::Error;
+        if !error {
+            self.unlocked(balancer, Part::LoadBalancer)?;
+        }
+        self.mark(balancer, Provisioning::PendingUpdate);
+        Ok(())
+    }
+
+    /// The changes of a load balancer are done, or came to nothing: `rest` says which. A part that could not be deleted stays, in
+    /// ERROR.
     pub fn balancer_settles(&mut self, balancer: &str, rest: Provisioning) {
         for id in self.down_from(balancer) {
             let Some(row) = self.balancing.get_mut(&id) else {
                 continue;
             };
             match row.status {
-                Provisioning::PendingDelete => self.piece_is_gone(&id),
-                Provisioning::PendingCreate | Provisioning::PendingUpdate => {
+                Provisioning::PendingDelete if rest == Provisioning::Active => {
+                    self.piece_is_gone(&id);
+                }
+                Provisioning::PendingCreate
+                | Provisioning::PendingUpdate
+                | Provisioning::PendingDelete => {
                     row.status = rest;
                 }
                 Provisioning::Active | Provisioning::Error => {}
