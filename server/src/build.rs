@@ -175,6 +175,7 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     engine.sandbox_image = config.sandbox_image.clone();
     engine.orchestrator_address = config.orchestrator_address;
     engine.ssh_timeout = config.ssh_timeout;
+    engine.commit_horizon = config.commit_horizon;
     engine.grace = config.grace;
     engine.retry_pause = config.retry_pause;
     engine.parallel_steps = config.parallel_steps;

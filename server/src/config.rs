@@ -70,6 +70,11 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value = "10", value_parser = seconds)]
     pub retry_pause: Duration,
 
+    /// How long after a request's answer was given up the cloud may still carry the request out, in seconds. The default is the sum of
+    /// what services wait for each other (60 s, `rpc_response_timeout`) and what a proxy or client in front waits for them (60 s).
+    #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value = "120", value_parser = seconds)]
+    pub commit_horizon: Duration,
+
     /// Steps of one run at work at the same time.
     #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value = "50")]
     pub parallel_steps: usize,

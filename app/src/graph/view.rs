@@ -47,6 +47,7 @@ pub fn step_verb(kind: StepKind) -> &'static str {
         StepKind::CloseBastion => "Close the bastion",
         StepKind::Configure => "Configure",
         StepKind::Pause => "Pause",
+        StepKind::Sweep => "Remove strays",
     }
 }
 
@@ -60,6 +61,7 @@ pub fn step_icon(kind: StepKind) -> &'static str {
         StepKind::OpenBastion | StepKind::CloseBastion => "shield",
         StepKind::Configure => "box",
         StepKind::Pause => "circle-pause",
+        StepKind::Sweep => "trash-2",
     }
 }
 

@@ -133,6 +133,26 @@ pub struct DeployedResource {
     pub derived: bool,
 }
 
+/// A thing in the cloud that carries a deployment's mark and belongs to none of its resources: from a request that the
+/// cloud carried out after its answer was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Stray {
+    /// Type of the resource that it was requested for.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// The cloud's id.
+    pub physical_id: String,
+    /// Its name in the cloud.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Name of the resource that it was requested for.
+    pub resource: String,
+    /// Why it is not removed; absent where undeploying removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_kept: Option<String>,
+}
+
 /// What a deployed resource is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

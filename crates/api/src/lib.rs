@@ -17,7 +17,7 @@ pub use beside::Beside;
 pub use catalog::{CatalogEntry, Uploaded};
 pub use deployment::{
     DeployRequest, DeployedResource, Deployment, DeploymentState, OnFailure, OutputValue,
-    ResourceState, Started,
+    ResourceState, Started, Stray,
 };
 pub use design::{
     Design, DesignRequest, DesignSummary, DesignVersion, ExportAdditions, ExportFormat, ExportNote,

@@ -21,6 +21,8 @@ pub struct Config {
     pub grace: Duration,
     /// Between two tries when the cloud is unreachable, unless it asks for another pause.
     pub retry_pause: Duration,
+    /// How long after a request's answer was given up the cloud may still carry the request out.
+    pub commit_horizon: Duration,
     /// The first pause between two looks at something that the cloud works on; it grows.
     pub poll_first: Duration,
     /// The longest pause between two looks.
@@ -51,6 +53,8 @@ impl Config {
             ssh_timeout: Duration::from_secs(120),
             grace: Duration::from_secs(120),
             retry_pause: Duration::from_secs(10),
+            // 60 s until a service gives up on another one (RPC), and 60 s of a proxy or client before it.
+            commit_horizon: Duration::from_secs(120),
             poll_first: Duration::from_millis(300),
             poll_longest: Duration::from_secs(2),
             stop_patience: Duration::from_secs(10),

@@ -5,7 +5,7 @@
 //! looks for what carries the [`Marker`] before it makes anything, and `delete` counts "not there"
 //! as done. Drivers do not wait, retry or sleep: they answer what is, and the engine decides.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -21,6 +21,16 @@ pub struct Marker {
     /// Name in the template, or the name that a pass gave; of a successor with `#` and its number, so that
     /// it is told from what it replaces.
     pub resource: String,
+}
+
+impl Marker {
+    /// What marks say of a resource: its name, and for a successor which one it is of all that had the name.
+    pub fn resource_of(name: &str, incarnation: u32) -> String {
+        match incarnation {
+            0 => name.to_owned(),
+            number => format!("{name}#{number}"),
+        }
+    }
 }
 
 /// What a driver works with.
@@ -103,9 +113,93 @@ pub struct Ready {
     pub attributes: Map<String, Value>,
 }
 
+/// What becomes of a second thing of one creation. A request whose answer was lost may be carried out after the engine has looked
+/// for the mark and created another.
+pub enum Duplicates<'a> {
+    /// It is found by its mark.
+    Listed(&'a dyn ListMarked),
+    /// The service refuses it, or takes it for the first: a name, a content or a pair of ends is there once.
+    Refused,
+    /// It lives inside another thing of the deployment, and goes with it.
+    Inside,
+    /// Nothing of it is in a cloud.
+    Nowhere,
+}
+
+/// A search for everything that carries marks of a deployment, whatever the journal knows.
+#[async_trait]
+pub trait ListMarked: Send + Sync {
+    /// Things of this type that carry one of the marks, in the project and wherever else its user sees them. Each kind is listed
+    /// once, for all marks together. What is being deleted is left out.
+    ///
+    /// # Errors
+    /// Where the service cannot be asked.
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError>;
+}
+
+/// What a search works with.
+pub struct Search<'a> {
+    /// The user's session in the cloud.
+    pub session: &'a openstack::Session,
+    /// Where private keys are kept.
+    pub vault: &'a dyn Vault,
+    /// Id of the deployment.
+    pub deployment: &'a str,
+    /// The marks, all of the deployment.
+    pub markers: &'a [Marker],
+}
+
+impl Search<'_> {
+    /// What a driver works with where nothing but the mark is known.
+    pub fn context<'a>(&'a self, marker: &'a Marker) -> Context<'a> {
+        static NO_PROPERTIES: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        static NO_MARKS: Marks = Marks {
+            public: false,
+            bastion: false,
+        };
+        Context {
+            session: self.session,
+            marker,
+            properties: &NO_PROPERTIES,
+            before: &NO_PROPERTIES,
+            tried: &NO_PROPERTIES,
+            marks: &NO_MARKS,
+            vault: self.vault,
+            login: None,
+            goes_back: false,
+        }
+    }
+}
+
+/// A thing that carries a mark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marked {
+    /// [`Marker::resource`] of its mark.
+    pub resource: String,
+    /// As [`Driver::create`] returns it.
+    pub physical_id: String,
+    /// Its name in the cloud, for people.
+    pub name: Option<String>,
+    /// Whether the mark alone proves where it comes from.
+    pub proof: Proof,
+}
+
+/// What proves that a thing comes from a creation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Proof {
+    /// Its mark.
+    Mark,
+    /// Its mark and its age: the cloud copies marks, to restored volumes for instance. The time at which the cloud
+    /// created it, where it says so.
+    MarkAndAge(Option<jiff::Timestamp>),
+}
+
 /// One file per resource type implements this.
 #[async_trait]
 pub trait Driver: Send + Sync {
+    /// What becomes of a second thing of one creation.
+    fn duplicates(&self) -> Duplicates<'_>;
+
     /// Attributes that the driver makes up itself and that nobody else may read. They are sealed in the
     /// journal and masked in logs, the reference too; once they are stored, the driver is not asked again.
     fn secrets(&self) -> &'static [&'static str] {
@@ -223,6 +317,17 @@ pub trait Driver: Send + Sync {
 
     /// Whether nothing is left of it.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
+}
+
+impl DriverError {
+    /// Whether the cloud may still carry out a creation whose attempt ended with this: the request was sent and not answered, or
+    /// the service failed in the middle of it. A refusal is an answer, and a call that only looks creates nothing.
+    pub fn may_still_commit(&self) -> bool {
+        match self {
+            DriverError::Cloud(error) => error.may_still_commit(),
+            DriverError::Property { .. } | DriverError::Storage(_) | DriverError::Other(_) => false,
+        }
+    }
 }
 
 /// Why a call failed; the engine chooses by the variant whether to repeat.

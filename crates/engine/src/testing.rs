@@ -14,7 +14,7 @@ pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
         kind,
         resource: id.split(':').next().map(Into::into),
         after: after.iter().map(|id| (*id).into()).collect(),
-        always_run: kind == StepKind::CloseBastion,
+        always_run: matches!(kind, StepKind::CloseBastion | StepKind::Sweep),
         timeout_seconds: 600,
         replaces: None,
         if_changed: false,

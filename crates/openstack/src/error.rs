@@ -253,6 +253,21 @@ impl Error {
         }
     }
 
+    /// Whether the service may carry out, or have carried out, a call that changes something although it failed for us: it was
+    /// sent and not answered, answered with something unreadable, or the service broke down over it.
+    pub fn may_still_commit(&self) -> bool {
+        let (method, is_open) = match self {
+            Error::Api(error) => (&error.method, error.status >= 500 || error.status == 408),
+            Error::Connection { method, wire, .. } => {
+                let was_sent = matches!(wire, Wire::Reset | Wire::Timeout | Wire::Other);
+                (method, was_sent)
+            }
+            Error::Malformed { method, .. } => (method, true),
+            _ => return false,
+        };
+        is_open && !matches!(method.as_str(), "GET" | "HEAD")
+    }
+
     /// The thing is not there.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
@@ -598,6 +613,43 @@ mod tests {
             request_id: "req-1".into(),
         };
         assert!(refused.is_transient());
+    }
+
+    #[test]
+    fn what_was_not_answered_may_still_be_carried_out() {
+        let api = |method: &str, status: u16| match api(status, "") {
+            Error::Api(error) => Error::Api(Box::new(ApiError {
+                method: method.into(),
+                ..*error
+            })),
+            other => other,
+        };
+        let cut = |method: &str, wire: Wire| Error::Connection {
+            service: Service::Network,
+            method: method.into(),
+            path: "/".into(),
+            wire,
+            why: String::new(),
+            request_id: "req-1".into(),
+        };
+        for open in [
+            api("POST", 500),
+            api("POST", 504),
+            cut("POST", Wire::Timeout),
+            cut("PUT", Wire::Reset),
+        ] {
+            assert!(open.may_still_commit(), "{open}");
+        }
+        for certain in [
+            api("POST", 400),
+            api("POST", 409),
+            api("POST", 429),
+            api("GET", 504),
+            cut("POST", Wire::Refused),
+            cut("GET", Wire::Timeout),
+        ] {
+            assert!(!certain.may_still_commit(), "{certain}");
+        }
     }
 
     #[test]

@@ -97,6 +97,17 @@ impl KeyManager<'_> {
             .collect())
     }
 
+    /// Ids and names of all of a kind that have a name.
+    pub async fn names(&self, kind: Kind) -> Result<Vec<(String, String)>, Error> {
+        let listed = self.listed(kind, &[("limit", "100")]).await?;
+        let named = listed.iter().filter_map(|one| {
+            let reference = one[kind.reference()].as_str()?;
+            let name = one.pointer(kind.name())?.as_str()?;
+            Some((id_of(reference).to_owned(), name.to_owned()))
+        });
+        Ok(named.collect())
+    }
+
     async fn listed(&self, kind: Kind, query: &[(&str, &str)]) -> Result<Vec<Value>, Error> {
         let path = [kind.many()];
         pages::list(self.0, Service::KeyManager, &path, kind.many(), query, None).await

@@ -90,6 +90,8 @@ pub enum StepKind {
     Configure,
     /// Do nothing for a while: between the batches of a group.
     Pause,
+    /// Remove what the cloud carried out late, and wait until nothing more of that can come.
+    Sweep,
 }
 
 /// A resource as a run works on it: what was drawn, with parameters filled in.

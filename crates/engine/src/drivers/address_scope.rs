@@ -8,14 +8,21 @@ use openstack::network::{AddressScope as Thing, Entity as _};
 use serde_json::{Map, Value, json};
 
 use super::mark;
+use super::mark::Texts;
 use super::neutron::{self, done_if_gone};
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Search, may_be_there,
+};
 
 pub(super) struct AddressScope;
 
 #[async_trait]
 impl Driver for AddressScope {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if may_be_there()
             && let Some(id) = find(context).await?
@@ -86,6 +93,19 @@ impl Driver for AddressScope {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<Thing>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for AddressScope {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::store_name);
+        let all: Vec<Thing> = search.session.network().list(&[]).await?;
+        let marked = all.into_iter().filter_map(|scope| {
+            let resource = marks.equal(scope.name.as_deref()?)?;
+            Some(Marked::named(resource, scope.id, scope.name))
+        });
+        Ok(marked.collect())
     }
 }
 

@@ -20,9 +20,12 @@ use openstack::network::looks_like_id;
 use serde_json::{Map, Value, json};
 
 use super::mark;
+use super::mark::Texts;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+};
 
 mod together;
 
@@ -94,6 +97,10 @@ impl Kind {
 
 #[async_trait]
 impl Driver for Piece {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let parent = self.kind.parent(context).await?;
         let part = self.kind.part(&parent);
@@ -188,6 +195,43 @@ impl Driver for Piece {
         let found = look(context, self.kind.part(parent), id).await?;
         Ok(found.is_none_or(|found| found.provisioning_status == "DELETED"))
     }
+}
+
+#[async_trait]
+impl ListMarked for Piece {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::tag);
+        let balancing = search.session.load_balancer();
+        // Members and L7 rules are found below what they live in only, which need not be of the deployment.
+        let parents = match self.kind {
+            Kind::Own(_) => vec![String::new()],
+            Kind::Member(_) => ids(balancing.list(Part::Pool, &[]).await?),
+            Kind::L7Rule(_) => ids(balancing.list(Part::L7Policy, &[]).await?),
+        };
+        let mut marked = Vec::new();
+        for parent in parents {
+            let found = match balancing.list(self.kind.part(&parent), &[]).await {
+                Err(error) if error.is_not_found() && !parent.is_empty() => continue,
+                found => found?,
+            };
+            for one in found {
+                let is_going = matches!(
+                    one.provisioning_status.as_str(),
+                    "DELETED" | "PENDING_DELETE"
+                );
+                let resource = one.tags.iter().find_map(|tag| marks.equal(tag));
+                if let (Some(resource), false) = (resource, is_going) {
+                    let id = physical_id(&parent, &one.id);
+                    marked.push(Marked::named(resource, id, one.name));
+                }
+            }
+        }
+        Ok(marked)
+    }
+}
+
+fn ids(found: Vec<Balanced>) -> Vec<String> {
+    found.into_iter().map(|one| one.id).collect()
 }
 
 impl Piece {

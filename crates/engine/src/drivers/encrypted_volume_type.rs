@@ -12,12 +12,16 @@ use serde_json::{Map, Value};
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use super::records::id_required;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct EncryptedVolumeType;
 
 #[async_trait]
 impl Driver for EncryptedVolumeType {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Inside
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let volume_type = id_required(context, "volume_type", &VOLUME_TYPES).await?;
         if encryption(context, &volume_type)

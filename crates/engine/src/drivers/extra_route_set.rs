@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::neutron::done_if_gone;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Routes of one router; what the types differ in.
 pub(super) struct Routes {
@@ -32,6 +32,10 @@ pub(super) static EXTRA_ROUTE_SET: Routes = Routes {
 
 #[async_trait]
 impl Driver for Routes {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     /// Only looks: the routes are added once the journal has the id, which says all of them. So at no moment
     /// are there routes of ours that nobody knows of, and those that were there before are never taken for ours.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {

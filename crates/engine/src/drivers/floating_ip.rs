@@ -7,12 +7,18 @@ use serde_json::{Map, Value, json};
 
 use super::neutron;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+};
 
 pub(super) struct FloatingIp;
 
 #[async_trait]
 impl Driver for FloatingIp {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if let Some(found) = neutron::find::<api::FloatingIp>(context, None).await? {
             return Ok(found.id);
@@ -97,6 +103,13 @@ impl Driver for FloatingIp {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::FloatingIp>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for FloatingIp {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::FloatingIp>(search).await
     }
 }
 

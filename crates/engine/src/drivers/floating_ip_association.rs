@@ -10,12 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::floating_ip::lead_nowhere;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct FloatingIpAssociation;
 
 #[async_trait]
 impl Driver for FloatingIpAssociation {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let id = Properties::of(context.properties).required("floatingip_id")?;
         lead(context, &id).await?;

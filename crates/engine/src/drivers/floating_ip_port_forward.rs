@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::neutron::done_if_gone;
 use super::properties::Properties;
 use super::{inside, mark};
-use crate::driver::{Context, Driver, DriverError, Progress, may_be_there};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, may_be_there};
 
 pub(super) struct FloatingIpPortForward;
 
@@ -19,6 +19,10 @@ const TITLE: &str = "port forwarding";
 
 #[async_trait]
 impl Driver for FloatingIpPortForward {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Inside
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let owner = floating_ip(context).await?;
         if may_be_there()

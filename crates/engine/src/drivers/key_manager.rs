@@ -10,8 +10,12 @@ use openstack::key_manager::{KeyManager, Kind};
 use serde_json::{Map, Value};
 
 use super::mark;
+use super::mark::Texts;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+    may_be_there,
+};
 
 /// What a type says of itself.
 #[async_trait]
@@ -81,6 +85,10 @@ pub(super) struct Kept<T>(pub(super) T);
 
 #[async_trait]
 impl<T: Keeps> Driver for Kept<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let name = name(context)?;
         let properties = Properties::of(context.properties);
@@ -169,6 +177,27 @@ impl<T: Keeps> Driver for Kept<T> {
         self.0
             .is_gone(&context.session.key_manager(), physical_id)
             .await
+    }
+}
+
+#[async_trait]
+impl<T: Keeps> ListMarked for Kept<T> {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::store_name);
+        let keys = search.session.key_manager();
+        let mut marked = Vec::new();
+        for (id, name) in keys.names(T::KIND).await? {
+            let Some(resource) = marks.last_word(&name) else {
+                continue;
+            };
+            // The receipt of an order stays where only administrators may delete orders.
+            if let Some(about) = about(&keys, T::KIND, &id).await?
+                && self.0.is_usable(&keys, &about).await?
+            {
+                marked.push(Marked::named(resource, id, Some(name)));
+            }
+        }
+        Ok(marked)
     }
 }
 

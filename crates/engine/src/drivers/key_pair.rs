@@ -9,33 +9,38 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
+use super::mark::Texts;
 use super::properties::Properties;
 use super::{keys, mark};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+};
 
 pub(super) struct KeyPair;
 
 #[async_trait]
 impl Driver for KeyPair {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let name = name(context)?;
-        let public = match properties.filled("public_key")? {
+        let given = properties.filled("public_key")?;
+        let is_saved = properties.boolean("save_private_key")? == Some(true);
+        // Nobody has its private half, so one made by an attempt whose answer was lost is as good as another.
+        let any_will_do = given.is_none() && !is_saved && name == mark::store_name(context.marker);
+        let public = match given {
             Some(public) => public.trim().to_string(),
-            None => {
-                own_key(
-                    context,
-                    properties.boolean("save_private_key")? == Some(true),
-                )
-                .await?
-            }
+            None => own_key(context, is_saved).await?,
         };
         let compute = context.session.compute();
         match compute.key_pair_create(&name, &public).await {
             Ok(made) => Ok(made.name),
             Err(error) if error.is_conflict() => {
                 let found = compute.key_pair_get(&name).await?;
-                if same_key(&found.public_key, &public) {
+                if any_will_do || same_key(&found.public_key, &public) {
                     Ok(found.name)
                 } else {
                     Err(properties.wrong(
@@ -94,6 +99,20 @@ impl Driver for KeyPair {
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[async_trait]
+impl ListMarked for KeyPair {
+    /// A name of the template is no mark. Such a key pair is there once, and a second request for it is refused.
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::store_name);
+        let all = search.session.compute().key_pair_list().await?;
+        let marked = all.into_iter().filter_map(|pair| {
+            let resource = marks.equal(&pair.name)?;
+            Some(Marked::named(resource, pair.name.clone(), Some(pair.name)))
+        });
+        Ok(marked.collect())
     }
 }
 

@@ -4,10 +4,12 @@
 //! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
 //! short, hence a hash. Key pairs, secrets and server groups have nothing but a name.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::driver::Marker;
+use crate::driver::{Marked, Marker, Proof, Search};
 
 /// Neutron's limit for descriptions and names, and everybody's for names.
 const CHARACTERS_MAX: usize = 255;
@@ -111,6 +113,46 @@ pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
     let name = physical_name(marker, properties);
     let name: String = name.chars().take(55).collect();
     format!("{name}-{}", &hash(marker)[..8])
+}
+
+/// Resources by what their marks look like in the cloud.
+pub(super) struct Texts<'a>(HashMap<String, &'a str>);
+
+impl<'a> Texts<'a> {
+    /// Of all marks of a search, in one of the forms above.
+    pub(super) fn of(search: &'a Search<'_>, form: fn(&Marker) -> String) -> Texts<'a> {
+        let texts = search.markers.iter();
+        Texts(
+            texts
+                .map(|marker| (form(marker), marker.resource.as_str()))
+                .collect(),
+        )
+    }
+
+    /// The resource whose mark a text is.
+    pub(super) fn equal(&self, text: &str) -> Option<&'a str> {
+        self.0.get(text).copied()
+    }
+
+    /// The resource whose mark a text ends with, after a person's own words.
+    pub(super) fn last_word(&self, text: &str) -> Option<&'a str> {
+        // A resource's name may have blanks in it.
+        let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
+        self.equal(text)
+            .or_else(|| starts.find_map(|start| self.equal(&text[start..])))
+    }
+}
+
+impl Marked {
+    /// A thing whose mark proves where it comes from.
+    pub(super) fn named(resource: &str, physical_id: String, name: Option<String>) -> Marked {
+        Marked {
+            resource: resource.to_owned(),
+            physical_id,
+            name: name.filter(|name| !name.is_empty()),
+            proof: Proof::Mark,
+        }
+    }
 }
 
 fn hash(marker: &Marker) -> String {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::mark;
 use super::properties::Properties;
-use crate::driver::{Context, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{Context, DriverError, Marked, Progress, Ready, Search, may_be_there};
 
 /// The thing that carries the resource's mark.
 pub(super) async fn find<E: Entity>(
@@ -140,6 +140,20 @@ async fn find_anyhow<E: Entity>(context: &Context<'_>) -> Result<Option<String>,
         .into_iter()
         .find(|entity| mark::carries(entity.description().unwrap_or_default(), context.marker));
     Ok(ours.map(|entity| entity.id().to_string()))
+}
+
+/// All that carry one of the marks in their descriptions, by one list.
+pub(super) async fn list_marked<E: Entity>(
+    search: &Search<'_>,
+) -> Result<Vec<Marked>, DriverError> {
+    let marks = mark::Texts::of(search, mark::text);
+    let all: Vec<E> = search.session.network().list(&[]).await?;
+    let marked = all.iter().filter_map(|entity| {
+        let resource = marks.last_word(entity.description()?)?;
+        let name = entity.name().map(str::to_owned);
+        Some(Marked::named(resource, entity.id().to_owned(), name))
+    });
+    Ok(marked.collect())
 }
 
 /// Whether nothing is left.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::floating_ip;
 use super::floating_ip_association as association;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
 
 pub(super) struct FloatingIp;
 
@@ -18,6 +18,10 @@ const POOL: &str = "pool";
 
 #[async_trait]
 impl Driver for FloatingIp {
+    fn duplicates(&self) -> Duplicates<'_> {
+        floating_ip::FloatingIp.duplicates()
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let pool = match properties.filled(POOL)? {
@@ -71,6 +75,10 @@ pub(super) struct FloatingIpAssociation;
 
 #[async_trait]
 impl Driver for FloatingIpAssociation {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let said = said(context).await?;
         let asked = with(context, &said);

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::neutron;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+};
 
 /// What a type says of itself.
 #[async_trait]
@@ -49,6 +51,10 @@ pub(super) struct Plain<T>(pub(super) T);
 
 #[async_trait]
 impl<T: Fields> Driver for Plain<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let own = Properties::of(context.properties).text("description")?;
         if let Some(found) = neutron::find::<T::Thing>(context, own.as_deref()).await? {
@@ -109,5 +115,12 @@ impl<T: Fields> Driver for Plain<T> {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<T::Thing>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl<T: Fields> ListMarked for Plain<T> {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<T::Thing>(search).await
     }
 }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::properties::Properties;
 use super::{mark, neutron, trunk};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Ready, Search,
+};
 
 pub(super) struct Port;
 
@@ -21,6 +23,10 @@ struct Named {
 
 #[async_trait]
 impl Driver for Port {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if let Some(found) = neutron::find::<api::Port>(context, None).await? {
             return Ok(found.id);
@@ -84,6 +90,13 @@ impl Driver for Port {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::Port>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for Port {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::Port>(search).await
     }
 }
 

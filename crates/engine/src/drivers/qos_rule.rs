@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::neutron::done_if_gone;
 use super::properties::Properties;
 use super::{inside, mark};
-use crate::driver::{Context, Driver, DriverError, Progress, may_be_there};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, may_be_there};
 
 /// What the kinds differ in.
 pub(super) struct QosRule {
@@ -62,6 +62,10 @@ pub(super) static MINIMUM_PACKET_RATE: QosRule = QosRule {
 
 #[async_trait]
 impl Driver for QosRule {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Inside
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let policy = policy(context).await?;
         let fields = self.fields(context.properties)?;

@@ -14,7 +14,7 @@ use super::mark;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use super::records::{keys, pairs};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct QosSpecs;
 
@@ -23,6 +23,10 @@ const CONSUMER: &str = "consumer";
 
 #[async_trait]
 impl Driver for QosSpecs {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     fn takes_away(&self) -> &'static [&'static str] {
         &["specs"]
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
 use super::records::id_required;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// Of which service.
 pub(super) struct Quota(pub(super) Service);
@@ -29,6 +29,10 @@ const NEWER: [(&str, &str); 2] = [
 
 #[async_trait]
 impl Driver for Quota {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         id_required(context, PROJECT, &PROJECTS).await
     }

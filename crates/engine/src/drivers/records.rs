@@ -17,7 +17,10 @@ use serde_json::{Map, Value};
 use super::mark;
 use super::neutron::{done_if_gone, with_show};
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Ready, Search,
+    may_be_there,
+};
 
 /// What a type says of itself.
 #[async_trait]
@@ -106,6 +109,10 @@ impl<T: Records> Recorded<T> {
 
 #[async_trait]
 impl<T: Records> Driver for Recorded<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     fn takes_away(&self) -> &'static [&'static str] {
         T::TAKES_AWAY
     }
@@ -186,6 +193,21 @@ impl<T: Records> Driver for Recorded<T> {
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[async_trait]
+impl<T: Records> ListMarked for Recorded<T> {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let all = search.session.records(T::OF).list(&[]).await?;
+        let marked = all.iter().filter_map(|record| {
+            let is_its = |marker: &&Marker| self.0.is_ours(&search.context(marker), record);
+            let marker = search.markers.iter().find(is_its)?;
+            let name = record.get("name").and_then(Value::as_str);
+            let name = name.map(str::to_owned);
+            Some(Marked::named(&marker.resource, id_of(record), name))
+        });
+        Ok(marked.collect())
     }
 }
 

@@ -6,12 +6,18 @@ use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Search,
+};
 
 pub(super) struct Router;
 
 #[async_trait]
 impl Driver for Router {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if let Some(found) = neutron::find::<api::Router>(context, None).await? {
             return Ok(found.id);
@@ -50,6 +56,13 @@ impl Driver for Router {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::Router>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for Router {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::Router>(search).await
     }
 }
 

@@ -9,12 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::neutron::done_if_gone;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct RouterGateway;
 
 #[async_trait]
 impl Driver for RouterGateway {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let (router, network) = named(context).await?;
         let info = json!({"external_gateway_info": {"network_id": network}});

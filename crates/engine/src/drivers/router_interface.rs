@@ -16,12 +16,16 @@ use serde_json::{Map, Value, json};
 use super::mark;
 use super::neutron::done_if_gone;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct RouterInterface;
 
 #[async_trait]
 impl Driver for RouterInterface {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let foot = Foot::of_properties(context).await?;
         let network = context.session.network();

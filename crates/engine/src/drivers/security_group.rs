@@ -11,12 +11,18 @@ use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::{mark, neutron, rules};
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Search,
+};
 
 pub(super) struct SecurityGroup;
 
 #[async_trait]
 impl Driver for SecurityGroup {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let own = Properties::of(context.properties).text("description")?;
         let group = match neutron::find::<api::SecurityGroup>(context, own.as_deref()).await? {
@@ -76,6 +82,13 @@ impl Driver for SecurityGroup {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::SecurityGroup>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for SecurityGroup {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::SecurityGroup>(search).await
     }
 }
 

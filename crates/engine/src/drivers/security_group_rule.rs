@@ -6,12 +6,18 @@ use openstack::network::{self as api, SecurityGroup};
 
 use super::properties::Properties;
 use super::{neutron, rules};
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Search,
+};
 
 pub(super) struct SecurityGroupRule;
 
 #[async_trait]
 impl Driver for SecurityGroupRule {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         let own = properties.text("description")?;
@@ -50,5 +56,12 @@ impl Driver for SecurityGroupRule {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::SecurityGroupRule>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for SecurityGroupRule {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::SecurityGroupRule>(search).await
     }
 }

@@ -8,14 +8,22 @@ use async_trait::async_trait;
 use openstack::compute::ServerGroup as Found;
 use serde_json::{Map, Value, json};
 
+use super::mark::Texts;
 use super::properties::Properties;
 use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+    may_be_there,
+};
 
 pub(super) struct ServerGroup;
 
 #[async_trait]
 impl Driver for ServerGroup {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if may_be_there()
             && let Some(found) = find(context).await?
@@ -77,6 +85,19 @@ impl Driver for ServerGroup {
             Err(error) if error.is_not_found() => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[async_trait]
+impl ListMarked for ServerGroup {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::store_name);
+        let all = search.session.compute().server_group_list().await?;
+        let marked = all.into_iter().filter_map(|group| {
+            let resource = marks.last_word(&group.name)?;
+            Some(Marked::named(resource, group.id, Some(group.name)))
+        });
+        Ok(marked.collect())
     }
 }
 

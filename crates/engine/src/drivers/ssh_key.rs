@@ -8,12 +8,18 @@ use serde_json::{Map, json};
 use zeroize::Zeroizing;
 
 use super::{keys, mark};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+};
 
 pub(super) struct SshKey;
 
 #[async_trait]
 impl Driver for SshKey {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let name = mark::store_name(context.marker);
         // A key that is there already may be on servers already: it is never replaced.
@@ -60,5 +66,20 @@ impl Driver for SshKey {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let found = context.vault.get(physical_id).await?.map(Zeroizing::new);
         Ok(found.is_none())
+    }
+}
+
+#[async_trait]
+impl ListMarked for SshKey {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let mut marked = Vec::new();
+        for marker in search.markers {
+            let name = mark::store_name(marker);
+            let found = search.vault.get(&name).await?.map(Zeroizing::new);
+            if found.is_some() {
+                marked.push(Marked::named(&marker.resource, name.clone(), Some(name)));
+            }
+        }
+        Ok(marked)
     }
 }

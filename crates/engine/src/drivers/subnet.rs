@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Search,
+};
 
 pub(super) struct Subnet;
 
@@ -25,6 +27,10 @@ const FIXED: [&str; 9] = [
 
 #[async_trait]
 impl Driver for Subnet {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if let Some(found) = neutron::find::<api::Subnet>(context, None).await? {
             return Ok(found.id);
@@ -64,6 +70,13 @@ impl Driver for Subnet {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         neutron::is_gone::<api::Subnet>(context, physical_id).await
+    }
+}
+
+#[async_trait]
+impl ListMarked for Subnet {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        neutron::list_marked::<api::Subnet>(search).await
     }
 }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::Map;
 
 use super::neutron::done_if_gone;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 /// What a type says of itself. A tie is a text that names both ends by id, without commas.
 #[async_trait]
@@ -57,6 +57,10 @@ impl<T: Ties> Tied<T> {
 
 #[async_trait]
 impl<T: Ties> Driver for Tied<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         self.ours(context, &[]).await
     }

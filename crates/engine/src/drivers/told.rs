@@ -10,7 +10,7 @@ use openstack::network::Entity;
 use serde_json::{Map, Value};
 
 use super::neutron::{self, done_if_gone};
-use crate::driver::{Context, Driver, DriverError, Progress};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress};
 
 /// What a type says of itself.
 #[async_trait]
@@ -31,6 +31,10 @@ pub(super) struct Told<T>(pub(super) T);
 
 #[async_trait]
 impl<T: Says> Driver for Told<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let id = id::<T>(&self.0.fields(context).await?);
         if find::<T>(context, &id).await?.is_some() {

@@ -8,9 +8,13 @@ use async_trait::async_trait;
 use openstack::block_storage::{Backup, Volume as Found};
 use serde_json::{Map, Value, json};
 
+use super::mark::Texts;
 use super::properties::Properties;
 use super::{mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Marker, Progress, Ready, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Marker, Progress, Proof, Ready,
+    Search, may_be_there,
+};
 
 /// Under this name the metadata have the mark.
 const MARK: &str = "stackloom";
@@ -19,6 +23,10 @@ pub(super) struct Volume;
 
 #[async_trait]
 impl Driver for Volume {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let storage = context.session.block_storage();
         if may_be_there()
@@ -130,6 +138,32 @@ impl Driver for Volume {
             found => Ok(found.is_none()),
         }
     }
+}
+
+#[async_trait]
+impl ListMarked for Volume {
+    /// Cinder copies the metadata of a volume to what is restored from its backup.
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::text);
+        let all = search.session.block_storage().volume_list(&[]).await?;
+        let marked = all.into_iter().filter(|volume| volume.status != "deleting");
+        let marked = marked.filter_map(|volume| {
+            let resource = marks.equal(volume.metadata.get(MARK)?)?;
+            let created = volume.other.get("created_at").and_then(Value::as_str);
+            Some(Marked {
+                proof: Proof::MarkAndAge(created.and_then(created_at)),
+                ..Marked::named(resource, volume.id, volume.name)
+            })
+        });
+        Ok(marked.collect())
+    }
+}
+
+/// Cinder's times are UTC without saying so.
+fn created_at(text: &str) -> Option<jiff::Timestamp> {
+    let time: jiff::civil::DateTime = text.trim_end_matches('Z').parse().ok()?;
+    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp())
 }
 
 /// A backup, as Heat makes it: a snapshot could not outlive its volume. It is named after what the volume was called and

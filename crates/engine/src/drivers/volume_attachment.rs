@@ -10,12 +10,16 @@ use serde_json::{Map, Value, json};
 
 use super::neutron;
 use super::properties::Properties;
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 pub(super) struct VolumeAttachment;
 
 #[async_trait]
 impl Driver for VolumeAttachment {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Refused
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let (server, volume) = named(context).await?;
         let device = Properties::of(context.properties).filled("mountpoint")?;

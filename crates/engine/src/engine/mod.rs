@@ -7,11 +7,13 @@ mod recover;
 mod roll_back;
 mod show;
 mod store;
+mod strays;
+mod sweeps;
 mod update;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState, Started};
+use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState, Started, Stray};
 use futures::stream::BoxStream;
 use serde_json::Value;
 use sqlx::SqlitePool;
@@ -252,6 +254,15 @@ impl Engine {
     /// Where there is no such deployment.
     pub async fn deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
         self.show_deployment(tenant, id).await
+    }
+
+    /// What the cloud has now that carries the deployment's mark and belongs to none of its resources. Asks every service in which
+    /// the deployment ever began to create something.
+    ///
+    /// # Errors
+    /// Where there is no such deployment, or a service cannot be asked.
+    pub async fn strays(&self, actor: &Actor, deployment: &str) -> Result<Vec<Stray>> {
+        self.find_strays(actor, deployment).await
     }
 
     /// Its runs, newest first.

@@ -25,6 +25,7 @@ impl Engine {
                 tracing::warn!(%error, "Docker does not answer; software steps will fail until it does")
             }
         }
+        self.core.journal.give_up_requests().await?;
         crate::secrets::shelf::after_a_start(self.core.journal.pool()).await?;
         // All at once: a cloud that does not answer is waited for by its own runs, and once.
         let rows = self.core.journal.runs_at_work(Scoped::ToNone).await?;

@@ -7,12 +7,12 @@ use sqlx::SqliteConnection;
 use topology::workflow::StepKind;
 use uuid::Uuid;
 
-use super::{Engine, Force};
+use super::{Engine, Force, sweeps};
 use crate::{
     Actor, Error, Result,
     journal::{DeploymentRow, Entry, RunRow, now_text, to_json, to_text},
     machine::{self, Graph, OnFailure, Settings},
-    run::{Opening, RunTask},
+    run::{Opening, RunTask, strays},
     secrets::{RunSecrets, load_run, store_run},
 };
 
@@ -44,7 +44,10 @@ impl Engine {
         let id = Uuid::now_v7().to_string();
         let now = now_text();
         let tenant = &new.actor.tenant;
-        let workflow = self.with_timeouts(&new.workflow);
+        let mut workflow = self.with_timeouts(&new.workflow);
+        let pending = pending_creations(connection, new).await?;
+        let horizon = self.core.config.commit_horizon;
+        sweeps::add(&mut workflow, new.kind, pending, horizon);
         Graph::of(&workflow).map_err(|bad| {
             Error::NotNow(format!(
                 "this cannot be run: {bad}. It is a mistake of ours; please report it"
@@ -244,4 +247,17 @@ impl Engine {
             steps,
         ))
     }
+}
+
+/// How many creations of unknown outcome a new run has to do with.
+async fn pending_creations(connection: &mut SqliteConnection, new: &NewRun<'_>) -> Result<usize> {
+    let types: Vec<String> = sqlx::query_scalar(
+        "SELECT type FROM creations WHERE deployment = ? AND uncertain_since IS NOT NULL AND swept = 0",
+    )
+    .bind(new.deployment)
+    .fetch_all(connection)
+    .await
+    .map_err(Error::storage("storing a run"))?;
+    let counts = |one: &&String| strays::is_pending_for(new.kind, one);
+    Ok(types.iter().filter(counts).count())
 }

@@ -121,8 +121,17 @@ pub enum ResourceChange {
         /// The id that it has, for the event.
         physical_id: Option<String>,
     },
-    /// What failed of it is gone, and it may be made again.
+    /// What failed of it is gone, and it is made again.
     Forgotten,
+    /// The cloud refused to create it: no request is in flight any more.
+    Refused,
+    /// Ids that have its name in the cloud before the first request, for types whose name is their only mark.
+    Namesakes {
+        /// As the cloud lists them.
+        ids: Vec<String>,
+    },
+    /// It stays in the cloud on purpose, and its deployment forgets it.
+    Retained,
 }
 
 impl Entry {
@@ -163,7 +172,10 @@ impl Entry {
                 let (state, physical_id) = match change {
                     ResourceChange::Begin { state, .. } => (*state, None),
                     ResourceChange::Tries { .. } => (ResourceState::Updating, None),
-                    ResourceChange::Forgotten => (ResourceState::Creating, None),
+                    ResourceChange::Forgotten
+                    | ResourceChange::Refused
+                    | ResourceChange::Namesakes { .. } => (ResourceState::Creating, None),
+                    ResourceChange::Retained => (ResourceState::Deleted, None),
                     ResourceChange::Known { physical_id } => {
                         (ResourceState::Creating, Some(physical_id.clone()))
                     }

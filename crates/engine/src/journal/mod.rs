@@ -10,6 +10,7 @@
 //!
 //! What a crash does here: a batch is there whole or not at all. An effect starts after its batch.
 
+mod creations;
 mod entry;
 mod hub;
 mod read;
@@ -27,6 +28,7 @@ use sqlx::{
 };
 use tokio::sync::{mpsc, oneshot};
 
+pub use creations::{Creation, CreationKey, CreationsNow};
 pub use entry::{Entry, ResourceChange, Wanted};
 pub use read::{DeploymentRow, Good, ResourceRow, RunRow, Scoped, StepRow};
 pub(crate) use read::{from_json, to_json, to_text};

@@ -243,17 +243,6 @@ impl Journal {
         transaction.commit().await.map_err(Error::storage(doing))
     }
 
-    /// The last mark of all that had a resource's name in a deployment.
-    pub async fn marks(&self, deployment: &str) -> Result<BTreeMap<String, u32>> {
-        let rows: Vec<(String, u32)> =
-            sqlx::query_as("SELECT name, last FROM marks WHERE deployment = ?")
-                .bind(deployment)
-                .fetch_all(self.pool())
-                .await
-                .map_err(Error::storage("reading marks"))?;
-        Ok(rows.into_iter().collect())
-    }
-
     /// A run's steps, in the workflow's order.
     pub async fn steps(&self, run: &str) -> Result<Vec<StepRow>> {
         let rows = sqlx::query(

@@ -6,9 +6,9 @@ use api::{Event, RunState, StepState};
 use jiff::{Timestamp, Unit};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
-use topology::workflow::copy_of;
 
 use super::{
+    creations::{self, Moved, Requests},
     entry::{Entry, ResourceChange, Wanted},
     hub::Hub,
     read::{to_json, to_text},
@@ -249,8 +249,11 @@ async fn apply(
             .bind(error)
             .bind(run)
             .bind(step)
-            .execute(connection)
+            .execute(&mut *connection)
             .await?;
+            if !matches!(state, StepState::Running | StepState::Succeeded) && *attempt > 0 {
+                creations::attempt_ended(connection, run, step, time).await?;
+            }
         }
         Entry::Run {
             state,
@@ -303,7 +306,7 @@ async fn apply(
             return apply_roll_back(connection, run, reason, *wanted).await;
         }
         Entry::Resource { name, change } => {
-            apply_resource(connection, run, name, change).await?;
+            apply_resource(connection, run, name, change, time).await?;
         }
     }
     Ok(Applied::Yes)
@@ -342,6 +345,7 @@ async fn apply_resource(
     run: &str,
     name: &str,
     change: &ResourceChange,
+    time: &str,
 ) -> Result<(), sqlx::Error> {
     const WHICH: &str = "deployment = (SELECT deployment FROM runs WHERE id = ?) AND name = ?";
     let query = match change {
@@ -365,16 +369,18 @@ async fn apply_resource(
             .bind(run)
             .execute(&mut *connection)
             .await?;
-            return sqlx::query(
-                "INSERT INTO marks (deployment, name, last) SELECT deployment, ?, ? FROM runs WHERE id = ? \
-                 ON CONFLICT (deployment, name) DO UPDATE SET last = MAX(last, excluded.last)",
-            )
-            .bind(copy_of(name).unwrap_or(name))
-            .bind(i64::from(*incarnation))
-            .bind(run)
-            .execute(connection)
-            .await
-            .map(drop);
+            let requests = match spec.external_id.is_none() && *state == api::ResourceState::Creating {
+                true => Requests::Creation,
+                false => Requests::Nothing,
+            };
+            let (incarnation, resource_type) = (*incarnation, spec.resource_type.as_str());
+            return creations::begin(connection, run, name, incarnation, resource_type, requests, time).await;
+        }
+        ResourceChange::Refused => {
+            return creations::moved(connection, run, name, Moved::Answered).await;
+        }
+        ResourceChange::Namesakes { ids } => {
+            return creations::moved(connection, run, name, Moved::Namesakes(ids)).await;
         }
         ResourceChange::Known { physical_id } => {
             sqlx::query(const_str(&["UPDATE resources SET physical_id = ? WHERE ", WHICH])).bind(physical_id.clone())
@@ -397,6 +403,13 @@ async fn apply_resource(
         ResourceChange::PutAside { copy, .. } => {
             sqlx::query(const_str(&["UPDATE resources SET name = ? WHERE ", WHICH])).bind(copy.clone())
         }
+        ResourceChange::Retained => {
+            creations::moved(connection, run, name, Moved::Retained).await?;
+            sqlx::query(const_str(&[
+                "UPDATE resources SET state = 'deleted', physical_id = NULL, reference = NULL, attributes = NULL WHERE ",
+                WHICH,
+            ]))
+        }
         ResourceChange::To { state, .. } if *state == api::ResourceState::Deleted => sqlx::query(const_str(&[
             "UPDATE resources SET state = ?, physical_id = NULL, reference = NULL, attributes = NULL WHERE ",
             WHICH,
@@ -408,13 +421,19 @@ async fn apply_resource(
             WHICH,
         ])),
     };
-    let done = query.bind(run).bind(name).execute(connection).await?;
+    let done = query.bind(run).bind(name).execute(&mut *connection).await?;
     match change {
         // An id without a row would be lost with what it names.
         ResourceChange::Known { .. } | ResourceChange::Ready { .. }
             if done.rows_affected() == 0 =>
         {
             Err(sqlx::Error::RowNotFound)
+        }
+        ResourceChange::Known { .. } | ResourceChange::Ready { .. } => {
+            creations::moved(connection, run, name, Moved::Answered).await
+        }
+        ResourceChange::Forgotten => {
+            creations::moved(connection, run, name, Moved::RequestedAgain).await
         }
         _ => Ok(()),
     }

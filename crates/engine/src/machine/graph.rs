@@ -54,7 +54,8 @@ impl Graph {
     ///
     /// What a `bastion:open` does is undone at each ending, so it is walked again when a run is
     /// resumed. Steps that lie behind it only through steps that are done by then must still wait
-    /// for it: they wait for it directly here.
+    /// for it: they wait for it directly here. A sweep that runs on every ending waits for all steps before it: those that it waits
+    /// for in the workflow may be skipped while others are still at work.
     ///
     /// # Errors
     /// Where steps are not in an order in which each comes after all that it waits for.
@@ -70,6 +71,9 @@ impl Graph {
                     step: step.id.clone(),
                     after: id.clone(),
                 })?);
+            }
+            if step.kind == StepKind::Sweep && step.always_run {
+                after = (0..index).collect();
             }
             let mut opens: Vec<StepIndex> = Vec::new();
             for &before in &after {

@@ -33,6 +33,8 @@ struct Things {
     last: BTreeMap<String, u32>,
     /// What was left in the cloud on purpose, for people.
     kept: Vec<String>,
+    /// What else people should know at the end of the run.
+    remarks: Vec<String>,
 }
 
 /// What is known of one resource.
@@ -87,9 +89,9 @@ impl Known {
     }
 
     /// With the last incarnations of names of which no row may be left.
-    pub fn with_marks(self, marks: BTreeMap<String, u32>) -> Known {
+    pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> Known {
         let mut things = self.lock();
-        for (name, last) in marks {
+        for (name, last) in last {
             things.learn_mark(&name, last);
         }
         drop(things);
@@ -210,6 +212,19 @@ impl Known {
     /// What was left in the cloud on purpose since this run was taken up.
     pub fn kept(&self) -> Vec<String> {
         self.lock().kept.clone()
+    }
+
+    /// Something that people should know at the end of the run.
+    pub fn remark(&self, remark: String) {
+        let mut things = self.lock();
+        if !things.remarks.contains(&remark) {
+            things.remarks.push(remark);
+        }
+    }
+
+    /// What people should know at the end of the run.
+    pub fn remarks(&self) -> Vec<String> {
+        self.lock().remarks.clone()
     }
 
     /// To resolve expressions with.

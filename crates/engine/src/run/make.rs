@@ -196,9 +196,19 @@ impl Attempt {
         driver: &dyn Driver,
         context: &Context<'_>,
     ) -> StepResult<String> {
-        let id = driver.create(context).await?;
-        self.learn_id(name, &id).await?;
-        Ok(id)
+        match driver.create(context).await {
+            Ok(id) => {
+                self.learn_id(name, &id).await?;
+                Ok(id)
+            }
+            // Unless this says otherwise, the journal takes a request for one of unknown outcome when its attempt ends.
+            Err(error) => {
+                if !error.may_still_commit() {
+                    self.note(name, ResourceChange::Refused).await?;
+                }
+                Err(error.into())
+            }
+        }
     }
 
     async fn learn_id(&self, name: &str, id: &str) -> StepResult {

@@ -11,6 +11,8 @@ mod remove;
 mod site;
 mod software;
 mod step;
+pub mod strays;
+mod sweep;
 mod task;
 
 pub use address::Addresses;

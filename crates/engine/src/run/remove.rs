@@ -61,6 +61,9 @@ impl Attempt {
                     self.is_not_released(name, &work.spec, error).await?;
                 }
                 kept.into_iter().for_each(|kept| self.site.known.keep(kept));
+                self.note(name, ResourceChange::Retained).await?;
+                self.site.known.remove(name);
+                return Ok(());
             }
             return self.gone(name).await;
         }
@@ -98,7 +101,8 @@ impl Attempt {
                 self.pause(wait).await?;
             }
         }
-        driver.delete(&context, id.as_deref()).await?;
+        self.delete_past_strays(driver, &context, id.as_deref())
+            .await?;
         if let Some(id) = &id {
             self.until_gone(driver, &context, id).await?;
         }

@@ -53,7 +53,7 @@ impl Opening<'_> {
                 let id = &deployment.shown.id;
                 let rows = core.journal.all_resources(id).await?;
                 let known = Known::of(kept::open(&core.key, id, rows));
-                Arc::new(known.with_marks(core.journal.marks(id).await?))
+                Arc::new(known.with_incarnations(core.journal.last_incarnations(id).await?))
             }
         };
         let mask = Mask::default();
@@ -83,6 +83,7 @@ impl Opening<'_> {
                 .await?,
             tenant: run.tenant.clone(),
             run: run.shown.id.clone(),
+            kind: run.shown.kind,
             deployment: deployment.shown.id.clone(),
             deployment_name: deployment.shown.name.clone(),
             goes_back: run.shown.rolls_back,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use api::ResourceState;
+use api::{ResourceState, RunKind};
 use openstack::Session;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +46,7 @@ pub struct Site {
     pub catalog: Arc<Catalog>,
     pub tenant: Tenant,
     pub run: String,
+    pub kind: RunKind,
     pub deployment: String,
     pub deployment_name: String,
     /// It leads back to what worked.
@@ -75,7 +76,9 @@ impl Site {
     /// What no ending leaves out, for a run that is given up before it comes to it.
     pub async fn perform_always_run(self) -> StepResult {
         let site = Arc::new(self);
-        for step in site.workflow.steps.iter().filter(|step| step.always_run) {
+        // The run that takes its place sweeps.
+        let owed = |step: &&Step| step.always_run && step.kind != StepKind::Sweep;
+        for step in site.workflow.steps.iter().filter(owed) {
             let log = StepLog {
                 journal: site.core.journal.clone(),
                 run: site.run.clone(),
@@ -117,6 +120,7 @@ impl Attempt {
             StepKind::WaitForSsh => self.wait_for_ssh().await,
             StepKind::Configure => self.configure().await,
             StepKind::Pause => self.rest().await,
+            StepKind::Sweep => self.sweep().await,
         }
     }
 
@@ -189,11 +193,7 @@ impl Attempt {
             .known
             .get(name)
             .map_or(0, |thing| thing.incarnation);
-        let resource = copy_of(name).unwrap_or(name);
-        match incarnation {
-            0 => resource.to_owned(),
-            number => format!("{resource}#{number}"),
-        }
+        Marker::resource_of(copy_of(name).unwrap_or(name), incarnation)
     }
 
     /// What a later plan compares; nothing that is secret.

@@ -336,11 +336,18 @@ impl RunTask {
         if self.kind == RunKind::Undeploy {
             self.after_undeploy(site, entries).await;
         }
-        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), kept.is_empty()) {
-            let told = format!(
-                "left in the cloud as the template says: {}",
-                kept.join(", ")
+        let mut told = site.known.remarks();
+        if !kept.is_empty() {
+            told.insert(
+                0,
+                format!(
+                    "left in the cloud as the template says: {}",
+                    kept.join(", ")
+                ),
             );
+        }
+        if let (Some(Entry::Run { reason, .. }), false) = (entries.last_mut(), told.is_empty()) {
+            let told = told.join(".\n");
             *reason = Some(match reason.take() {
                 Some(before) => format!("{told}.\n{before}"),
                 None => told,

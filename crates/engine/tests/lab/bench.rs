@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use api::{CloudFacts, Event, EventBody, Run, RunState, Started};
+use api::{CloudFacts, Event, EventBody, Run, RunState, Started, StepKind};
 use engine::{Actor, Config, Engine, Error, Force, NewDeployment, Tenant, VaultKey};
 use futures::StreamExt;
 use lab::Lab;
@@ -71,6 +71,8 @@ fn config(folder: &TempDir, clouds: &Clouds, catalog: &Path, ssh_timeout: Durati
         poll_first: Duration::from_millis(5),
         poll_longest: Duration::from_millis(20),
         ssh_timeout,
+        // Longer than what the lab carries out late in any test.
+        commit_horizon: Duration::from_secs(1),
         ..Config::new(folder.path().join("data"), catalog, clouds.clone())
     }
 }
@@ -282,10 +284,11 @@ pub fn facts() -> CloudFacts {
     .unwrap()
 }
 
-/// Steps by id and state, for a readable comparison.
+/// Steps by id and state, for a readable comparison. The sweeps are left out, which every run has.
 pub fn steps(run: &Run) -> BTreeMap<String, (api::StepState, u32)> {
     run.steps
         .iter()
+        .filter(|step| step.kind != StepKind::Sweep)
         .map(|step| (step.id.clone(), (step.state, step.attempts)))
         .collect()
 }

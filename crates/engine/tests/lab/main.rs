@@ -8,6 +8,7 @@ mod endings;
 mod faults;
 mod hand_over;
 mod hidden;
+mod late;
 mod life;
 #[path = "../common/marked.rs"]
 mod marked;

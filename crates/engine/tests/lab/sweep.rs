@@ -11,7 +11,7 @@ use lab::{CallFault, Damage, Fault, ServerFault, ServerTrouble};
 
 use crate::{bench::Bench, rare::with_a_pair, update::to};
 
-const ALL_KINDS: &str = "heat_template_version: 2021-04-16
+pub const ALL_KINDS: &str = "heat_template_version: 2021-04-16
 resources:
   net: {type: OS::Neutron::Net}
   sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{CloudFacts, Deployment, ResourceState, Run, RunState};
+use api::{CloudFacts, Deployment, ResourceState, Run, RunState, StepKind};
 use engine::Changes;
 use lab::{CallFault, Fault, ServerFault, ServerTrouble};
 
@@ -80,7 +80,8 @@ impl Bench {
 }
 
 pub fn order(run: &Run) -> Vec<&str> {
-    let mut steps: Vec<_> = run.steps.iter().collect();
+    let steps = run.steps.iter();
+    let mut steps: Vec<_> = steps.filter(|step| step.kind != StepKind::Sweep).collect();
     steps.sort_by(|one, other| one.ended.cmp(&other.ended));
     steps.into_iter().map(|step| step.id.as_str()).collect()
 }

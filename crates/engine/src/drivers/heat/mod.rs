@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::{mark, properties::Properties};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready};
+use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
 
 mod cloud_config;
 mod delay;
@@ -52,6 +52,10 @@ pub(super) struct Here<T>(pub T);
 
 #[async_trait]
 impl<T: Local> Driver for Here<T> {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Nowhere
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         let properties = Properties::of(context.properties);
         // All of them: what cannot wait before it goes is refused while it can be mended.

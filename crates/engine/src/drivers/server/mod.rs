@@ -11,9 +11,13 @@ use async_trait::async_trait;
 use openstack::compute::Server as Found;
 use serde_json::{Map, Value, json};
 
+use super::mark::Texts;
 use super::properties::Properties;
 use super::{cloud_init, keys, mark, neutron};
-use crate::driver::{Context, Driver, DriverError, Progress, Ready, may_be_there};
+use crate::driver::{
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
+    may_be_there,
+};
 
 mod block_devices;
 mod body;
@@ -28,6 +32,10 @@ pub(super) struct Server;
 
 #[async_trait]
 impl Driver for Server {
+    fn duplicates(&self) -> Duplicates<'_> {
+        Duplicates::Listed(self)
+    }
+
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
         if may_be_there()
             && let Some(found) = find(context).await?
@@ -158,7 +166,21 @@ impl Driver for Server {
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let found = context.session.watcher().server(physical_id).await?;
         // With deferred deletion, a deleted server can be seen for days.
-        Ok(found.is_none_or(|server| matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")))
+        Ok(found.is_none_or(|server| is_deleted(&server)))
+    }
+}
+
+#[async_trait]
+impl ListMarked for Server {
+    async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
+        let marks = Texts::of(search, mark::tag);
+        let all = search.session.compute().server_list(&[]).await?;
+        let marked = all.into_iter().filter(|server| !is_deleted(server));
+        let marked = marked.filter_map(|server| {
+            let resource = server.tags.iter().find_map(|tag| marks.equal(tag))?;
+            Some(Marked::named(resource, server.id, Some(server.name)))
+        });
+        Ok(marked.collect())
     }
 }
 
@@ -171,7 +193,11 @@ async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
         .server_list(&[("tags", &tag)])
         .await?;
     // Asked again here, for clouds that do not know the filter.
-    Ok(found.into_iter().find(|server| {
-        server.tags.contains(&tag) && !matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")
-    }))
+    Ok(found
+        .into_iter()
+        .find(|server| server.tags.contains(&tag) && !is_deleted(server)))
+}
+
+fn is_deleted(server: &Found) -> bool {
+    matches!(server.status.as_str(), "DELETED" | "SOFT_DELETED")
 }

@@ -155,7 +155,8 @@ impl World {
             StepKind::WaitForSsh
             | StepKind::OpenBastion
             | StepKind::CloseBastion
-            | StepKind::Pause => Ok(()),
+            | StepKind::Pause
+            | StepKind::Sweep => Ok(()),
         }
     }
 

@@ -1,0 +1,59 @@
+//! What the cloud has of a deployment beside what the journal knows.
+
+use api::Stray;
+
+use super::Engine;
+use crate::{
+    Actor, Error, Result,
+    driver::DriverError,
+    run::strays::{Verdict, WithoutId, judge, search},
+    secrets::RunVault,
+};
+
+impl Engine {
+    pub(super) async fn find_strays(&self, actor: &Actor, id: &str) -> Result<Vec<Stray>> {
+        let row = self.deployment_row(&actor.tenant, id).await?;
+        let journal = &self.core.journal;
+        let creations = journal.creations(id).await?;
+        let vault = RunVault::new(
+            actor.session.clone(),
+            journal.pool().clone(),
+            actor.tenant.clone(),
+            actor.vault_key.clone(),
+        );
+        let named = (id, row.shown.name.as_str());
+        let searched = search(&actor.session, &vault, named, creations.iter()).await;
+        let searched = searched.map_err(|error| match error {
+            DriverError::Cloud(error) => Error::Cloud(error),
+            other => Error::Unavailable(format!("the cloud cannot be searched: {other}")),
+        })?;
+        for unlisted in &searched.unlisted {
+            tracing::warn!(unlisted, "a type cannot be searched for strays");
+        }
+        let ids: Vec<String> = searched
+            .found
+            .iter()
+            .map(|found| found.physical_id.clone())
+            .collect();
+        let now = journal.creations_now(id, &ids).await?;
+        let horizon = self.core.config.commit_horizon;
+        let verdicts = judge(&searched.found, &now, WithoutId::KeepAll, horizon);
+        let strays = searched.found.into_iter().zip(verdicts);
+        Ok(strays
+            .filter_map(|(found, verdict)| {
+                let why_kept = match verdict {
+                    Verdict::Belongs => return None,
+                    Verdict::Goes => None,
+                    Verdict::Stays(why) => Some(why.text().to_owned()),
+                };
+                Some(Stray {
+                    resource_type: found.key.resource_type,
+                    physical_id: found.physical_id,
+                    name: found.name,
+                    resource: found.key.name,
+                    why_kept,
+                })
+            })
+            .collect())
+    }
+}

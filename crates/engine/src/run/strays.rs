@@ -1,0 +1,400 @@
+//! Strays: things in the cloud that carry a deployment's mark and belong to none of its resources.
+//!
+//! They come from requests whose sender did not learn their outcome: the cloud carried one out after another was sent in its place, or after
+//! the resource was gone. The search asks the cloud for marks of creations that the journal has; [`judge`] decides about what it finds,
+//! and is pure.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use api::RunKind;
+use openstack::Session;
+
+use crate::{
+    driver::{DriverError, Duplicates, Marked, Marker, Proof, Search, Vault},
+    drivers::driver_for,
+    journal::{Creation, CreationKey, CreationsNow},
+};
+
+/// A thing in the cloud with the creation whose mark it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The creation.
+    pub key: CreationKey,
+    /// The cloud's id, as drivers know it.
+    pub physical_id: String,
+    /// Its name in the cloud.
+    pub name: Option<String>,
+    /// What proves that it comes from the creation.
+    pub proof: Proof,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Searched {
+    /// Everything that carries one of the marks.
+    pub found: Vec<Found>,
+    /// Types that the user may not list, with the service's words.
+    pub unlisted: Vec<String>,
+}
+
+/// What is true of a thing that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A resource has it, or an attempt is about to.
+    Belongs,
+    /// A stray that is removed.
+    Goes,
+    /// A stray that is never removed.
+    Stays(Why),
+}
+
+/// Why a stray is not removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// `deletion_policy: Retain`.
+    Retained,
+    /// Its resource has no id yet: a later attempt adopts it.
+    Adopted,
+    /// Nothing shows that the creation made it; the cloud copies such marks.
+    Copied,
+}
+
+impl Why {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Why::Retained => "its `deletion_policy` is Retain",
+            Why::Adopted => {
+                "its resource has no id yet; the next run that creates it adopts this one"
+            }
+            Why::Copied => {
+                "it was not created while a request for it was unanswered; it may be a copy, such as a volume restored from a backup"
+            }
+        }
+    }
+}
+
+/// What becomes of things whose resource is in the journal without an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutId {
+    /// All stay: an attempt may adopt any of them at any moment.
+    KeepAll,
+    /// One of them stays for the next run to adopt.
+    KeepOne,
+    /// None stays.
+    Remove,
+}
+
+/// Whether a run of this kind has to do with creations of a type that are of unknown outcome. What has no mark of its own matters
+/// where it can stand in the way of a deletion.
+pub fn is_pending_for(kind: RunKind, resource_type: &str) -> bool {
+    match kind {
+        RunKind::Undeploy => is_in_a_cloud(resource_type),
+        RunKind::Deploy | RunKind::Update => is_listed(resource_type),
+    }
+}
+
+/// Whether the marks of a type can be listed.
+fn is_listed(resource_type: &str) -> bool {
+    driver_for(resource_type)
+        .is_some_and(|driver| matches!(driver.duplicates(), Duplicates::Listed(_)))
+}
+
+/// Whether a request for a thing of this type can be carried out late in a cloud.
+fn is_in_a_cloud(resource_type: &str) -> bool {
+    driver_for(resource_type)
+        .is_some_and(|driver| !matches!(driver.duplicates(), Duplicates::Nowhere))
+}
+
+/// Asks the cloud for everything that carries the mark of one of these creations: one search a type, all at once.
+///
+/// # Errors
+/// Where a service cannot be asked. One that the cloud does not have, or does not let the user list, has nothing of ours.
+pub async fn search(
+    session: &Session,
+    vault: &dyn Vault,
+    (deployment, deployment_name): (&str, &str),
+    creations: impl Iterator<Item = &Creation>,
+) -> Result<Searched, DriverError> {
+    let mut by_type: BTreeMap<&str, Vec<&Creation>> = BTreeMap::new();
+    for creation in creations {
+        let resource_type = creation.key.resource_type.as_str();
+        by_type.entry(resource_type).or_default().push(creation);
+    }
+    let searches = by_type.into_iter().map(async |(resource_type, creations)| {
+        let markers: Vec<Marker> = creations
+            .iter()
+            .map(|creation| creation.marker(deployment, deployment_name))
+            .collect();
+        let search = Search {
+            session,
+            vault,
+            deployment,
+            markers: &markers,
+        };
+        let listed = match driver_for(resource_type).map(|driver| driver.duplicates()) {
+            Some(Duplicates::Listed(driver)) => driver.list_marked(&search).await,
+            _ => return Ok(Searched::default()),
+        };
+        let key_of = |marked: Marked| {
+            let at = markers
+                .iter()
+                .position(|marker| marker.resource == marked.resource)?;
+            Some(Found {
+                key: creations[at].key.clone(),
+                physical_id: marked.physical_id,
+                name: marked.name,
+                proof: marked.proof,
+            })
+        };
+        match listed {
+            Ok(marked) => Ok(Searched {
+                found: marked.into_iter().filter_map(key_of).collect(),
+                unlisted: Vec::new(),
+            }),
+            Err(DriverError::Cloud(error)) if is_absent(&error) => Ok(Searched::default()),
+            Err(DriverError::Cloud(error)) if error.is_not_allowed() => Ok(Searched {
+                found: Vec::new(),
+                unlisted: vec![format!("{resource_type}: {error}")],
+            }),
+            Err(error) => Err(error),
+        }
+    });
+    let mut all = Searched::default();
+    for searched in futures::future::join_all(searches).await {
+        let searched: Searched = searched?;
+        all.found.extend(searched.found);
+        all.unlisted.extend(searched.unlisted);
+    }
+    Ok(all)
+}
+
+/// Whether the cloud has no such service, or the service no such things.
+fn is_absent(error: &openstack::Error) -> bool {
+    error.is_not_found() || matches!(error, openstack::Error::NoService { .. })
+}
+
+/// Decides about all that was found, by what the journal said after the search. In the same order. Pure.
+pub fn judge(
+    found: &[Found],
+    now: &CreationsNow,
+    without_id: WithoutId,
+    horizon: Duration,
+) -> Vec<Verdict> {
+    let mut kept: BTreeSet<&CreationKey> = BTreeSet::new();
+    let mut judge_one = |found: &'_ Found| {
+        if now.recorded.contains(&found.physical_id) {
+            return Verdict::Belongs;
+        }
+        let (key, creation) = match now.creations.get_key_value(&found.key) {
+            Some((_, creation)) if creation.in_flight => return Verdict::Belongs,
+            Some(known) => known,
+            // Without a row there is no proof of anything.
+            None => return Verdict::Stays(Why::Copied),
+        };
+        if creation.retained {
+            return Verdict::Stays(Why::Retained);
+        }
+        if let Proof::MarkAndAge(created) = found.proof
+            && !created.is_some_and(|created| creation.explains(created, horizon))
+        {
+            return Verdict::Stays(Why::Copied);
+        }
+        match without_id {
+            WithoutId::KeepAll if now.without_id.contains(key) => Verdict::Stays(Why::Adopted),
+            WithoutId::KeepOne if now.without_id.contains(key) && kept.insert(key) => {
+                Verdict::Stays(Why::Adopted)
+            }
+            _ => Verdict::Goes,
+        }
+    };
+    found.iter().map(&mut judge_one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HORIZON: Duration = Duration::from_secs(120);
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_000_000 + second).unwrap()
+    }
+
+    fn key(name: &str, incarnation: u32) -> CreationKey {
+        CreationKey {
+            name: name.into(),
+            incarnation,
+            resource_type: "OS::Neutron::Net".into(),
+        }
+    }
+
+    fn creation(name: &str, incarnation: u32) -> Creation {
+        Creation {
+            key: key(name, incarnation),
+            begun: at(0),
+            in_flight: false,
+            uncertain_since: Some(at(60)),
+            swept: false,
+            retained: false,
+            namesakes: None,
+        }
+    }
+
+    fn found(name: &str, incarnation: u32, id: &str) -> Found {
+        Found {
+            key: key(name, incarnation),
+            physical_id: id.into(),
+            name: None,
+            proof: Proof::Mark,
+        }
+    }
+
+    fn now(creations: impl IntoIterator<Item = Creation>) -> CreationsNow {
+        let creations = creations.into_iter();
+        CreationsNow {
+            creations: creations
+                .map(|creation| (creation.key.clone(), creation))
+                .collect(),
+            ..CreationsNow::default()
+        }
+    }
+
+    fn verdict(found: Found, now: &CreationsNow) -> Verdict {
+        judge(&[found], now, WithoutId::KeepOne, HORIZON)[0]
+    }
+
+    #[test]
+    fn what_no_resource_has_goes() {
+        let mut now = now([creation("web", 0), creation("web", 1)]);
+        now.recorded.insert("one".into());
+        assert_eq!(verdict(found("web", 0, "one"), &now), Verdict::Belongs);
+        assert_eq!(verdict(found("web", 0, "two"), &now), Verdict::Goes);
+        assert_eq!(verdict(found("web", 1, "three"), &now), Verdict::Goes);
+    }
+
+    #[test]
+    fn what_is_being_created_is_no_stray() {
+        let now = now([Creation {
+            in_flight: true,
+            ..creation("web", 0)
+        }]);
+        assert_eq!(verdict(found("web", 0, "one"), &now), Verdict::Belongs);
+    }
+
+    #[test]
+    fn what_is_retained_stays_and_so_does_what_the_journal_does_not_know() {
+        let now = now([Creation {
+            retained: true,
+            ..creation("web", 0)
+        }]);
+        let stays = Verdict::Stays(Why::Retained);
+        assert_eq!(verdict(found("web", 0, "one"), &now), stays);
+        let stays = Verdict::Stays(Why::Copied);
+        assert_eq!(verdict(found("web", 1, "two"), &now), stays);
+    }
+
+    #[test]
+    fn of_a_resource_without_id_one_thing_stays_to_be_adopted() {
+        let mut now = now([creation("web", 0)]);
+        now.without_id.insert(key("web", 0));
+        let two = [found("web", 0, "one"), found("web", 0, "two")];
+        let stays = Verdict::Stays(Why::Adopted);
+        for (without_id, verdicts) in [
+            (WithoutId::KeepAll, [stays, stays]),
+            (WithoutId::KeepOne, [stays, Verdict::Goes]),
+            (WithoutId::Remove, [Verdict::Goes, Verdict::Goes]),
+        ] {
+            assert_eq!(judge(&two, &now, without_id, HORIZON), verdicts);
+        }
+    }
+
+    #[test]
+    fn a_copied_mark_needs_the_right_age() {
+        let with_age = |created: Option<Timestamp>, creation: Creation| {
+            let volume = Found {
+                proof: Proof::MarkAndAge(created),
+                ..found("disk", 0, "one")
+            };
+            verdict(volume, &now([creation]))
+        };
+        let certain = Creation {
+            uncertain_since: None,
+            ..creation("disk", 0)
+        };
+        let copied = Verdict::Stays(Why::Copied);
+        assert_eq!(with_age(Some(at(30)), creation("disk", 0)), Verdict::Goes);
+        assert_eq!(with_age(Some(at(170)), creation("disk", 0)), Verdict::Goes);
+        assert_eq!(with_age(Some(at(-90)), creation("disk", 0)), copied);
+        assert_eq!(with_age(Some(at(300)), creation("disk", 0)), copied);
+        assert_eq!(with_age(None, creation("disk", 0)), copied);
+        assert_eq!(with_age(Some(at(30)), certain), copied);
+    }
+
+    fn creations() -> impl Strategy<Value = CreationsNow> {
+        let one = (0..4_u32, any::<[bool; 4]>());
+        let ids = proptest::collection::hash_set("[a-f]", 0..6);
+        (proptest::collection::vec(one, 0..4), ids).prop_map(|(all, recorded)| {
+            let mut now = CreationsNow {
+                recorded: recorded.into_iter().collect::<HashSet<_>>(),
+                ..CreationsNow::default()
+            };
+            for (incarnation, [in_flight, uncertain, retained, has_no_id]) in all {
+                let creation = Creation {
+                    in_flight,
+                    retained,
+                    uncertain_since: uncertain.then(|| at(60)),
+                    ..creation("web", incarnation)
+                };
+                if has_no_id {
+                    now.without_id.insert(creation.key.clone());
+                }
+                now.creations.insert(creation.key.clone(), creation);
+            }
+            now
+        })
+    }
+
+    proptest! {
+        /// Whatever is found and recorded: what goes is recorded nowhere, known to the journal, not retained and not being created.
+        #[test]
+        fn nothing_goes_that_anybody_has(
+            now in creations(),
+            things in proptest::collection::vec((0..4_u32, "[a-f]", any::<Option<bool>>()), 0..8),
+            keeps in 0..3_usize,
+        ) {
+            let things: Vec<Found> = things.into_iter().map(|(incarnation, id, aged)| Found {
+                proof: match aged {
+                    None => Proof::Mark,
+                    Some(fits) => Proof::MarkAndAge(fits.then(|| at(30))),
+                },
+                ..found("web", incarnation, &id)
+            }).collect();
+            let without_id = [WithoutId::KeepAll, WithoutId::KeepOne, WithoutId::Remove][keeps];
+            let verdicts = judge(&things, &now, without_id, HORIZON);
+            for (thing, verdict) in things.iter().zip(&verdicts) {
+                if *verdict != Verdict::Goes {
+                    continue;
+                }
+                prop_assert!(!now.recorded.contains(&thing.physical_id));
+                let creation = &now.creations[&thing.key];
+                prop_assert!(!creation.retained && !creation.in_flight);
+                prop_assert!(thing.proof == Proof::Mark || creation.uncertain_since.is_some());
+            }
+            // Something is left to adopt for each resource that has no id, if there was anything.
+            for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
+                let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
+                let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == Verdict::Goes);
+                prop_assert!(!all_go);
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The step that removes strays, and waits until no more can come.
+//!
+//! A run that has creations of unknown outcome searches for their marks at its end, again and again at a growing pace, until the
+//! horizon of the last one has passed. One that has none makes no call. An undeployment searches for the marks of everything that
+//! its deployment ever began to create, before it says that nothing is left; and before its first deletion it waits for
+//! creations of unknown outcome, for what they make late would stand in the way.
+
+use std::time::{Duration, Instant};
+
+use api::RunKind;
+use jiff::Timestamp;
+
+use super::{
+    outcome::Ended,
+    step::{Attempt, StepResult},
+    strays::{Found, Verdict, Why, WithoutId, is_pending_for, judge, search},
+};
+use crate::{
+    driver::{Context, Driver, DriverError, Marker, Search},
+    drivers::driver_for,
+    journal::Creation,
+    machine::{Failure, FailureClass},
+};
+
+/// The longest pause between two searches.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// How long a deleted thing may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What one search came to.
+#[derive(Default)]
+struct Pass {
+    removed: usize,
+    /// What could not be removed: type, id and the service's words.
+    refused: Vec<String>,
+    /// What is never removed, with the reason.
+    kept: Vec<(Found, Why)>,
+}
+
+/// Which creations a search is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Those with a request of unknown outcome.
+    Pending,
+    /// All that the journal has.
+    All,
+}
+
+impl Attempt {
+    /// Removes strays until no more can come.
+    pub(super) async fn sweep(&self) -> StepResult {
+        let scope = match self.is_last_of_undeployment() {
+            true => Scope::All,
+            false => Scope::Pending,
+        };
+        let without_id = match scope {
+            Scope::All => WithoutId::Remove,
+            Scope::Pending => WithoutId::KeepOne,
+        };
+        let mut told = None;
+        for pause in self.search_pauses() {
+            let searched_at = Timestamp::now();
+            let creations = self.creations().await?;
+            let pending = self.pending(&creations);
+            let until = pending.iter().map(|(_, until)| *until).max();
+            if until.is_none() && scope == Scope::Pending {
+                return Ok(());
+            }
+            let pass = self
+                .search_and_remove(&creations, scope, without_id)
+                .await?;
+            let Some(until) = until.filter(|until| searched_at < *until) else {
+                if pass.refused.is_empty() {
+                    let swept: Vec<&Creation> = pending.iter().map(|(one, _)| *one).collect();
+                    self.note_swept(&swept).await?;
+                }
+                return self.tell_the_rest(pass, scope).await;
+            };
+            if told != Some(until) {
+                self.tell_what_is_waited_for(&pending, until).await;
+                told = Some(until);
+            }
+            let left = Duration::try_from(until.duration_since(Timestamp::now()));
+            self.pause(pause.min(left.unwrap_or_default())).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    /// Deletes a thing. A conflict may come from a stray: while creations are of unknown outcome, strays are removed and the deletion is
+    /// tried again.
+    pub(super) async fn delete_past_strays(
+        &self,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+        id: Option<&str>,
+    ) -> StepResult {
+        for pause in self.search_pauses() {
+            let refused = match driver.delete(context, id).await {
+                Err(DriverError::Cloud(error)) if error.is_conflict() => error,
+                done => return Ok(done?),
+            };
+            let creations = self.creations().await?;
+            let now = Timestamp::now();
+            if self
+                .pending(&creations)
+                .iter()
+                .all(|(_, until)| *until < now)
+            {
+                return Err(refused.into());
+            }
+            self.log
+                .info(format!(
+                    "{refused}. A request of unknown outcome may be the cause: strays are searched for, and the deletion is tried again"
+                ))
+                .await;
+            self.search_and_remove(&creations, Scope::Pending, WithoutId::KeepAll)
+                .await?;
+            self.pause(pause).await?;
+        }
+        Err(Ended::lasting("there are no more pauses"))
+    }
+
+    fn is_last_of_undeployment(&self) -> bool {
+        self.site.kind == RunKind::Undeploy && self.step.always_run
+    }
+
+    async fn creations(&self) -> StepResult<Vec<Creation>> {
+        let creations = self.site.core.journal.creations(&self.site.deployment);
+        creations.await.map_err(journal_failed)
+    }
+
+    async fn note_swept(&self, swept: &[&Creation]) -> StepResult {
+        let journal = &self.site.core.journal;
+        let noted = journal.note_swept(&self.site.deployment, swept).await;
+        noted.map_err(journal_failed)
+    }
+
+    /// Creations with a request of unknown outcome, and until when each may be carried out.
+    fn pending<'a>(&self, creations: &'a [Creation]) -> Vec<(&'a Creation, Timestamp)> {
+        let horizon = self.site.core.config.commit_horizon;
+        let pending = creations.iter().filter_map(|creation| {
+            let until = creation.pending_until(horizon)?;
+            is_pending_for(self.site.kind, &creation.key.resource_type).then_some((creation, until))
+        });
+        pending.collect()
+    }
+
+    /// One search, and the removal of all strays that it finds.
+    async fn search_and_remove(
+        &self,
+        creations: &[Creation],
+        scope: Scope,
+        without_id: WithoutId,
+    ) -> StepResult<Pass> {
+        let site = &self.site;
+        let wanted = creations
+            .iter()
+            .filter(|one| scope == Scope::All || (one.uncertain_since.is_some() && !one.swept));
+        let named = (site.deployment.as_str(), site.deployment_name.as_str());
+        let searched = search(&site.session, &site.vault, named, wanted).await?;
+        for unlisted in &searched.unlisted {
+            self.log
+                .warn(format!(
+                    "this cannot be searched for strays with your roles: {unlisted}"
+                ))
+                .await;
+        }
+        let ids: Vec<String> = searched
+            .found
+            .iter()
+            .map(|found| found.physical_id.clone())
+            .collect();
+        let now = site.core.journal.creations_now(&site.deployment, &ids);
+        let now = now.await.map_err(journal_failed)?;
+        let horizon = site.core.config.commit_horizon;
+        let verdicts = judge(&searched.found, &now, without_id, horizon);
+        let mut pass = Pass::default();
+        let mut strays = Vec::new();
+        for (found, verdict) in searched.found.into_iter().zip(verdicts) {
+            match verdict {
+                Verdict::Belongs => {}
+                Verdict::Goes => strays.push(found),
+                Verdict::Stays(why) => pass.kept.push((found, why)),
+            }
+        }
+        self.remove_strays(strays, &mut pass).await?;
+        Ok(pass)
+    }
+
+    /// Tries all, and those that were refused again for as long as any goes: so what lives in another needs no order.
+    async fn remove_strays(&self, mut strays: Vec<Found>, pass: &mut Pass) -> StepResult {
+        while !strays.is_empty() {
+            let results = strays.iter().map(|stray| self.remove_stray(stray));
+            let results = futures::future::join_all(results).await;
+            let tried = strays.len();
+            let mut left = Vec::new();
+            pass.refused.clear();
+            for (stray, result) in strays.into_iter().zip(results) {
+                let Err(ended) = result else {
+                    pass.removed += 1;
+                    self.log
+                        .info(format!(
+                            "removed {}: it carries the mark of `{}`, and no resource has it",
+                            described(&stray),
+                            stray.key.name
+                        ))
+                        .await;
+                    continue;
+                };
+                if matches!(ended, Ended::NoToken | Ended::Stopped) {
+                    return Err(ended);
+                }
+                pass.refused.push(format!("{}: {ended}", described(&stray)));
+                left.push(stray);
+            }
+            if left.len() == tried {
+                return Ok(());
+            }
+            strays = left;
+        }
+        Ok(())
+    }
+
+    async fn remove_stray(&self, stray: &Found) -> StepResult {
+        let Some(driver) = driver_for(&stray.key.resource_type) else {
+            return Ok(());
+        };
+        let marker = Marker {
+            deployment: self.site.deployment.clone(),
+            deployment_name: self.site.deployment_name.clone(),
+            resource: Marker::resource_of(&stray.key.name, stray.key.incarnation),
+        };
+        let search = Search {
+            session: &self.site.session,
+            vault: &self.site.vault,
+            deployment: &self.site.deployment,
+            markers: &[],
+        };
+        let context = search.context(&marker);
+        let id = stray.physical_id.as_str();
+        driver.delete(&context, Some(id)).await?;
+        let started = Instant::now();
+        for pause in self.pauses() {
+            if driver.is_gone(&context, id).await? {
+                return Ok(());
+            }
+            if started.elapsed() > PATIENCE {
+                break;
+            }
+            self.pause(pause).await?;
+        }
+        Err(Ended::infrastructure(format!(
+            "it was deleted, and is still there after {} s",
+            PATIENCE.as_secs()
+        )))
+    }
+
+    /// What is left after the last search: named in the log and, where the run succeeds, with its end.
+    async fn tell_the_rest(&self, pass: Pass, scope: Scope) -> StepResult {
+        let kept = pass.kept.iter().filter(|(_, why)| *why != Why::Retained);
+        for (found, why) in kept {
+            let text = format!(
+                "{} carries the mark of `{}` and stays in the cloud: {}",
+                described(found),
+                found.key.name,
+                why.text()
+            );
+            self.log.warn(&text).await;
+            self.site.known.remark(text);
+        }
+        if pass.refused.is_empty() {
+            return Ok(());
+        }
+        let refused = format!(
+            "left in the cloud by requests that were carried out late, and not to be removed: {}",
+            pass.refused.join("; ")
+        );
+        if scope == Scope::All {
+            return Err(Ended::infrastructure(format!(
+                "{refused}. Remove what stands in the way, or these things by hand; then resume the run"
+            )));
+        }
+        self.log.warn(&refused).await;
+        self.site
+            .known
+            .remark(format!("{refused}. The next run tries again"));
+        Ok(())
+    }
+
+    async fn tell_what_is_waited_for(&self, pending: &[(&Creation, Timestamp)], until: Timestamp) {
+        const NAMED: usize = 10;
+        let names = pending.iter().take(NAMED);
+        let names: Vec<String> = names
+            .map(|(creation, _)| format!("`{}`", creation.key.name))
+            .collect();
+        let more = match pending.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        self.log
+            .info(format!(
+                "the cloud may still carry out requests whose answers were lost, for {}{more}: until {until:.0} it is searched for what they \
+                 make (STACKLOOM_COMMIT_HORIZON)",
+                names.join(", ")
+            ))
+            .await;
+    }
+
+    fn search_pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+        let first = self.site.core.config.poll_first;
+        std::iter::successors(Some(first), |pause| Some(pause.mul_f32(1.5).min(PAUSE_MAX)))
+    }
+}
+
+fn described(found: &Found) -> String {
+    let name = found.name.as_deref();
+    let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+    format!("{} {}{name}", found.key.resource_type, found.physical_id)
+}
+
+fn journal_failed(error: crate::Error) -> Ended {
+    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
+}

@@ -1,0 +1,499 @@
+//! Requests that the cloud carries out after their answers were lost: nothing is there twice in the end, and nothing is left.
+
+use std::time::Duration;
+
+use api::{EventBody, RunState, Stray};
+use engine::Force;
+use lab::{CallFault, Damage, Fault};
+use openstack::network::{Network, Port};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use serde_json::json;
+
+use crate::{
+    bench::{Bench, NET, TWO_NETS},
+    sweep::ALL_KINDS,
+    update::to,
+};
+
+/// Six servers, each with a port of its own and two floating IPs: one that leads to the port, and one that leads nowhere.
+fn six_servers() -> String {
+    let mut template = "heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: net}, cidr: 10.0.1.0/24}}
+  gate: {type: OS::Neutron::Router, properties: {external_gateway_info: {network: public}}}
+  foot: {type: OS::Neutron::RouterInterface, properties: {router: {get_resource: gate}, subnet: {get_resource: sub}}}
+"
+    .to_owned();
+    for number in 1..=6 {
+        template.push_str(&format!(
+            "  port{number}: {{type: OS::Neutron::Port, depends_on: sub, properties: {{network: {{get_resource: net}}}}}}
+  web{number}: {{type: OS::Nova::Server, properties: {{image: debian-12, flavor: m1.tiny, networks: [{{port: {{get_resource: port{number}}}}}]}}}}
+  to{number}: {{type: OS::Neutron::FloatingIP, depends_on: foot, properties: {{floating_network: public, port_id: {{get_resource: port{number}}}}}}}
+  spare{number}: {{type: OS::Neutron::FloatingIP, depends_on: port{number}, properties: {{floating_network: public}}}}
+"
+        ));
+    }
+    template
+}
+
+/// Each creation is carried out so many milliseconds after it was asked for.
+fn creations_commit_after(milliseconds: u64) -> [Fault; 2] {
+    ["network", "compute"].map(|service| {
+        Fault::Call(CallFault {
+            service: Some(service.into()),
+            method: Some("POST".into()),
+            commits_after_ms: Some(milliseconds),
+            ..CallFault::default()
+        })
+    })
+}
+
+fn network_post(path: &str, fault: CallFault) -> Fault {
+    Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("POST".into()),
+        path: Some(format!("/v2.0/{path}")),
+        ..fault
+    })
+}
+
+impl Bench {
+    /// Waits until so many creations are under way.
+    async fn until_in_flight(&self, run: &str, wanted: i64) {
+        let under_way = async || {
+            let count: i64 = sqlx::query_scalar(
+                "SELECT COUNT(*) FROM steps WHERE run = ? AND kind = 'create' AND state = 'running'",
+            )
+            .bind(run)
+            .fetch_one(&self.pool)
+            .await
+            .unwrap();
+            count >= wanted
+        };
+        self.eventually("creations are in flight", under_way).await;
+    }
+
+    async fn strays(&self, deployment: &str) -> Vec<Stray> {
+        let mut strays = self.engine.strays(&self.actor, deployment).await.unwrap();
+        strays.sort_by(|one, other| one.resource.cmp(&other.resource));
+        strays
+    }
+
+    /// Another thing of the same creation, as a request that was carried out late leaves it.
+    async fn twin_of<E: openstack::network::Entity>(
+        &self,
+        deployment: &str,
+        resource: &str,
+        fields: serde_json::Value,
+    ) -> String {
+        let id = self.ids(deployment).await[resource].clone();
+        let network = self.actor.session.network();
+        let there: E = network.get(&id).await.unwrap();
+        let mut fields = fields;
+        fields["description"] = there.description().unwrap().into();
+        let twin: E = network.create(&fields).await.unwrap();
+        twin.id().to_owned()
+    }
+
+    async fn logs(&self, run: &str) -> String {
+        let events = self.engine.events(&self.tenant, run, 0, 10_000).await;
+        let texts = events
+            .unwrap()
+            .into_iter()
+            .filter_map(|event| match event.body {
+                EventBody::Log { text, .. } => Some(text),
+                _ => None,
+            });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The first requests are given up and carried out late, and those after them refused: the step fails.
+fn fails_with_late_creations(service: &str, path: &str) -> Vec<Fault> {
+    let late = CallFault {
+        damage: Some(Damage::CutBefore),
+        commits_after_ms: Some(500),
+        ..CallFault::default()
+    };
+    let refused = CallFault {
+        status: Some(400),
+        ..CallFault::default()
+    };
+    let in_order = [&late, &late, &refused, &refused].into_iter().zip(1..);
+    in_order
+        .map(|(fault, nth)| {
+            Fault::Call(CallFault {
+                service: Some(service.into()),
+                method: Some("POST".into()),
+                path: Some(path.into()),
+                nth: Some(nth),
+                ..fault.clone()
+            })
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn killed_with_creations_in_flight_each_resource_is_there_once() {
+    let template = six_servers();
+    let mut bench = Bench::new().await;
+    let (started, run) = bench.deploy(&template).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let full = bench.left().len();
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+
+    for seed in 0..10 {
+        let mut random = StdRng::seed_from_u64(seed);
+        creations_commit_after(100)
+            .into_iter()
+            .for_each(|fault| bench.lab.faults().add(fault));
+        let started = bench.start(&template).await;
+        bench
+            .until_in_flight(&started.run, random.random_range(4..=6))
+            .await;
+        // No condition: the moment is what is tried.
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..150))).await;
+        bench.crash().await;
+        let run = bench.end_of(&started.run).await;
+        bench.lab.faults().clear();
+        assert_eq!(run.state, RunState::Succeeded, "seed {seed}: {run:#?}");
+        let strays = bench.strays(&started.deployment).await;
+        assert_eq!(strays, Vec::<Stray>::new(), "seed {seed}");
+        assert_eq!(bench.left().len(), full, "seed {seed}: {:?}", bench.left());
+
+        let run = bench.undeploy(&started.deployment).await;
+        assert_eq!(run.state, RunState::Succeeded, "seed {seed}: {run:#?}");
+        assert_eq!(bench.left(), Vec::<String>::new(), "seed {seed}");
+    }
+}
+
+/// And undeployed right after the restart, while the requests are still to be carried out.
+#[tokio::test]
+async fn killed_cancelled_and_undeployed_nothing_is_left() {
+    let template = six_servers();
+    let mut bench = Bench::new().await;
+    for force in [Force::No, Force::Yes] {
+        creations_commit_after(150)
+            .into_iter()
+            .for_each(|fault| bench.lab.faults().add(fault));
+        let started = bench.start(&template).await;
+        bench.until_in_flight(&started.run, 5).await;
+        bench.crash().await;
+        bench
+            .engine
+            .cancel(&bench.tenant, &started.run)
+            .await
+            .unwrap();
+        bench.end_of(&started.run).await;
+        let undeploy = bench
+            .engine
+            .undeploy(&bench.actor, &started.deployment, force);
+        let gone = undeploy.await.unwrap().run;
+        let run = bench.end_of(&gone).await;
+        bench.lab.faults().clear();
+        assert_eq!(run.state, RunState::Succeeded, "{force:?}: {run:#?}");
+        assert_eq!(bench.left(), Vec::<String>::new(), "{force:?}: {run:#?}");
+    }
+}
+
+/// The engine lives, and the connection breaks, or a proxy gives up: the request is carried out all the same, later.
+#[tokio::test]
+async fn a_request_that_was_given_up_and_carried_out_makes_nothing_twice() {
+    let cut = CallFault {
+        damage: Some(Damage::CutBefore),
+        ..CallFault::default()
+    };
+    let given_up = CallFault {
+        status: Some(504),
+        ..CallFault::default()
+    };
+    for fault in [cut, given_up] {
+        let bench = Bench::new().await;
+        bench.lab.faults().add(network_post(
+            "networks*",
+            CallFault {
+                commits_after_ms: Some(300),
+                times: Some(2),
+                ..fault
+            },
+        ));
+        let (started, run) = bench.deploy(TWO_NETS).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert_eq!(bench.left().len(), 2, "{:?}", bench.left());
+        let said = bench.logs(&run.id).await;
+        assert!(said.contains("may still carry out requests"), "{said}");
+        bench.undeploy(&started.deployment).await;
+        assert_eq!(bench.left(), Vec::<String>::new());
+    }
+}
+
+/// What is found by its mark is not in the list yet when the step looks for it again.
+#[tokio::test]
+async fn a_list_that_lags_makes_nothing_twice() {
+    let bench = Bench::new().await;
+    bench.lab.faults().add(network_post(
+        "networks*",
+        CallFault {
+            damage: Some(Damage::CutAfter),
+            times: Some(1),
+            ..CallFault::default()
+        },
+    ));
+    bench.lab.faults().add(Fault::Call(CallFault {
+        service: Some("network".into()),
+        method: Some("GET".into()),
+        lags_ms: 300,
+        ..CallFault::default()
+    }));
+    let (started, run) = bench.deploy(NET).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+/// A run that fails leaves one for the next attempt to adopt, and no more.
+#[tokio::test]
+async fn a_run_that_fails_leaves_one_thing_to_adopt() {
+    let bench = Bench::new().await;
+    for fault in fails_with_late_creations("network", "/v2.0/networks*") {
+        bench.lab.faults().add(fault);
+    }
+    let (started, run) = bench.deploy(NET).await;
+    bench.lab.faults().clear();
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    let [stray] = &bench.strays(&started.deployment).await[..] else {
+        panic!("one thing is left");
+    };
+    let why = stray.why_kept.as_deref().unwrap_or_default();
+    assert!(why.contains("the next run"), "{why}");
+
+    bench.engine.resume(&bench.actor, &run.id).await.unwrap();
+    bench.until_state(&run.id, RunState::Succeeded).await;
+    assert_eq!(
+        bench.ids(&started.deployment).await["front"],
+        stray.physical_id
+    );
+    assert_eq!(bench.strays(&started.deployment).await, Vec::new());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn undeploying_removes_strays_and_names_those_that_cannot_go() {
+    let bench = Bench::new().await;
+    for force in [Force::No, Force::Yes] {
+        let (started, _) = bench.deploy(NET).await;
+        let stray = bench
+            .twin_of::<Network>(&started.deployment, "front", json!({"name": "twin"}))
+            .await;
+        let shown = bench.strays(&started.deployment).await;
+        let wanted = Stray {
+            resource_type: "OS::Neutron::Net".into(),
+            physical_id: stray.clone(),
+            name: Some("twin".into()),
+            resource: "front".into(),
+            why_kept: None,
+        };
+        assert_eq!(shown, [wanted]);
+
+        bench.lab.faults().add(Fault::Call(CallFault {
+            service: Some("network".into()),
+            method: Some("DELETE".into()),
+            path: Some(format!("*{stray}*")),
+            status: Some(409),
+            ..CallFault::default()
+        }));
+        let undeploy = bench
+            .engine
+            .undeploy(&bench.actor, &started.deployment, force);
+        let gone = undeploy.await.unwrap().run;
+        let run = bench.end_of(&gone).await;
+        bench.lab.faults().clear();
+        let reason = run.reason.clone().unwrap_or_default();
+        assert!(
+            reason.contains("OS::Neutron::Net") && reason.contains(&stray),
+            "{reason}"
+        );
+        match force {
+            Force::No => {
+                assert_eq!(run.state, RunState::Failed, "{run:#?}");
+                bench.engine.resume(&bench.actor, &gone).await.unwrap();
+                bench.until_state(&gone, RunState::Succeeded).await;
+                assert_eq!(bench.left(), Vec::<String>::new());
+            }
+            Force::Yes => {
+                assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+                assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+            }
+        }
+    }
+}
+
+/// A stray stands in the way of a deletion, and may have come from a request of unknown outcome.
+#[tokio::test]
+async fn a_deletion_that_a_stray_prevents_is_tried_again() {
+    let with_port = NET.to_owned()
+        + "  sub: {type: OS::Neutron::Subnet, properties: {network: {get_resource: front}, cidr: 10.0.1.0/24}}
+  port: {type: OS::Neutron::Port, depends_on: sub, properties: {network: {get_resource: front}}}
+";
+    let empty = "heat_template_version: 2021-04-16\nresources: {}\n";
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(&with_port).await;
+    let network = bench.ids(&started.deployment).await["front"].clone();
+    let stray = bench
+        .twin_of::<Port>(&started.deployment, "port", json!({"network_id": network}))
+        .await;
+    sqlx::query("UPDATE creations SET uncertain_since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+60 seconds') WHERE name = 'port'")
+        .execute(&bench.pool)
+        .await
+        .unwrap();
+    let update = bench
+        .engine
+        .update(&bench.actor, &started.deployment, to(empty));
+    let run = update.await.unwrap().run;
+    bench
+        .until(&run, |event| {
+            matches!(&event.body, EventBody::Log { text, .. } if text.contains("removed") && text.contains(&stray))
+        })
+        .await;
+    bench
+        .until_step(&run, "front:delete", api::StepState::Succeeded)
+        .await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_retained_or_anothers_is_not_swept() {
+    let bench = Bench::new().await;
+    let retained = TWO_NETS.replace(
+        "front: {type: OS::Neutron::Net}",
+        "front: {type: OS::Neutron::Net, deletion_policy: Retain}",
+    );
+    let network = bench.actor.session.network();
+    // The same name, and the mark of another deployment.
+    for description in ["", "stackloom:0192f0c1-0000-7000-8000-000000000000/back"] {
+        let fields = json!({"name": "shop-back", "description": description});
+        network.create::<Network>(&fields).await.unwrap();
+    }
+    let (started, _) = bench.deploy(&retained).await;
+    let kept = bench.ids(&started.deployment).await["front"].clone();
+    let only_back = TWO_NETS.replace("  front: {type: OS::Neutron::Net}\n", "");
+    bench.update(&started.deployment, to(&only_back)).await;
+    let shown = bench.strays(&started.deployment).await;
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert_eq!(shown[0].physical_id, kept);
+    let why = shown[0].why_kept.as_deref().unwrap_or_default();
+    assert!(why.contains("Retain"), "{why}");
+    // Another deployment has adopted one of its things.
+    let adopted = bench
+        .twin_of::<Network>(&started.deployment, "back", json!({"name": "adopted"}))
+        .await;
+    let adopts = NET.replace(
+        "OS::Neutron::Net}",
+        &format!("OS::Neutron::Net, external_id: {adopted}}}"),
+    );
+    let other = bench
+        .try_deploy("other", &adopts, Default::default())
+        .await
+        .unwrap();
+    bench.end_of(&other.run).await;
+
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left().len(), 4, "{:?}", bench.left());
+    for id in [kept, adopted] {
+        network.get::<Network>(&id).await.unwrap();
+    }
+}
+
+/// A volume that was restored from a backup has the mark of the one that was saved.
+#[tokio::test]
+async fn a_copied_mark_is_told_and_not_removed() {
+    let disk = "heat_template_version: 2021-04-16
+resources:
+  disk: {type: OS::Cinder::Volume, properties: {size: 1}}
+";
+    let bench = Bench::new().await;
+    let (started, _) = bench.deploy(disk).await;
+    let storage = bench.actor.session.block_storage();
+    let there = storage
+        .volume_get(&bench.ids(&started.deployment).await["disk"])
+        .await
+        .unwrap();
+    let fields = json!({"size": 1, "name": "restored", "metadata": there.metadata});
+    let restored = storage.volume_create(&fields, None).await.unwrap().id;
+    let run = bench.undeploy(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let reason = run.reason.unwrap_or_default();
+    assert!(
+        reason.contains(&restored) && reason.contains("backup"),
+        "{reason}"
+    );
+    storage.volume_get(&restored).await.unwrap();
+}
+
+/// Whatever has a mark is found by it, of every type that the templates have: the journal has lost all ids, and yet it goes.
+#[tokio::test]
+async fn all_that_carries_a_mark_is_found_without_the_journal() {
+    for template in [ALL_KINDS.to_owned(), crate::rare::with_a_pair()] {
+        let bench = Bench::new().await;
+        let (started, run) = bench.deploy(&template).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        // These join others, live in others or are nowhere, and are removed as the journal says; so is a volume, whose mark is no
+        // proof, and an address scope, whose mark goes when it gets its name, with the pool in it.
+        let has_no_mark = "OS::Neutron::RouterInterface OS::Neutron::ExtraRoute OS::Neutron::ExtraRouteSet OS::Neutron::RBACPolicy \
+            OS::Neutron::FloatingIPPortForward OS::Cinder::VolumeAttachment OS::Heat::RandomString OS::Heat::ResourceGroup OS::Cinder::Volume OS::Neutron::AddressScope OS::Neutron::SubnetPool";
+        let lost: Vec<(String,)> = sqlx::query_as(
+            "UPDATE resources SET state = 'deleted', physical_id = NULL WHERE deployment = ? AND instr(' ' || ? || ' ', ' ' || type || ' ') = 0 RETURNING name",
+        )
+        .bind(&started.deployment)
+        .bind(has_no_mark)
+        .fetch_all(&bench.pool)
+        .await
+        .unwrap();
+        let mut lost: Vec<String> = lost.into_iter().map(|(name,)| name).collect();
+        lost.sort();
+        let strays = bench.strays(&started.deployment).await;
+        let found: Vec<&String> = strays.iter().map(|stray| &stray.resource).collect();
+        assert_eq!(found, lost.iter().collect::<Vec<_>>());
+        let run = bench.undeploy(&started.deployment).await;
+        assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+        assert_eq!(bench.left(), Vec::<String>::new());
+    }
+}
+
+/// Late creations of an update, whose successors have marks of their own, on the way on and on the way back.
+#[tokio::test]
+async fn a_successor_that_comes_late_is_there_once() {
+    let before = "heat_template_version: 2021-04-16
+resources:
+  near: {type: OS::Nova::ServerGroup, properties: {policies: [affinity]}}
+";
+    let after = before.replace("[affinity]", "[anti-affinity]");
+    let bench = Bench::new().await;
+    let (started, run) = bench.deploy(before).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    // The change fails, and goes back.
+    for fault in fails_with_late_creations("compute", "*/os-server-groups*") {
+        bench.lab.faults().add(fault);
+    }
+    let run = bench.update(&started.deployment, to(&after)).await;
+    assert_eq!(run.state, RunState::Failed, "{run:#?}");
+    bench.lab.faults().clear();
+    let run = bench.rolls_back(&started.deployment).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    assert_eq!(bench.strays(&started.deployment).await, Vec::new());
+    // The first request is given up and carried out late, and the change goes on.
+    let late = fails_with_late_creations("compute", "*/os-server-groups*").swap_remove(0);
+    bench.lab.faults().add(late);
+    let run = bench.update(&started.deployment, to(&after)).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    assert_eq!(bench.left().len(), 1, "{:?}", bench.left());
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}
