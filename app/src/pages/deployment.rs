@@ -109,7 +109,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
     view! {
         <div class="page">
             {move || head.get().map(|it| view! { <Head it deployment runs /> })}
-            {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() /> })}
+            {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <Drawing deployment />
             {move || resources.get().map(|resources| view! { <Resources resources /> })}
             <Runs runs />
@@ -229,11 +229,14 @@ fn Actions(it: Deployment, deployment: Load<Deployment>, runs: Load<Vec<Run>>) -
 }
 
 #[component]
-fn Outputs(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
+fn Outputs(outputs: Vec<(String, OutputValue)>, deployment: Load<Deployment>) -> impl IntoView {
     (!outputs.is_empty()).then(|| {
+        let live = outputs.iter().filter(|(_, output)| output.live);
+        let read_at = live.filter_map(|(_, output)| output.read_at.clone()).min();
         let rows = outputs
             .into_iter()
             .map(|(name, output)| {
+                let stored = output.read_at.filter(|_| !output.live);
                 let value = match (output.value, output.error) {
                     (Some(value), _) => value_view(value, &name),
                     (None, Some(error)) => view! { <span class="quiet">{error}</span> }.into_any(),
@@ -242,14 +245,27 @@ fn Outputs(outputs: Vec<(String, OutputValue)>) -> impl IntoView {
                 view! {
                     <div class="output" data-output=name.clone()>
                         <dt>{name.clone()}{output.description.map(|text| view! { <span class="meta">{text}</span> })}</dt>
-                        <dd>{value}</dd>
+                        <dd>
+                            {value}
+                            {stored.map(|time| view! { <span class="meta" data-stored>"Stored, read "<Ago time /></span> })}
+                        </dd>
                     </div>
                 }
             })
             .collect_view();
         view! {
             <section class="section" aria-label="Outputs">
-                <h2>"Outputs"</h2>
+                <div class="section-head">
+                    <h2>"Outputs"</h2>
+                    {read_at.map(|time| view! { <span class="meta">"Read from the cloud "<Ago time /></span> })}
+                    <button
+                        type="button" class="button" data-look="ghost" data-size="icon-small"
+                        aria-label="Refresh outputs" title="Read outputs from the cloud again"
+                        on:click=move |_| deployment.reload()
+                    >
+                        <Icon name="refresh-cw" />
+                    </button>
+                </div>
                 <dl class="panel outputs">{rows}</dl>
             </section>
         }

@@ -172,7 +172,7 @@ pub enum ResourceState {
     Failed,
 }
 
-/// A resolved output.
+/// A resolved output. Attributes in it are read from the cloud when the deployment is asked for, unless a run is at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OutputValue {
@@ -185,4 +185,11 @@ pub struct OutputValue {
     /// Why not.
     #[serde(default)]
     pub error: Option<String>,
+    /// When its attributes were read from the cloud, RFC 3339; of several the earliest time. `None` where it mentions no
+    /// resource, or the time is not known.
+    #[serde(default)]
+    pub read_at: Option<String>,
+    /// Whether all its attributes were read for this answer. Otherwise the last run stored some of them, at `read_at`.
+    #[serde(default)]
+    pub live: bool,
 }

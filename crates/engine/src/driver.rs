@@ -217,6 +217,41 @@ pub trait Driver: Send + Sync {
         physical_id: &str,
     ) -> Result<Progress, DriverError>;
 
+    /// Attributes that take requests of their own. The engine reads them when a property or an output asks for one,
+    /// and does not store them.
+    fn on_demand(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Values of some of [`Driver::on_demand`], as they are in the cloud now.
+    ///
+    /// # Errors
+    /// The cloud refuses the request, or the thing is gone.
+    async fn read(
+        &self,
+        _context: &Context<'_>,
+        _physical_id: &str,
+        _names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        Ok(Map::new())
+    }
+
+    /// All other attributes, as they are in the cloud now. Changes nothing. `None` where the thing is gone, or in a
+    /// state in which the driver cannot tell them.
+    ///
+    /// # Errors
+    /// The cloud refuses the request.
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        Ok(match self.progress(context, physical_id).await? {
+            Progress::Ready(ready) => Some(ready.attributes),
+            Progress::Pending(_) | Progress::Failed(_) => None,
+        })
+    }
+
     /// Change it to what the properties say now; it keeps its id. Only types with properties that
     /// update in place have it.
     async fn update(&self, _context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

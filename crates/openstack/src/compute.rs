@@ -268,6 +268,26 @@ impl Compute<'_> {
         call.json(&json!({"tags": tags})).send().await.map(drop)
     }
 
+    /// The URL of a console of a type (`novnc`, `serial` ...) with its protocol (`vnc`, `serial` ...). It holds a token.
+    ///
+    /// # Errors
+    /// The cloud does not offer consoles of this type, or the server has none now.
+    pub async fn server_console_url(
+        &self,
+        id: &str,
+        protocol: &str,
+        kind: &str,
+    ) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Console {
+            url: String,
+        }
+        let call = self.call(Method::POST, &["servers", id, "remote-consoles"]);
+        let body = json!({"remote_console": {"protocol": protocol, "type": kind}});
+        let console: Console = call.json(&body).fetch("remote_console").await?;
+        Ok(console.url)
+    }
+
     /// The ports that are plugged in, in the server's order.
     pub async fn server_ports(&self, id: &str) -> Result<Vec<PluggedPort>, Error> {
         let call = self.call(Method::GET, &["servers", id, "os-interface"]);

@@ -12,6 +12,7 @@ pub const CODES: &[&str] = &[
     "action-restricted",
     "alias-bomb",
     "archive-invalid",
+    "attribute-not-given",
     "bad-name",
     "bastion-ambiguous",
     "bastion-missing",

@@ -51,7 +51,7 @@ pub async fn create(
     Ok(accepted(services.engine.deploy(&caller.actor, new).await?))
 }
 
-/// One, with its resources and outputs.
+/// One, with its resources and outputs. Attributes in outputs are read from the cloud for this answer.
 #[utoipa::path(get, path = "/api/v1/deployments/{id}", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Deployment)))]
 pub async fn get(
     State(services): State<Services>,
@@ -59,7 +59,7 @@ pub async fn get(
     Path(id): Path<String>,
 ) -> Result<Json<Deployment>> {
     Ok(Json(
-        services.engine.deployment(caller.tenant(), &id).await?,
+        services.engine.deployment_now(&caller.actor, &id).await?,
     ))
 }
 

@@ -129,6 +129,24 @@ impl Driver for Piece {
         ))
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        let (parent, id) = parts(physical_id);
+        let found = context
+            .session
+            .load_balancer()
+            .get(self.kind.part(parent), id)
+            .await;
+        match found {
+            Ok(found) => Ok(Some(attributes(&found))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let (parent, id) = parts(physical_id);
         let mut fields = self.fields(context).await?;
@@ -404,18 +422,20 @@ async fn id_named(
     }
 }
 
+fn attributes(found: &Balanced) -> Map<String, Value> {
+    let fields = match serde_json::to_value(found) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    with_show(fields)
+}
+
 fn judge(part: Part<'_>, found: &Balanced) -> Progress {
     match found.provisioning_status.as_str() {
-        "ACTIVE" | "" => {
-            let fields = match serde_json::to_value(found) {
-                Ok(Value::Object(fields)) => fields,
-                _ => Map::new(),
-            };
-            Progress::Ready(Ready {
-                reference: json!(found.id),
-                attributes: with_show(fields),
-            })
-        }
+        "ACTIVE" | "" => Progress::Ready(Ready {
+            reference: json!(found.id),
+            attributes: attributes(found),
+        }),
         "ERROR" => Progress::Failed(format!("the cloud put the {} in state ERROR", part.title())),
         status => Progress::Pending(format!("the {} is in state {status}", part.title())),
     }

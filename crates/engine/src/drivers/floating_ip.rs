@@ -52,6 +52,14 @@ impl Driver for FloatingIp {
         neutron::progress::<api::FloatingIp>(context, physical_id).await
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::FloatingIp>(context, physical_id).await
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         self.change(context, physical_id, &["port_id".to_owned()])
             .await

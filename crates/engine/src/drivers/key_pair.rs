@@ -78,6 +78,29 @@ impl Driver for KeyPair {
         }
     }
 
+    /// The vault has it, and no other store.
+    fn on_demand(&self) -> &'static [&'static str] {
+        &["private_key"]
+    }
+
+    /// Empty, as in Heat, where the private half was given or not saved.
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        _physical_id: &str,
+        _names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        let properties = Properties::of(context.properties);
+        let is_ours = properties.filled("public_key")?.is_none()
+            && properties.boolean("save_private_key")? == Some(true);
+        let private = match is_ours {
+            true => context.vault.get(&mark::store_name(context.marker)).await?,
+            false => None,
+        };
+        let private = private.unwrap_or_default();
+        Ok(Map::from_iter([("private_key".to_owned(), private.into())]))
+    }
+
     async fn delete(
         &self,
         context: &Context<'_>,

@@ -1,8 +1,8 @@
 //! `OS::Neutron::Net`: a network. Source: Networking API v2.0, "Networks".
 
 use async_trait::async_trait;
-use openstack::network::Network;
-use serde_json::{Map, Value};
+use openstack::network::{Network, Segment};
+use serde_json::{Map, Value, json};
 
 use super::mark;
 use super::plain::Fields;
@@ -16,9 +16,33 @@ impl Fields for Net {
     type Thing = Network;
     const FIXED: &'static [&'static str] = &["tenant_id", "availability_zone_hints"];
 
+    const ON_DEMAND: &'static [&'static str] = &["segments"];
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+    ) -> Result<Map<String, Value>, DriverError> {
+        segments(context, id).await
+    }
+
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
         body(context.marker, context.properties)
     }
+}
+
+/// The attribute `segments`: those without a name first, as in Heat. Clouds without the extension refuse the request.
+pub(super) async fn segments(
+    context: &Context<'_>,
+    id: &str,
+) -> Result<Map<String, Value>, DriverError> {
+    let mut segments: Vec<Segment> = context
+        .session
+        .network()
+        .list(&[("network_id", id)])
+        .await?;
+    segments.sort_by_key(|segment| segment.name.is_some());
+    Ok(Map::from_iter([("segments".to_owned(), json!(segments))]))
 }
 
 fn body(marker: &Marker, map: &Map<String, Value>) -> Result<Map<String, Value>, DriverError> {
@@ -46,8 +70,6 @@ fn body(marker: &Marker, map: &Map<String, Value>) -> Result<Map<String, Value>,
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

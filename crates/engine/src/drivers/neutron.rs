@@ -87,10 +87,7 @@ pub(super) async fn progress<E: Entity>(
 
 /// `DOWN` is ready: ports are so until a server is plugged in, floating IPs until they lead somewhere.
 pub(super) fn judge<E: Entity>(entity: &E) -> Progress {
-    let fields = match serde_json::to_value(entity) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
+    let fields = fields(entity);
     match fields.get("status").and_then(Value::as_str) {
         Some(status @ ("BUILD" | "PENDING_CREATE" | "PENDING_UPDATE")) => {
             Progress::Pending(format!("the {} is in state {status}", E::TITLE))
@@ -100,6 +97,25 @@ pub(super) fn judge<E: Entity>(entity: &E) -> Progress {
             reference: entity.id().into(),
             attributes: with_show(fields),
         }),
+    }
+}
+
+/// The attributes as they are now, in every state; `None` where the thing is gone.
+pub(super) async fn attributes<E: Entity>(
+    context: &Context<'_>,
+    id: &str,
+) -> Result<Option<Map<String, Value>>, DriverError> {
+    match context.session.network().get::<E>(id).await {
+        Ok(entity) => Ok(Some(with_show(fields(&entity)))),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn fields<E: Entity>(entity: &E) -> Map<String, Value> {
+    match serde_json::to_value(entity) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 

@@ -66,7 +66,8 @@ impl Keeps for Order {
         keys: &KeyManager<'_>,
         order: &Value,
     ) -> Result<Map<String, Value>, DriverError> {
-        let mut attributes = Map::new();
+        let nothing = GIVEN.iter().map(|name| ((*name).to_owned(), Value::Null));
+        let mut attributes: Map<String, Value> = nothing.collect();
         for made in [Kind::Secret, Kind::Container] {
             let reference = order[made.reference()].clone();
             attributes.insert(made.reference().into(), reference);

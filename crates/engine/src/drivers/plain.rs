@@ -23,6 +23,18 @@ pub(super) trait Fields: Send + Sync {
     /// Properties, with their fields, that the cloud refuses to be told again: they are said when they change, and no more.
     const ONCE: &'static [(&'static str, &'static str)] = &[];
 
+    /// Attributes that take requests of their own.
+    const ON_DEMAND: &'static [&'static str] = &[];
+
+    /// Values of [`Fields::ON_DEMAND`].
+    async fn read(
+        &self,
+        _context: &Context<'_>,
+        _id: &str,
+    ) -> Result<Map<String, Value>, DriverError> {
+        Ok(Map::new())
+    }
+
     /// The body, without the description.
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError>;
 
@@ -71,6 +83,27 @@ impl<T: Fields> Driver for Plain<T> {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         neutron::progress::<T::Thing>(context, physical_id).await
+    }
+
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<T::Thing>(context, physical_id).await
+    }
+
+    fn on_demand(&self) -> &'static [&'static str] {
+        T::ON_DEMAND
+    }
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        _names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        self.0.read(context, physical_id).await
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

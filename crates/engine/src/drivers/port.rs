@@ -45,6 +45,41 @@ impl Driver for Port {
         neutron::progress::<api::Port>(context, physical_id).await
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::Port>(context, physical_id).await
+    }
+
+    fn on_demand(&self) -> &'static [&'static str] {
+        &["subnets", "network"]
+    }
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        let network = context.session.network();
+        let port: api::Port = network.get(physical_id).await?;
+        let mut read = Map::new();
+        if names.contains(&"network") {
+            let found: Network = network.get(&port.network_id).await?;
+            read.insert("network".into(), json!(found));
+        }
+        if names.contains(&"subnets") {
+            let mut subnets = Vec::new();
+            for address in &port.fixed_ips {
+                subnets.push(network.get::<Subnet>(&address.subnet_id).await?);
+            }
+            read.insert("subnets".into(), json!(subnets));
+        }
+        Ok(read)
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let named = look_up(context).await?;
         let fields = body(context.marker, context.properties, &named)?;

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use openstack::network::Network;
 use serde_json::{Map, Value};
 
-use super::mark;
 use super::plain::Fields;
 use super::properties::Properties;
+use super::{mark, net};
 use crate::driver::{Context, DriverError};
 
 pub(super) struct ProviderNet;
@@ -27,6 +27,16 @@ impl Fields for ProviderNet {
         (PHYSICAL_NETWORK, "provider:physical_network"),
         (SEGMENTATION_ID, "provider:segmentation_id"),
     ];
+
+    const ON_DEMAND: &'static [&'static str] = &["segments"];
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        id: &str,
+    ) -> Result<Map<String, Value>, DriverError> {
+        net::segments(context, id).await
+    }
 
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
         let properties = Properties::of(context.properties);

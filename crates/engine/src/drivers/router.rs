@@ -36,6 +36,14 @@ impl Driver for Router {
         neutron::progress::<api::Router>(context, physical_id).await
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::Router>(context, physical_id).await
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         // No gateway any more means to take it away, which Neutron must be told.
         let gateway = gateway(context).await?.unwrap_or(Value::Null);

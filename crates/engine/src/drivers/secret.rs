@@ -60,8 +60,8 @@ impl Keeps for Secret {
             Some(id) => payload(keys, id).await?,
             None => None,
         };
-        let found = found.map(|payload| ("decrypted_payload".to_owned(), payload));
-        Ok(found.into_iter().collect())
+        let payload = found.unwrap_or_default();
+        Ok(Map::from_iter([("decrypted_payload".to_owned(), payload)]))
     }
 }
 

@@ -47,6 +47,14 @@ impl Driver for SecurityGroup {
         neutron::progress::<api::SecurityGroup>(context, physical_id).await
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::SecurityGroup>(context, physical_id).await
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let own = Properties::of(context.properties).text("description")?;
         let mut fields = Map::new();

@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use openstack::network::{self as api, SecurityGroup};
+use serde_json::{Map, Value};
 
 use super::properties::Properties;
 use super::{neutron, rules};
@@ -44,6 +45,14 @@ impl Driver for SecurityGroupRule {
         physical_id: &str,
     ) -> Result<Progress, DriverError> {
         neutron::progress::<api::SecurityGroupRule>(context, physical_id).await
+    }
+
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::SecurityGroupRule>(context, physical_id).await
     }
 
     async fn delete(

@@ -53,6 +53,14 @@ impl Driver for Subnet {
         neutron::progress::<api::Subnet>(context, physical_id).await
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        neutron::attributes::<api::Subnet>(context, physical_id).await
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let fields = body(context.marker, context.properties, "")?;
         neutron::update::<api::Subnet>(context, physical_id, None, fields, &FIXED)

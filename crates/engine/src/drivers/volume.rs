@@ -73,6 +73,19 @@ impl Driver for Volume {
         Ok(judge(&volume))
     }
 
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        let storage = context.session.block_storage();
+        match storage.volume_get(physical_id).await {
+            Ok(volume) => Ok(Some(attributes(&volume))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {
         let storage = context.session.block_storage();
         let properties = Properties::of(context.properties);
@@ -289,22 +302,68 @@ fn judge(volume: &Found) -> Progress {
     }
 }
 
-/// As Heat names them.
+/// Attributes as Heat gives them: all but lists, maps and names are texts, written as Python writes them.
 fn attributes(volume: &Found) -> Map<String, Value> {
-    let mut attributes = match serde_json::to_value(volume) {
+    let fields = match serde_json::to_value(volume) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     };
-    for (attribute, field) in [
+    let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
+    let mut attributes = Map::new();
+    for (attribute, name) in [
         ("display_name", "name"),
         ("display_description", "description"),
         ("metadata_values", "metadata"),
         ("attachments_list", "attachments"),
     ] {
-        let value = attributes.get(field).cloned().unwrap_or_default();
-        attributes.insert(attribute.into(), value);
+        attributes.insert(attribute.into(), field(name));
     }
-    neutron::with_show(attributes)
+    attributes.insert("metadata".into(), field("metadata").to_string().into());
+    for name in [
+        "attachments",
+        "availability_zone",
+        "bootable",
+        "created_at",
+        "encrypted",
+        "multiattach",
+        "size",
+        "snapshot_id",
+        "source_volid",
+        "status",
+        "volume_type",
+    ] {
+        attributes.insert(name.into(), as_python(&field(name)).into());
+    }
+    attributes.insert("show".into(), Value::Object(fields));
+    attributes
+}
+
+/// `str(value)` in Python.
+fn as_python(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(quoted).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(map) => {
+            let entry = |(key, value): (&String, &Value)| format!("'{key}': {}", quoted(value));
+            let entries: Vec<String> = map.iter().map(entry).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// `repr(value)` in Python.
+fn quoted(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+        other => as_python(other),
+    }
 }
 
 #[cfg(test)]
@@ -346,6 +405,29 @@ mod tests {
         assert_eq!(
             state("error_extending"),
             Progress::Failed("the cloud put the volume in state error_extending".into())
+        );
+    }
+
+    #[test]
+    fn attributes_are_texts_as_in_heat() {
+        let volume = json!({"id": "v", "status": "in-use", "size": 1, "encrypted": false, "snapshot_id": null,
+            "metadata": {"tier": "gold"}, "attachments": [{"server_id": "s", "host_name": null}]});
+        let attributes = attributes(&serde_json::from_value(volume).unwrap());
+        for (name, text) in [
+            ("size", "1"),
+            ("encrypted", "False"),
+            ("snapshot_id", "None"),
+            ("metadata", "{\"tier\":\"gold\"}"),
+            ("status", "in-use"),
+        ] {
+            assert_eq!(attributes[name], text);
+        }
+        assert_eq!(attributes["metadata_values"]["tier"], "gold");
+        assert_eq!(attributes["attachments_list"][0]["server_id"], "s");
+        let text = attributes["attachments"].as_str().unwrap();
+        assert!(
+            text.contains("'server_id': 's'") && text.contains("'host_name': None"),
+            "{text}"
         );
     }
 }

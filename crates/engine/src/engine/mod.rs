@@ -3,6 +3,7 @@
 mod begin;
 mod compare;
 mod hidden;
+mod outputs;
 mod recover;
 mod roll_back;
 mod show;
@@ -248,7 +249,16 @@ impl Engine {
         self.show_deployments(tenant).await
     }
 
-    /// One, with its resources and outputs.
+    /// One, with its resources, and with outputs of attributes that were read for this answer, as this person. While a
+    /// run is at work, and where the cloud cannot be asked in time, the stored attributes count.
+    ///
+    /// # Errors
+    /// Where there is no such deployment.
+    pub async fn deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
+        self.show_deployment_now(actor, id).await
+    }
+
+    /// One, with its resources, and with outputs of the attributes that are stored.
     ///
     /// # Errors
     /// Where there is no such deployment.

@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use api::{Beside, Deployment, DeploymentState, OutputValue, Run};
+use api::{Beside, Deployment, DeploymentState, Run};
 
-use super::Engine;
-use crate::{
-    Result, Tenant,
-    journal::DeploymentRow,
-    run::{Known, parameters},
-    secrets::kept,
-};
+use super::{Engine, outputs::Outputs};
+use crate::{Actor, Result, Tenant, secrets::kept};
 
 impl Engine {
     pub(super) async fn show_deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
@@ -26,12 +21,30 @@ impl Engine {
     }
 
     pub(super) async fn show_deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
+        self.show(tenant, id, None).await
+    }
+
+    pub(super) async fn show_deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
+        self.show(&actor.tenant, id, Some(actor)).await
+    }
+
+    /// With an actor, attributes in outputs are read from the cloud.
+    async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.journal.resources(id).await?;
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let outputs = match row.shown.state {
             DeploymentState::Undeployed => BTreeMap::new(),
-            _ => outputs(&row, &Known::of(kept::open(&self.core.key, id, resources))),
+            state => {
+                let mut outputs = Outputs::of(&row, kept::open(&self.core.key, id, resources));
+                // While a run is at work, what it stores is as new as can be.
+                if let Some(actor) = actor
+                    && state != DeploymentState::Busy
+                {
+                    outputs.read(actor, self.vault(actor)).await;
+                }
+                outputs.resolve()
+            }
         };
         Ok(Deployment {
             resources: shown,
@@ -45,25 +58,4 @@ impl Engine {
         let rows = self.core.journal.runs(tenant, deployment).await?;
         Ok(rows.into_iter().map(|row| row.shown).collect())
     }
-}
-
-/// Resolved from what is stored. Hidden parameters are not here, so what hangs on one says so.
-fn outputs(row: &DeploymentRow, known: &Known) -> BTreeMap<String, OutputValue> {
-    let values = parameters(row, &BTreeMap::new());
-    let scope = known.scope(&values);
-    let resolved = row.outputs.iter().map(|(name, output)| {
-        let (value, error) = match output.value.resolve(&scope) {
-            Ok(value) => (Some(value), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        (
-            name.clone(),
-            OutputValue {
-                description: output.description.clone(),
-                value,
-                error,
-            },
-        )
-    });
-    resolved.collect()
 }

@@ -54,6 +54,8 @@ pub struct ResourceRow {
     pub made_with: Option<BTreeMap<String, String>>,
     /// What changes that did not end may have put into it, by property.
     pub tried: Map<String, Value>,
+    /// When the attributes were read from the cloud, RFC 3339; `None` where that is not known.
+    pub read_at: Option<String>,
 }
 
 /// What the last run that ended well was given.
@@ -162,7 +164,7 @@ impl Journal {
     /// The same with deleted things.
     pub async fn all_resources(&self, deployment: &str) -> Result<Vec<ResourceRow>> {
         let rows = sqlx::query(
-            "SELECT name, spec, physical_id, reference, attributes, state, incarnation, made_from, made_with, tried FROM resources \
+            "SELECT name, spec, physical_id, reference, attributes, state, incarnation, made_from, made_with, tried, read_at FROM resources \
              WHERE deployment = ? ORDER BY name",
         )
         .bind(deployment)
@@ -387,6 +389,7 @@ fn resource(row: &SqliteRow) -> Result<ResourceRow, sqlx::Error> {
             .map(from_json)
             .transpose()?
             .unwrap_or_default(),
+        read_at: row.try_get("read_at")?,
     })
 }
 

@@ -388,7 +388,7 @@ async fn apply_resource(
         ResourceChange::Ready { reference, attributes, physical_id, made_from, made_with } => {
             sqlx::query(const_str(&[
                 "UPDATE resources SET state = 'ready', reference = ?, attributes = ?, physical_id = ?, made_from = ?, made_with = ?, \
-                 tried = NULL WHERE ",
+                 read_at = ?, tried = NULL WHERE ",
                 WHICH,
             ]))
             .bind(to_json(reference))
@@ -396,6 +396,7 @@ async fn apply_resource(
             .bind(physical_id.clone())
             .bind(to_json(made_from))
             .bind(to_json(made_with))
+            .bind(now_text())
         }
         ResourceChange::Tries { tried } => {
             sqlx::query(const_str(&["UPDATE resources SET tried = ? WHERE ", WHICH])).bind(to_json(tried))

@@ -281,6 +281,7 @@ mod tests {
 
     fn row(name: &str, spec: topology::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
+            read_at: None,
             name: name.into(),
             spec,
             physical_id: Some(format!("id-{name}")),

@@ -9,6 +9,7 @@ use api::ResourceState;
 use serde_json::{Map, Value};
 use topology::{
     expr::{Budget, Expr, Scope},
+    types::{Executable, Registry},
     workflow::{ResourceSpec, copy_of},
 };
 
@@ -70,6 +71,16 @@ impl Thing {
             made_from: row.made_from,
             tried: row.tried,
         }
+    }
+
+    /// Whether things of its type have the attribute in the cloud. Groups, nested templates and helpers of the
+    /// language give null where they have nothing to give, as in Heat.
+    fn should_give(&self, attribute: &str) -> bool {
+        let described = Registry::shared().get(&self.spec.resource_type);
+        described.is_some_and(|described| {
+            described.executable == Executable::Driver
+                && described.attributes.iter().any(|one| one.name == attribute)
+        })
     }
 }
 
@@ -371,7 +382,19 @@ impl Scope for RunScope<'_> {
         let things = self.known.lock();
         let thing = things.by_name.get(resource)?;
         thing.reference.as_ref()?;
-        Some(thing.attributes.get(name).cloned().unwrap_or(Value::Null))
+        match thing.attributes.get(name) {
+            Some(value) => Some(value.clone()),
+            None if thing.should_give(name) => None,
+            None => Some(Value::Null),
+        }
+    }
+
+    fn lacks_attribute(&self, resource: &str, name: &str) -> bool {
+        let things = self.known.lock();
+        things.by_name.get(resource).is_some_and(|thing| {
+            let is_there = thing.reference.is_some();
+            is_there && !thing.attributes.contains_key(name) && thing.should_give(name)
+        })
     }
 
     fn attributes(&self, resource: &str) -> Option<Value> {

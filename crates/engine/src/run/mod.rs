@@ -2,6 +2,7 @@
 
 mod address;
 mod ansible;
+mod asked;
 mod known;
 mod log;
 mod make;
@@ -16,7 +17,8 @@ mod sweep;
 mod task;
 
 pub use address::Addresses;
-pub use known::Known;
+pub use asked::{Names, asked};
+pub use known::{Known, Thing};
 pub use site::{Opening, defaults, divide, parameters, pseudo_parameters};
 pub use step::Site;
 pub use task::{Command, RunTask};

@@ -162,7 +162,14 @@ impl<'a> Origins<'a> {
     }
 
     fn any_is_secret(&self, resource: &str) -> bool {
-        self.reference_is_secret(resource) || self.attribute_is_secret(resource, "show")
+        let reads_one = || {
+            let driver =
+                (self.spec_of)(resource).and_then(|spec| drivers::driver_for(&spec.resource_type));
+            driver.is_some_and(|driver| driver.on_demand().iter().any(|name| SECRET.contains(name)))
+        };
+        self.reference_is_secret(resource)
+            || self.attribute_is_secret(resource, "show")
+            || reads_one()
     }
 
     fn any_property_is(&self, spec: &ResourceSpec) -> bool {

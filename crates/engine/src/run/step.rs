@@ -110,6 +110,9 @@ pub type StepResult<T = ()> = Result<T, Ended>;
 impl Attempt {
     /// Does it.
     pub async fn perform(&self) -> StepResult {
+        if let StepKind::Create | StepKind::Update | StepKind::Configure = self.step.kind {
+            self.read_asked().await?;
+        }
         match self.step.kind {
             StepKind::Create => self.create().await,
             StepKind::Update if self.item()?.is_some() => self.configure().await,

@@ -113,6 +113,7 @@ mod tests {
         assert!(!json!(stored).to_string().contains("s3cret"));
         assert_eq!(stored["plain"], 1);
         let row = |name: &str| ResourceRow {
+            read_at: None,
             name: name.into(),
             spec: crate::testing::resource("OS::Heat::RandomString", []),
             physical_id: None,

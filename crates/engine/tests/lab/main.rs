@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper's panic is its test's failure")]
 
+mod attributes;
 mod bench;
 mod compose;
 mod endings;

@@ -141,7 +141,10 @@ async fn a_successor_comes_before_its_predecessor_goes_and_keeps_the_address() {
     };
     assert_ne!(id(&before, "web"), id(&after, "web"));
     assert_eq!(id(&before, "web_port"), id(&after, "web_port"));
-    assert_eq!(before.outputs["address"], after.outputs["address"]);
+    assert_eq!(
+        before.outputs["address"].value,
+        after.outputs["address"].value
+    );
     assert_eq!(
         after.resources.len(),
         before.resources.len(),

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod attributes;
 #[path = "../common/marked.rs"]
 mod marked;
 mod pieces;

@@ -50,7 +50,12 @@ struct Apart {
 }
 
 /// What its user must be allowed; what a cloud does not have is left out.
-const ROLES: [&str; 3] = ["member", "creator", "load-balancer_member"];
+const ROLES: [&str; 4] = [
+    "member",
+    "creator",
+    "heat_stack_owner",
+    "load-balancer_member",
+];
 
 impl Apart {
     /// Made by the administrator of the clouds file, with a password that is its name; `None` without one.

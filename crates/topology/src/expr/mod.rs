@@ -70,8 +70,12 @@ pub trait Scope {
     }
     /// What `get_resource` gives: mostly the physical id. `None` while the resource does not exist.
     fn reference(&self, resource: &str) -> Option<Value>;
-    /// An attribute, whole. `None` while the resource does not exist.
+    /// An attribute, whole. `None` while the resource does not exist, and where it lacks the attribute.
     fn attribute(&self, resource: &str, name: &str) -> Option<Value>;
+    /// Whether the resource exists and has no value for an attribute that its type has.
+    fn lacks_attribute(&self, _resource: &str, _name: &str) -> bool {
+        false
+    }
     /// All attributes, as a map. `None` while the resource does not exist.
     fn attributes(&self, _resource: &str) -> Option<Value> {
         None
@@ -117,6 +121,16 @@ pub enum Unresolved {
     /// A resource that does not exist yet.
     #[error("`{0}` does not exist yet")]
     Resource(String),
+    /// An attribute of the resource's type for which the cloud gave no value.
+    #[error(
+        "`{resource}` has no value for its attribute `{attribute}`: the cloud gives none. Use another attribute, or a parameter"
+    )]
+    Attribute {
+        /// Name of the resource.
+        resource: String,
+        /// Name of the attribute.
+        attribute: String,
+    },
     /// A parameter without a value.
     #[error("parameter `{}` has no value", crate::environment::plain_name(.0))]
     Parameter(String),

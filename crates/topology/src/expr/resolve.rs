@@ -337,9 +337,16 @@ fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unr
     let Some((attribute, rest)) = path.split_first() else {
         return paid(scope.attributes(name).ok_or_else(missing)?, scope);
     };
-    let value = scope
-        .attribute(name, &python::text(attribute))
-        .ok_or_else(missing)?;
+    let attribute = python::text(attribute);
+    let value = scope.attribute(name, &attribute).ok_or_else(|| {
+        match scope.lacks_attribute(name, &attribute) {
+            true => Unresolved::Attribute {
+                resource: name.to_owned(),
+                attribute,
+            },
+            false => missing(),
+        }
+    })?;
     let value = select(Cow::Owned(value), rest).unwrap_or(Value::Null);
     paid(value, scope)
 }

@@ -80,7 +80,8 @@ impl Scope for Staying<'_> {
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
         let actual = self.actual(resource, &[Action::None])?;
         actual.reference.as_ref()?;
-        Some(actual.attributes.get(name).cloned().unwrap_or(Value::Null))
+        // Attributes that are read on demand are not stored: their values are known when the run comes there.
+        actual.attributes.get(name).cloned()
     }
 }
 

@@ -43,6 +43,9 @@ pub struct ResourceType {
     pub properties: Vec<Property>,
     /// What `get_attr` gives.
     pub attributes: Vec<Attribute>,
+    /// Attributes that Heat knows and that have no value here. A template that asks for one gets a warning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_given: Vec<String>,
     /// What the properties owe each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
@@ -323,6 +326,11 @@ impl Registry {
     /// The types that we describe, read once. Not for the browser, which asks the server instead: the descriptions
     /// would be a large part of what it loads.
     pub fn openstack() -> Registry {
+        Registry::shared().clone()
+    }
+
+    /// [`Registry::openstack`] without a copy.
+    pub fn shared() -> &'static Registry {
         static OPENSTACK: LazyLock<Registry> = LazyLock::new(|| {
             // A test reads all of them; here none can be wrong.
             let described = files::FILES
@@ -331,7 +339,7 @@ impl Registry {
             let retired = read::retired(files::RETIRED).unwrap_or_default();
             Registry::of(described.chain(retired))
         });
-        OPENSTACK.clone()
+        &OPENSTACK
     }
 
     /// These and no others: what `GET /resource-types` answered, in a browser.

@@ -12,6 +12,7 @@
 //!   tags: {list, of: {string}, says: Words to find it by.}
 //! attributes:
 //!   mac_address: Its MAC address.
+//! not_given: [show]                      # attributes of Heat's that have no value here
 //! ```
 //! A property's kind is a word without a value (`string`), or with what is in it (`list`, `map`). So
 //! are its flags: `required`, `updates` (another value keeps the id; without it a new one takes its
@@ -44,6 +45,7 @@ pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
             "properties" => described.properties = properties(node)?,
             "rules" => described.rules = rules(node)?,
             "update_policy" => described.update_policy = properties(node)?,
+            "not_given" => described.not_given = strings(node)?,
             "attributes" => {
                 for entry in node.entries().unwrap_or_default() {
                     described.attributes.push(Attribute {

@@ -156,3 +156,20 @@ fn policies_hang_on_the_type() {
     8:70 Error deletion-policy-unknown resources.net.deletion_policy: nothing can be kept of a `OS::Neutron::Net` in a snapshot; say `delete` or `retain`
     ");
 }
+
+#[test]
+fn an_attribute_without_a_value_is_foretold() {
+    let text = format!(
+        "{}outputs:\n  a: {{value: {{get_attr: [x, show]}}}}\n  b: {{value: {{get_attr: [router, show]}}}}\n",
+        resources(
+            "  router: {type: OS::Neutron::Router}\n  \
+             x: {type: OS::Neutron::RouterGateway, properties: {router_id: {get_resource: router}, network: public}}\n"
+        )
+    );
+    let found = validate(&Document::parse(&text), &types(), &CloudFacts::default());
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|one| (one.code.as_str(), one.path.as_str()))
+        .collect();
+    assert_eq!(found, [("attribute-not-given", "outputs.a.value")]);
+}

@@ -238,7 +238,15 @@ impl Checker<'_> {
                 described.name,
                 shown(attribute)
             );
-            self.error("unknown-attribute", path, message);
+            return self.error("unknown-attribute", path, message);
+        }
+        if described.not_given.iter().any(|name| name == attribute) {
+            let message = format!(
+                "`{resource}` of type `{}` has no value for `{attribute}`: the cloud keeps no record that could be shown; use an \
+                 attribute of the resources that it joins",
+                described.name
+            );
+            self.warning("attribute-not-given", path, message);
         }
     }
 

@@ -19,6 +19,7 @@ use crate::driver::{
     may_be_there,
 };
 
+mod attributes;
 mod block_devices;
 mod body;
 mod change;
@@ -102,11 +103,36 @@ impl Driver for Server {
         if let Some(unready) = state::unready(&server) {
             return Ok(unready);
         }
-        let first = state::first_address(context, &server).await?;
         Ok(Progress::Ready(Ready {
             reference: json!(server.id),
-            attributes: state::attributes(&server, first),
+            attributes: attributes::of(&server, context.properties),
         }))
+    }
+
+    fn on_demand(&self) -> &'static [&'static str] {
+        attributes::ON_DEMAND
+    }
+
+    async fn read(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+        names: &[&str],
+    ) -> Result<Map<String, Value>, DriverError> {
+        attributes::read(context, physical_id, names).await
+    }
+
+    /// In every state, and without the confirmation of a resize that [`Driver::progress`] gives.
+    async fn attributes(
+        &self,
+        context: &Context<'_>,
+        physical_id: &str,
+    ) -> Result<Option<Map<String, Value>>, DriverError> {
+        match context.session.compute().server_get(physical_id).await {
+            Ok(server) => Ok(Some(attributes::of(&server, context.properties))),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn update(&self, context: &Context<'_>, physical_id: &str) -> Result<(), DriverError> {

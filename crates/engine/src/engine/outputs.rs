@@ -1,0 +1,273 @@
+//! Outputs of a deployment.
+//!
+//! An output is an expression. The attributes that it asks for are read from the cloud when the output is shown: one
+//! look per resource, a few at a time, within [`PATIENCE`]. A resource that cannot be read in time gives the attributes
+//! that its last run stored. Groups and nested templates have no attributes of their own: theirs are resolved from those
+//! of their members. Hidden parameters are not at hand here, so an output that uses one says so.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use api::OutputValue;
+use openstack::Session;
+use serde_json::{Map, Value};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use topology::{
+    compose::is_parent,
+    expr::{Expr, Unresolved},
+    workflow::copy_of,
+};
+
+use crate::{
+    Actor,
+    driver::{Context, DriverError, Marker},
+    drivers,
+    journal::{DeploymentRow, ResourceRow, now_text},
+    run::{Known, Names, Thing, asked, parameters},
+    secrets::RunVault,
+};
+
+/// The longest time that a page waits for the cloud.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Requests to the cloud at a time.
+const AT_ONCE: usize = 8;
+
+/// The outputs of one deployment, and what is known of its resources.
+pub(super) struct Outputs<'a> {
+    row: &'a DeploymentRow,
+    known: Known,
+    values: BTreeMap<String, Value>,
+    /// When the attributes of a resource were read; `None` where that is not known.
+    read_at: BTreeMap<String, Option<String>>,
+    /// Resources that were read for this answer.
+    read: BTreeSet<String>,
+    /// Resources that could not be read, with the reason.
+    failed: BTreeMap<String, String>,
+}
+
+impl<'a> Outputs<'a> {
+    /// With the attributes that are stored.
+    pub fn of(row: &'a DeploymentRow, resources: Vec<ResourceRow>) -> Outputs<'a> {
+        let times = resources.iter();
+        let times = times.map(|resource| (resource.name.clone(), resource.read_at.clone()));
+        Outputs {
+            row,
+            read_at: times.collect(),
+            known: Known::of(resources),
+            values: parameters(row, &BTreeMap::new()),
+            read: BTreeSet::new(),
+            failed: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the attributes that the outputs ask for from the cloud.
+    pub async fn read(&mut self, actor: &Actor, vault: RunVault) {
+        let vault = Arc::new(vault);
+        let gate = Arc::new(Semaphore::new(AT_ONCE));
+        let mut looks = JoinSet::new();
+        let values = self.row.outputs.values().map(|output| &output.value);
+        for (name, names) in self.sources(values) {
+            let Some(look) = self.look(&name, names, actor, &vault) else {
+                continue;
+            };
+            self.failed
+                .insert(name.clone(), "the cloud did not answer in time".to_owned());
+            let gate = gate.clone();
+            looks.spawn(async move {
+                let _permit = gate.acquire_owned().await;
+                (name, look.read().await)
+            });
+        }
+        let gather = async {
+            while let Some(looked) = looks.join_next().await {
+                let Ok((name, looked)) = looked else { continue };
+                match looked {
+                    Ok(attributes) => {
+                        self.known
+                            .change(&name, |thing| thing.attributes.extend(attributes));
+                        self.failed.remove(&name);
+                        self.read_at.insert(name.clone(), Some(now_text()));
+                        self.read.insert(name);
+                    }
+                    Err(why) => {
+                        self.failed.insert(name, why.to_string());
+                    }
+                }
+            }
+        };
+        // Those that have not answered by then have their reason noted.
+        let _in_time = timeout(PATIENCE, gather).await;
+        self.resolve_parents();
+    }
+
+    /// All outputs, resolved.
+    pub fn resolve(&self) -> BTreeMap<String, OutputValue> {
+        let scope = self.known.scope(&self.values);
+        let resolved = self.row.outputs.iter().map(|(name, output)| {
+            let (value, error) = match output.value.resolve(&scope) {
+                Ok(value) => (Some(value), None),
+                Err(error) => (None, Some(self.explained(&error))),
+            };
+            let sources = self.sources([&output.value]);
+            let times = sources.keys().map(|name| self.read_at.get(name).cloned());
+            // Times of one format sort as texts.
+            let times: Option<Vec<String>> = times.map(Option::flatten).collect();
+            let value = OutputValue {
+                description: output.description.clone(),
+                value,
+                error,
+                read_at: times.and_then(|times| times.into_iter().min()),
+                live: !sources.is_empty() && sources.keys().all(|name| self.read.contains(name)),
+            };
+            (name.clone(), value)
+        });
+        resolved.collect()
+    }
+
+    fn explained(&self, error: &Unresolved) -> String {
+        let Unresolved::Attribute {
+            resource,
+            attribute,
+        } = error
+        else {
+            return error.to_string();
+        };
+        if let Some(why) = self.failed.get(resource) {
+            return format!("`{resource}` could not be read: {why}. Refresh to try again");
+        }
+        let driver = self.known.get(resource);
+        let driver = driver.and_then(|thing| drivers::driver_for(&thing.spec.resource_type));
+        match driver.is_some_and(|driver| driver.on_demand().contains(&attribute.as_str())) {
+            true if !self.read.contains(resource) => format!(
+                "`{attribute}` of `{resource}` is not stored: it is read from the cloud when no run is at work"
+            ),
+            _ => error.to_string(),
+        }
+    }
+
+    /// The resources that expressions ask attributes of, in place of groups and nested templates their members.
+    fn sources<'e>(&self, values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
+        let mut open = vec![asked(values)];
+        let mut found: BTreeMap<String, Names> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        while let Some(next) = open.pop() {
+            for (name, names) in next {
+                let Some(thing) = self.known.get(&name) else {
+                    continue;
+                };
+                if !is_parent(&thing.spec.resource_type) {
+                    found.entry(name).or_default().extend(names);
+                    continue;
+                }
+                for (property, value) in &thing.spec.properties {
+                    if names.include(property) && seen.insert((name.clone(), property.clone())) {
+                        open.push(asked([value]));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Attributes of groups and nested templates, from what their members give now. Those inside of others come first.
+    fn resolve_parents(&self) {
+        let mut parents: Vec<(String, Thing)> = self
+            .known
+            .all()
+            .into_iter()
+            .filter(|(_, thing)| thing.reference.is_some() && is_parent(&thing.spec.resource_type))
+            .collect();
+        parents.sort_by_key(|(name, _)| std::cmp::Reverse(name.matches('/').count()));
+        for (name, parent) in parents {
+            let scope = self.known.scope(&self.values);
+            let properties = parent.spec.properties.iter();
+            let resolved: Map<String, Value> = properties
+                .filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)))
+                .collect();
+            self.known
+                .change(&name, |thing| thing.attributes.extend(resolved));
+        }
+    }
+
+    /// `None` where there is nothing to read in the cloud.
+    fn look(&self, name: &str, names: Names, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
+        let thing = self.known.get(name)?;
+        let kind = &thing.spec.resource_type;
+        let driver = drivers::driver_for(kind)?;
+        if drivers::is_of_the_language(kind) || !driver.secrets().is_empty() {
+            return None;
+        }
+        thing.reference.as_ref()?;
+        let id = thing.physical_id.clone()?;
+        let scope = self.known.scope(&self.values);
+        let resolved = thing.spec.properties.iter();
+        let resolved =
+            resolved.filter_map(|(name, value)| Some((name.clone(), value.resolve(&scope).ok()?)));
+        let mut properties: Map<String, Value> = resolved.collect();
+        properties.extend(thing.made_from.clone());
+        let resource = copy_of(name).unwrap_or(name);
+        let marker = Marker {
+            deployment: self.row.shown.id.clone(),
+            deployment_name: self.row.shown.name.clone(),
+            resource: match thing.incarnation {
+                0 => resource.to_owned(),
+                number => format!("{resource}#{number}"),
+            },
+        };
+        Some(Look {
+            id,
+            thing,
+            names,
+            properties,
+            marker,
+            session: actor.session.clone(),
+            vault: vault.clone(),
+        })
+    }
+}
+
+/// One look at one resource.
+struct Look {
+    id: String,
+    thing: Thing,
+    names: Names,
+    properties: Map<String, Value>,
+    marker: Marker,
+    session: Session,
+    vault: Arc<RunVault>,
+}
+
+impl Look {
+    async fn read(&self) -> Result<Map<String, Value>, DriverError> {
+        let Some(driver) = drivers::driver_for(&self.thing.spec.resource_type) else {
+            return Ok(Map::new());
+        };
+        let nothing = Map::new();
+        let context = Context {
+            session: &self.session,
+            marker: &self.marker,
+            properties: &self.properties,
+            before: &nothing,
+            tried: &nothing,
+            marks: &self.thing.spec.marks,
+            vault: self.vault.as_ref(),
+            login: None,
+            goes_back: false,
+        };
+        let mut read = Map::new();
+        if self.names.has_others(driver) {
+            let attributes = driver.attributes(&context, &self.id).await?;
+            read = attributes.ok_or_else(|| {
+                DriverError::Other("it is gone from the cloud, or is being changed there".into())
+            })?;
+        }
+        let on_demand = self.names.on_demand(driver);
+        if !on_demand.is_empty() {
+            read.extend(driver.read(&context, &self.id, &on_demand).await?);
+        }
+        Ok(read)
+    }
+}

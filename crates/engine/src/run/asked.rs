@@ -1,0 +1,218 @@
+//! Attributes that expressions ask for, and their reading before a step resolves its properties.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use topology::expr::{Expr, Scope};
+
+use super::{
+    origin,
+    step::{Attempt, StepResult},
+};
+use crate::driver::Driver;
+
+/// The attributes of one resource that expressions ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    names: BTreeSet<String>,
+    /// `get_attr: [web]`, or a name that is computed.
+    all: bool,
+}
+
+impl Names {
+    /// Those of a driver's on-demand attributes that are asked for.
+    pub fn on_demand(&self, driver: &dyn Driver) -> Vec<&'static str> {
+        let names = driver.on_demand().iter().copied();
+        names.filter(|name| self.include(name)).collect()
+    }
+
+    /// Whether an attribute is asked for.
+    pub fn include(&self, attribute: &str) -> bool {
+        self.all || self.names.contains(attribute)
+    }
+
+    /// Adds what others ask for.
+    pub fn extend(&mut self, others: Names) {
+        self.all |= others.all;
+        self.names.extend(others.names);
+    }
+
+    /// Whether any other attribute is asked for.
+    pub fn has_others(&self, driver: &dyn Driver) -> bool {
+        let on_demand = driver.on_demand();
+        let mut names = self.names.iter();
+        self.all || names.any(|name| !on_demand.contains(&name.as_str()))
+    }
+}
+
+/// The attributes that expressions ask for, by resource.
+pub fn asked<'e>(values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
+    let mut asked: BTreeMap<String, Names> = BTreeMap::new();
+    for value in values {
+        value.walk(&mut |expr| {
+            let Expr::GetAttr(resource, path) = expr else {
+                return;
+            };
+            let of = asked.entry(resource.clone()).or_default();
+            match path.first().and_then(Expr::as_str) {
+                Some(name) => {
+                    of.names.insert(name.to_owned());
+                }
+                None => of.all = true,
+            }
+        });
+    }
+    asked
+}
+
+impl Attempt {
+    /// Reads the on-demand attributes that the step's properties ask for, and says where `get_attr` leads to nothing.
+    pub(super) async fn read_asked(&self) -> StepResult {
+        let spec = self.spec()?;
+        for (name, names) in asked(spec.properties.values()) {
+            let Some(thing) = self.site.known.get(&name) else {
+                continue;
+            };
+            let (Some(id), Some(_)) = (&thing.physical_id, &thing.reference) else {
+                continue;
+            };
+            let Ok(driver) = self.driver(&thing.spec) else {
+                continue;
+            };
+            let on_demand = names.on_demand(driver);
+            if on_demand.is_empty() {
+                continue;
+            }
+            let work = self.work_on_what_is_there(&name, thing.spec.clone());
+            let read = driver.read(&work.context(self), id, &on_demand).await?;
+            for (attribute, value) in &read {
+                if origin::is_masked(Some(driver), attribute) {
+                    self.site.mask.add_value(value);
+                }
+            }
+            self.site
+                .known
+                .change(&name, |thing| thing.attributes.extend(read));
+        }
+        let scope = self.site.known.scope(&self.site.parameters);
+        let nothing: Vec<String> = spec
+            .properties
+            .iter()
+            .filter_map(|(property, value)| {
+                let why = nothing(value, &scope)?;
+                Some(format!(
+                    "property `{property}` counts as not given, as in Heat: {why}"
+                ))
+            })
+            .collect();
+        for line in nothing {
+            self.log.warn(line).await;
+        }
+        Ok(())
+    }
+}
+
+/// Where the path of a `get_attr` ends, if it leads to nothing.
+fn nothing(value: &Expr, scope: &dyn Scope) -> Option<String> {
+    let Expr::GetAttr(resource, path) = value else {
+        return None;
+    };
+    if value.resolve(scope) != Ok(Value::Null) {
+        return None;
+    }
+    let path: Vec<Expr> = path
+        .iter()
+        .map(|key| key.resolve(scope).map(Expr::data))
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let text = |key: &Expr| match key.as_str() {
+        Some(text) => text.to_owned(),
+        None => key.to_json().to_string(),
+    };
+    let written: Vec<String> = path.iter().map(text).collect();
+    let written = format!("`get_attr: [{resource}, {}]`", written.join(", "));
+    for length in (1..path.len()).rev() {
+        let above = Expr::GetAttr(resource.clone(), path[..length].to_vec());
+        let there = match above.resolve(scope).ok()? {
+            Value::Null => continue,
+            Value::Array(items) => format!("a list of {}", items.len()),
+            Value::Object(map) if map.is_empty() => "empty".to_owned(),
+            Value::Object(map) => {
+                let keys: Vec<String> = map.keys().map(|key| format!("`{key}`")).collect();
+                format!("a map of {}", keys.join(", "))
+            }
+            _ => "no map and no list".to_owned(),
+        };
+        let end = text(&path[length - 1]);
+        return Some(format!("{written} leads to nothing, `{end}` is {there}"));
+    }
+    Some(format!("{written} is null"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+    use topology::document::Document;
+
+    use super::*;
+
+    struct Web;
+
+    impl Scope for Web {
+        fn parameter(&self, _: &str) -> Option<Value> {
+            None
+        }
+        fn reference(&self, _: &str) -> Option<Value> {
+            None
+        }
+        fn attribute(&self, _: &str, name: &str) -> Option<Value> {
+            let attributes = json!({"addresses": {"front": [{"port": "p1"}]}, "name": "web", "instance_name": null});
+            attributes.get(name).cloned()
+        }
+    }
+
+    fn values(text: &str) -> BTreeMap<String, Expr> {
+        let text = format!("heat_template_version: 2021-04-16\noutputs:\n{text}");
+        let document = Document::parse(text);
+        let outputs = document.template().outputs.iter();
+        outputs
+            .map(|output| (output.name.clone(), output.value.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn a_null_says_where_the_path_ends() {
+        let said = |path: &str| {
+            let values = values(&format!("  a: {{value: {{get_attr: [web, {path}]}}}}\n"));
+            nothing(&values["a"], &Web)
+        };
+        assert_eq!(said("addresses, front, 0, port"), None);
+        for (path, end) in [
+            (
+                "addresses, back, 0, port",
+                "`addresses` is a map of `front`",
+            ),
+            ("addresses, front, 1, port", "`front` is a list of 1"),
+            ("name, x", "`name` is no map and no list"),
+            ("instance_name", "is null"),
+        ] {
+            let said = said(path).unwrap();
+            assert!(said.ends_with(end), "{said}");
+        }
+    }
+
+    #[test]
+    fn attributes_are_gathered_from_all_values() {
+        let values = values(
+            "  a: {value: {list_join: ['', [{get_attr: [web, networks, front, 0]}, {get_attr: [web, name]}]]}}\n  \
+             b: {value: {get_attr: [db]}}\n",
+        );
+        let asked = asked(values.values());
+        let server = crate::drivers::driver_for("OS::Nova::Server").unwrap();
+        assert_eq!(asked["web"].on_demand(server), ["networks"]);
+        assert!(asked["web"].has_others(server));
+        assert_eq!(asked["db"].on_demand(server), server.on_demand());
+    }
+}
