@@ -41,6 +41,15 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Changes are written to the state file at most this often, and less often where that takes long.
 const SAVE_EVERY: Duration = Duration::from_millis(250);
 
+/// The backups of a server that are kept.
+#[derive(Debug, Clone)]
+pub struct Rotation {
+    /// The type of the backups, in the person's own words.
+    pub backup_type: String,
+    /// The number of backups of that type.
+    pub keep: usize,
+}
+
 /// The running cloud.
 pub struct Cloud {
     model: Mutex<Model>,
@@ -247,8 +256,8 @@ impl Cloud {
         }
     }
 
-    /// Keep a server's disk as an image.
-    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String) {
+    /// Keep a server's disk as an image. Of backups, the oldest go then.
+    pub fn spawn_snapshot(self: &Arc<Self>, id: String, image: String, rotation: Option<Rotation>) {
         let cloud = Arc::clone(self);
         tokio::spawn(async move {
             let _turn = cloud.server_turn(&id).await;
@@ -262,7 +271,8 @@ impl Cloud {
             if let Err(error) = &made {
                 tracing::error!(server = %id, %image, %error, "an image could not be made of a server");
             }
-            cloud.change(|model| {
+            let rotation = rotation.filter(|_| made.is_ok());
+            let old = cloud.change(|model| {
                 model.server_stays(&id, made.as_ref().err().map(String::as_str));
                 match (made, model.images.get_mut(&image)) {
                     (Ok(()), Some(row)) => {
@@ -276,7 +286,15 @@ impl Cloud {
                     }
                     (Ok(()), None) => {}
                 }
+                let rotation = rotation.iter();
+                let old = rotation.flat_map(|rotation| {
+                    model.rotate_backups(&id, &rotation.backup_type, rotation.keep)
+                });
+                old.collect::<Vec<String>>()
             });
+            for image in old {
+                cloud.spawn_image_remove(image);
+            }
         });
     }
 

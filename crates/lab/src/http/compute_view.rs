@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::microversion::Microversion;
 use crate::model::Model;
 use crate::model::flavor::Flavor;
-use crate::model::server::{Server, Status};
+use crate::model::server::{Server, Status, host_name};
 
 /// The one host of the lab's compute service.
 pub const HOST: &str = "lab";
@@ -150,6 +150,9 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
     }
     if since(73) {
         document["locked_reason"] = json!(row.locked_reason);
+    }
+    if since(90) {
+        document["OS-EXT-SRV-ATTR:hostname"] = host_name(&row.name).into();
     }
     document
 }

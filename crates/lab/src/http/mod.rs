@@ -25,15 +25,18 @@ mod python;
 mod query;
 mod server_actions;
 mod server_body;
+mod server_console;
 mod server_events;
 mod server_groups;
 mod server_network;
 mod server_parts;
+mod server_security;
 mod server_snapshot;
 mod server_switch;
 mod server_volumes;
 mod servers;
 mod token;
+mod usage;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -79,6 +82,9 @@ pub fn app(cloud: App) -> Router {
         .merge(server_groups::routes())
         .merge(server_network::routes())
         .merge(server_parts::routes())
+        .merge(server_security::routes())
+        .merge(server_console::routes())
+        .merge(usage::routes())
         .merge(server_volumes::routes())
         .merge(block_storage::routes())
         .merge(network::routes())

@@ -12,9 +12,11 @@ use super::answer::{empty_answer, json_answer, read_json};
 use super::compute::{Answer, invalid, policy};
 use super::compute_view::server_document;
 use super::microversion::Microversion;
-use super::on_server::{OnServer, owned};
+use super::on_server::OnServer;
 use super::server_body::read_metadata;
-use super::server_snapshot::create_image;
+use super::server_console::{OLD_CONSOLES, old_console};
+use super::server_security::regroup;
+use super::server_snapshot::{create_backup, create_image};
 use super::server_switch::{lock, reboot, reset_state, switch_of, unlock};
 use crate::model::ids::{new_hex_id, now};
 use crate::model::refusal::Refusal;
@@ -40,6 +42,8 @@ async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
         "unlock" => unlock(&app, &on)?,
         "os-resetState" => reset_state(&app, &on, details)?,
         "createImage" => create_image(&app, &on, details)?,
+        "createBackup" => create_backup(&app, &on, details)?,
+        name if OLD_CONSOLES.contains(&name) => old_console(&app, &on, details)?,
         "addSecurityGroup" => regroup(&app, &on, details, Membership::In).await?,
         "removeSecurityGroup" => regroup(&app, &on, details, Membership::Out).await?,
         "resize" => resize(&app, &on, details)?,
@@ -60,8 +64,8 @@ async fn action(State(app): State<App>, on: OnServer, body: Bytes) -> Answer {
         {
             return Err(policy(&format!("os-admin-actions:{name}")).into());
         }
-        "migrate" | "os-migrateLive" | "evacuate" | "rescue" | "unrescue" | "createBackup"
-        | "shelveOffload" | "restore" | "forceDelete" | "changePassword" => {
+        "migrate" | "os-migrateLive" | "evacuate" | "rescue" | "unrescue" | "shelveOffload"
+        | "restore" | "forceDelete" | "changePassword" => {
             on.read(&app, |_, _| ())?;
             return Err(Refusal::new(
                 501,
@@ -122,25 +126,6 @@ fn tail(text: &str, lines: Option<i64>) -> String {
     let mut tail = all[all.len().saturating_sub(lines)..].join("\n");
     tail.push('\n');
     tail
-}
-
-async fn regroup(
-    app: &App,
-    on: &OnServer,
-    details: &Value,
-    membership: Membership,
-) -> Result<Response, Refusal> {
-    let member = on.member()?;
-    let name = details["name"]
-        .as_str()
-        .filter(|name| !name.trim().is_empty());
-    let name = name.ok_or_else(|| Refusal::bad_request("Missing parameter dict"))?;
-    app.rewire(|model| {
-        let server = owned(model, &member, on.id())?.clone();
-        model.change_server_groups(&server, name, membership)
-    })
-    .await?;
-    Ok(empty_answer(202))
 }
 
 fn resize(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {

@@ -1,4 +1,4 @@
-//! Nova v2.1: a server's addresses, interfaces and security groups: what Nova says about Neutron's things.
+//! Nova v2.1: a server's addresses and interfaces.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -26,10 +26,6 @@ pub fn routes() -> Router<App> {
         .route(
             "/compute/v2.1/servers/{id}/os-interface/{port}",
             get(interface).delete(detach),
-        )
-        .route(
-            "/compute/v2.1/servers/{id}/os-security-groups",
-            get(security_groups),
         )
 }
 
@@ -158,30 +154,4 @@ async fn detach(State(app): State<App>, on: OnServer) -> Answer {
     app.rewire_server(on.id()).await;
     on.ended(&app, "detach_interface", None);
     Ok(empty_answer(202))
-}
-
-async fn security_groups(State(app): State<App>, on: OnServer) -> Answer {
-    let rows: Vec<Value> = on.read(&app, |model, server| {
-        let ports = server.ports.iter().filter_map(|id| model.ports.get(id));
-        let mut ids: Vec<&String> = Vec::new();
-        for id in ports.flat_map(|port| &port.security_groups) {
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        let groups = ids
-            .into_iter()
-            .filter_map(|id| model.security_groups.get(id));
-        let shown = groups.map(|group| {
-            json!({
-                "id": group.id,
-                "name": group.name,
-                "description": group.common.description,
-                "tenant_id": group.common.project_id,
-                "rules": [],
-            })
-        });
-        shown.collect()
-    })?;
-    Ok(json_answer(200, json!({ "security_groups": rows })))
 }

@@ -1,5 +1,7 @@
-//! Nova v2.1: `createImage`: a server's disk of this moment as an image of Glance. With containers, it is the container's files, and
-//! servers with that image begin with them; its data cannot be downloaded.
+//! Nova v2.1: `createImage` and `createBackup`: a server's disk of this moment as an image of Glance. With containers, it is the
+//! container's files, and servers with that image begin with them; its data cannot be downloaded.
+
+use std::collections::BTreeMap;
 
 use axum::response::Response;
 use serde_json::{Value, json};
@@ -10,28 +12,104 @@ use super::compute::invalid;
 use super::microversion::Microversion;
 use super::on_server::OnServer;
 use super::server_body::read_metadata;
+use crate::cloud::Rotation;
 use crate::model::image::{Image, Origin};
 use crate::model::refusal::Refusal;
 use crate::model::server::Status;
 
-/// Begin to make it.
+/// Begin to make an image.
 pub fn create_image(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
-    let name = details["name"].as_str().filter(|name| !name.is_empty());
-    let name =
-        name.ok_or_else(|| invalid("createImage", details, "'name' is a required property"))?;
-    let metadata = match details.get("metadata") {
-        None => Default::default(),
-        some => read_metadata(some)?,
+    let name = text("createImage", details, "name")?;
+    let mut properties = metadata(details)?;
+    properties.insert("image_type".into(), "snapshot".into());
+    on.begin(app, "createImage", FROM, Some("image_snapshot"))?;
+    let id = take_image(app, on, name, properties)?;
+    app.spawn_snapshot(on.id().to_owned(), id.clone(), None);
+    Ok(made(on, &id, Location::Told))
+}
+
+/// Begin to make a backup. When it is there, the oldest backups of its type beyond `rotation` go.
+pub fn create_backup(app: &App, on: &OnServer, details: &Value) -> Result<Response, Refusal> {
+    let name = text("createBackup", details, "name")?;
+    let backup_type = text("createBackup", details, "backup_type")?;
+    let keep = rotation(details)?;
+    let mut properties = metadata(details)?;
+    properties.insert("image_type".into(), "backup".into());
+    properties.insert("backup_type".into(), backup_type.into());
+    let volume_backed = on.read(app, |_, server| server.image_id.is_empty())?;
+    if volume_backed {
+        return Err(Refusal::bad_request(
+            "Backup is not supported for volume-backed instances.",
+        ));
+    }
+    on.begin(app, "createBackup", FROM, Some("image_backup"))?;
+    let id = take_image(app, on, name, properties)?;
+    let rotation = Rotation {
+        backup_type: backup_type.into(),
+        keep,
     };
-    let from = [
-        Status::Active,
-        Status::Shutoff,
-        Status::Paused,
-        Status::Suspended,
-    ];
-    on.begin(app, "createImage", &from, Some("image_snapshot"))?;
+    app.spawn_snapshot(on.id().to_owned(), id.clone(), Some(rotation));
+    let location = match keep {
+        0 => Location::Untold,
+        _ => Location::Told,
+    };
+    Ok(made(on, &id, location))
+}
+
+/// The states from which an image can be made.
+const FROM: &[Status] = &[
+    Status::Active,
+    Status::Shutoff,
+    Status::Paused,
+    Status::Suspended,
+];
+
+fn text<'a>(action: &str, details: &'a Value, name: &str) -> Result<&'a str, Refusal> {
+    let text = details[name].as_str().filter(|text| !text.is_empty());
+    let reason = format!("'{name}' is a required property");
+    text.ok_or_else(|| invalid(action, details, &reason))
+}
+
+/// How many backups are kept: a number, or digits.
+fn rotation(details: &Value) -> Result<usize, Refusal> {
+    let said = &details["rotation"];
+    let reason = match said {
+        Value::Null => {
+            return Err(invalid(
+                "createBackup",
+                details,
+                "'rotation' is a required property",
+            ));
+        }
+        Value::Number(number) => match number.as_u64().and_then(|n| usize::try_from(n).ok()) {
+            Some(number) => return Ok(number),
+            None => format!("{number} is less than the minimum of 0"),
+        },
+        Value::String(text) => match text.parse() {
+            Ok(number) => return Ok(number),
+            Err(_) => format!("'{text}' does not match '^[0-9]*$'"),
+        },
+        other => format!("{other} is not of type 'integer', 'string'"),
+    };
+    Err(invalid("rotation", said, &reason))
+}
+
+fn metadata(details: &Value) -> Result<BTreeMap<String, String>, Refusal> {
+    match details.get("metadata") {
+        None => Ok(BTreeMap::new()),
+        some => read_metadata(some),
+    }
+}
+
+/// Put the image's row, which has no data yet, into Glance. Answers its id.
+fn take_image(
+    app: &App,
+    on: &OnServer,
+    name: &str,
+    properties: BTreeMap<String, String>,
+) -> Result<String, Refusal> {
     let member = on.member()?;
-    let id = app.change(|model| {
+    app.change(|model| {
         let server = model.servers.get(on.id()).cloned();
         let server = server.ok_or_else(|| super::on_server::not_found(on.id()))?;
         let old = model.images.get(&server.image_id).cloned();
@@ -47,9 +125,10 @@ pub fn create_image(app: &App, on: &OnServer, details: &Value) -> Result<Respons
             .map_or(0, |flavor| flavor.disk);
         // What the old image said about its system holds for the new one.
         image.properties = old.map(|old| old.properties).unwrap_or_default();
-        image.properties.extend(metadata);
+        // A server made from a backup is no backup.
+        image.properties.remove("backup_type");
+        image.properties.extend(properties);
         for (name, value) in [
-            ("image_type", "snapshot"),
             ("instance_uuid", on.id()),
             ("base_image_ref", &server.image_id),
             ("user_id", &member.user_id),
@@ -59,16 +138,26 @@ pub fn create_image(app: &App, on: &OnServer, details: &Value) -> Result<Respons
         let id = image.id.clone();
         model.images.insert(image);
         Ok::<_, Refusal>(id)
-    })?;
-    app.spawn_snapshot(on.id().to_owned(), id.clone());
-    let mut response = match on.version >= Microversion(2, 45) {
-        true => json_answer(202, json!({ "image_id": id })),
-        false => empty_answer(202),
-    };
-    if on.version < Microversion(2, 45)
-        && let Ok(place) = format!("{}/image/v2/images/{id}", on.base).try_into()
-    {
+    })
+}
+
+/// Whether old clients are told where the image is.
+enum Location {
+    Told,
+    Untold,
+}
+
+/// The answer, in a body since 2.45.
+fn made(on: &OnServer, id: &str, location: Location) -> Response {
+    if on.version >= Microversion(2, 45) {
+        return json_answer(202, json!({ "image_id": id }));
+    }
+    let mut response = empty_answer(202);
+    if let (Location::Told, Ok(place)) = (
+        location,
+        format!("{}/image/v2/images/{id}", on.base).try_into(),
+    ) {
         response.headers_mut().insert("location", place);
     }
-    Ok(response)
+    response
 }

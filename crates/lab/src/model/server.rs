@@ -338,7 +338,12 @@ impl Model {
 
     fn set_port_status(&mut self, ports: &[String], status: &str) {
         for id in ports {
-            self.ports.change(id, |port| port.status = status.into());
+            self.ports.change(id, |port| {
+                if port.status != status {
+                    port.status = status.into();
+                    port.common.touched();
+                }
+            });
         }
     }
 }

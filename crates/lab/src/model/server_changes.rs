@@ -46,6 +46,7 @@ impl Model {
                 _ => "DOWN",
             }
             .into();
+            port.common.touched();
         });
         if let Some(server) = self.servers.get_mut(server_id) {
             server.ports.push(id.clone());
@@ -75,6 +76,7 @@ impl Model {
             port.device_id.clear();
             port.device_owner.clear();
             port.status = "DOWN".into();
+            port.common.touched();
         });
     }
 
@@ -93,9 +95,18 @@ impl Model {
             .ok_or_else(|| {
                 Refusal::not_found(
                     "SecurityGroupNotFound",
-                    format!("Security group {name} not found for project {project_id}."),
+                    format!("Security group {name} is not found for project {project_id}"),
                 )
             })?;
+        let twice = server.ports.iter().any(|id| {
+            let port = self.ports.get(id);
+            port.is_some_and(|port| port.security_groups.contains(&group))
+        });
+        if member == Membership::In && twice {
+            return Err(Refusal::bad_request(format!(
+                "Invalid input for security_groups. Reason: Duplicate items in the list: '{group}'."
+            )));
+        }
         let mut was_in = false;
         for id in &server.ports {
             let this = self.ports.change(id, |port| {
@@ -104,6 +115,9 @@ impl Model {
                 let was_in = port.security_groups.len() < before;
                 if member == Membership::In && port.port_security_enabled {
                     port.security_groups.push(group.clone());
+                }
+                if was_in || member == Membership::In {
+                    port.common.touched();
                 }
                 was_in
             });

@@ -172,6 +172,7 @@ impl Model {
             self.ports.change(port_id, |port| {
                 port.device_id = id.clone();
                 port.device_owner = COMPUTE.into();
+                port.common.touched();
             });
         }
         self.servers.insert(Server {

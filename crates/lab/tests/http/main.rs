@@ -6,6 +6,7 @@ mod administration;
 #[path = "../common/mod.rs"]
 mod common;
 mod compute;
+mod compute_more;
 mod failures;
 mod faults;
 mod identity;

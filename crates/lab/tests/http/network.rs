@@ -1,8 +1,54 @@
 //! Neutron: lists, groups, and the way that a floating IP needs.
 
+use crate::SOON;
 use crate::common::memory;
 use crate::{way_out, wire};
 use serde_json::{Value, json};
+
+/// As on a real cloud, whatever changes a thing moves its revision and its `updated_at`, also where the change comes from
+/// another thing or from Nova.
+#[tokio::test]
+async fn what_changes_by_another_call_has_another_revision() {
+    let (_lab, client) = memory().await;
+    let revision = async |path: &str, key: &str| {
+        let shown = client.get(&format!("/network/v2.0/{path}")).await;
+        let thing = shown.at(key);
+        assert!(thing["updated_at"].as_str() >= thing["created_at"].as_str());
+        thing["revision_number"].as_u64().unwrap()
+    };
+    let network = client.network("networks", json!({"name": "n"})).await;
+    let network_path = format!("networks/{network}");
+    let before = revision(&network_path, "/network").await;
+    let subnet = json!({"network_id": network, "cidr": "10.0.0.0/24", "ip_version": 4});
+    let subnet = client.network("subnets", subnet).await;
+    assert!(revision(&network_path, "/network").await > before);
+
+    let router = client.network("routers", json!({"name": "r"})).await;
+    let router_path = format!("routers/{router}");
+    let before = revision(&router_path, "/router").await;
+    let path = format!("/network/v2.0/{router_path}/add_router_interface");
+    let added = client.put(&path, json!({ "subnet_id": subnet })).await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    assert!(revision(&router_path, "/router").await > before);
+
+    let group = json!({"name": "g"});
+    let group = client.network("security-groups", group).await;
+    let group_path = format!("security-groups/{group}");
+    let before = revision(&group_path, "/security_group").await;
+    let rule = json!({"security_group_id": group, "direction": "ingress"});
+    client.network("security-group-rules", rule).await;
+    assert!(revision(&group_path, "/security_group").await > before);
+
+    let port = client
+        .network("ports", json!({ "network_id": network }))
+        .await;
+    let port_path = format!("ports/{port}");
+    let before = revision(&port_path, "/port").await;
+    let server = json!({"name": "web", "networks": [{"port": port}]});
+    let server = client.server(server).await;
+    client.wait_for_server(&server, "ACTIVE", SOON).await;
+    assert!(revision(&port_path, "/port").await > before);
+}
 
 #[tokio::test]
 async fn a_floating_ip_needs_a_way_to_its_port() {

@@ -511,6 +511,7 @@ impl Model {
                 | Provisioning::PendingUpdate
                 | Provisioning::PendingDelete => {
                     row.status = rest;
+                    row.updated_at = Some(now());
                 }
                 Provisioning::Active | Provisioning::Error => {}
             }

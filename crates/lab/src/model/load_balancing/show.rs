@@ -11,6 +11,7 @@ pub fn document(model: &Model, piece: &Piece) -> Value {
     let time = |text: &str| text.trim_end_matches('Z').to_owned();
     shown["id"] = piece.id.clone().into();
     shown["project_id"] = piece.project_id.clone().into();
+    shown["tenant_id"] = piece.project_id.clone().into();
     shown["provisioning_status"] = json!(piece.status);
     shown["operating_status"] = operating(model, piece).into();
     shown["created_at"] = time(&piece.created_at).into();
@@ -37,7 +38,9 @@ pub fn document(model: &Model, piece: &Piece) -> Value {
                 .collect();
             shown["members"] = on(Part::Member);
             let monitor = model.hanging_on(&piece.id, Part::HealthMonitor).next();
-            shown["healthmonitor_id"] = json!(monitor.map(|monitor| &monitor.id));
+            if let Some(monitor) = monitor {
+                shown["healthmonitor_id"] = monitor.id.clone().into();
+            }
         }
         Part::HealthMonitor => shown["pools"] = json!([{"id": piece.parent}]),
         Part::L7Policy => {

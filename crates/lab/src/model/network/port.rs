@@ -350,8 +350,10 @@ impl Model {
         let leading = self.floating_ips.having(&format!("port:{id}"));
         let leading: Vec<String> = leading.map(|row| row.id.clone()).collect();
         for floating_ip in leading {
-            self.floating_ips
-                .change(&floating_ip, |row| row.disassociate());
+            self.floating_ips.change(&floating_ip, |row| {
+                row.disassociate();
+                row.common.touched();
+            });
         }
         self.forward_no_more(id);
     }

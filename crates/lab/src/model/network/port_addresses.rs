@@ -151,6 +151,7 @@ impl Model {
                     subnet_id: subnet_id.to_owned(),
                     ip_address: eui64(&cidr, &port.mac_address),
                 });
+                port.common.touched();
             });
         }
     }
@@ -162,6 +163,7 @@ impl Model {
         for id in ids {
             self.ports.change(&id, |port| {
                 port.fixed_ips.retain(|ip| ip.subnet_id != subnet_id);
+                port.common.touched();
             });
         }
     }

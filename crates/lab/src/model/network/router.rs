@@ -334,6 +334,7 @@ impl Model {
                     port.status = "ACTIVE".into();
                     port.security_groups.clear();
                     port.port_security_enabled = false;
+                    port.common.touched();
                 });
                 port_id
             }
@@ -356,6 +357,9 @@ impl Model {
                 self.add_leg(id, &router_project, &subnet, fixed_ips)
             }
         };
+        if let Some(router) = self.routers.get_mut(id) {
+            router.common.touched();
+        }
         Ok(interface_answer(
             id,
             &router_project,
@@ -481,6 +485,9 @@ impl Model {
                 self.ports
                     .change(&port_id, |port| port.fixed_ips.retain(is_left));
             }
+        }
+        if let Some(router) = self.routers.get_mut(id) {
+            router.common.touched();
         }
         Ok(interface_answer(
             id,

@@ -241,6 +241,9 @@ fn create(
         ));
     }
     let id = rule.id.clone();
+    if let Some(group) = model.security_groups.get_mut(&rule.security_group_id) {
+        group.common.touched();
+    }
     model.security_group_rules.insert(rule);
     Ok(id)
 }
@@ -254,11 +257,12 @@ fn update(model: &mut Model, id: &str, attributes: Attributes) -> Result<(), Ref
 }
 
 fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
-    model
-        .security_group_rules
-        .remove(id)
-        .map(|_| ())
-        .ok_or_else(|| not_found(id))
+    let rule = model.security_group_rules.remove(id);
+    let rule = rule.ok_or_else(|| not_found(id))?;
+    if let Some(group) = model.security_groups.get_mut(&rule.security_group_id) {
+        group.common.touched();
+    }
+    Ok(())
 }
 
 /// A port, or an ICMP type or code, as far as it is a number.

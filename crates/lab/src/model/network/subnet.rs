@@ -309,6 +309,7 @@ fn create(
     let id = subnet.id.clone();
     if let Some(network) = model.networks.get_mut(&network_id) {
         network.subnets.push(id.clone());
+        network.common.touched();
     }
     let automatic = subnet.is_automatic();
     model.subnets.insert(subnet);
@@ -394,6 +395,7 @@ fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
     let subnet = model.subnets.remove(id).ok_or_else(|| not_found(id))?;
     if let Some(network) = model.networks.get_mut(&subnet.network_id) {
         network.subnets.retain(|other| other != id);
+        network.common.touched();
     }
     Ok(())
 }
