@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::microversion::Microversion;
 use crate::model::Model;
 use crate::model::flavor::Flavor;
-use crate::model::server::{Server, Status, host_name};
+use crate::model::server::{Server, Status};
 
 /// The one host of the lab's compute service.
 pub const HOST: &str = "lab";
@@ -152,7 +152,7 @@ pub fn server_document(model: &Model, row: &Server, version: Microversion, base:
         document["locked_reason"] = json!(row.locked_reason);
     }
     if since(90) {
-        document["OS-EXT-SRV-ATTR:hostname"] = host_name(&row.name).into();
+        document["OS-EXT-SRV-ATTR:hostname"] = row.host_name.clone().into();
     }
     document
 }

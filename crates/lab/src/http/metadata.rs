@@ -105,10 +105,7 @@ fn user_data(server: &Server) -> Option<Response> {
 }
 
 fn hostname(server: &Server) -> String {
-    format!(
-        "{}.novalocal",
-        crate::model::server::host_name(&server.name)
-    )
+    format!("{}.novalocal", server.host_name)
 }
 
 fn meta_data(server: &Server) -> Value {

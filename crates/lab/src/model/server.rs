@@ -23,8 +23,11 @@ use super::table::keyed_by_id;
 pub struct Server {
     /// Id.
     pub id: String,
-    /// Not unique; the host's name.
+    /// Not unique.
     pub name: String,
+    /// Name of the host, from the server's name at its creation.
+    #[serde(default)]
+    pub host_name: String,
     /// Owner.
     pub project_id: String,
     /// Who made it.

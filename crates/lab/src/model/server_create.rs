@@ -13,7 +13,7 @@ use super::image::ImageStatus;
 use super::keypair::keypair_key;
 use super::network::port::COMPUTE;
 use super::refusal::Refusal;
-use super::server::{Server, Status};
+use super::server::{Server, Status, host_name};
 use super::server_disks::BlockDevice;
 
 /// Nova allows 64 KiB of base64.
@@ -177,6 +177,7 @@ impl Model {
         }
         self.servers.insert(Server {
             id: id.clone(),
+            host_name: host_name(&wanted.name),
             name: wanted.name,
             project_id: project_id.into(),
             user_id: user_id.into(),

@@ -177,7 +177,7 @@ impl Kind {
             row.id != id && row.text("name") == name && row.text("domain_id") == domain
         };
         match (self.of)(directory).iter().any(same) {
-            true => Err(duplicate(self.one, name, domain)),
+            true => Err(duplicate(self.one, name, Some(domain))),
             false => Ok(()),
         }
     }

@@ -139,12 +139,13 @@ fn object<'a>(body: &'a Value, name: &str) -> Result<&'a Map<String, Value>, Ref
         .ok_or_else(|| Refusal::bad_request(format!("'{name}' is not of type 'object'")))
 }
 
-/// The 409 for a name that is taken.
-fn duplicate(kind: &str, name: &str, domain: &str) -> Refusal {
+/// The 409 for a name that is taken, in a domain or, as with roles, in none.
+fn duplicate(kind: &str, name: &str, domain: Option<&str>) -> Refusal {
+    let place = domain.map_or_else(String::new, |id| format!(" at domain ID {id}"));
     Refusal::conflict(
         "Conflict",
         format!(
-            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name} at domain ID {domain}."
+            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name}{place}."
         ),
     )
 }

@@ -164,7 +164,7 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
         }
         let same = |row: &Project| row.name == name && row.domain_id == project.domain_id;
         if all.iter().any(same) {
-            return Err(duplicate("project", name, &project.domain_id));
+            return Err(duplicate("project", name, Some(&project.domain_id)));
         }
         let shown = document(&project, &base_url(&headers));
         all.insert(project);
@@ -194,7 +194,7 @@ async fn update(
                 .iter()
                 .any(|row| row.name == name && row.domain_id == domain && row.id != id)
         {
-            return Err(duplicate("project", &name, &domain));
+            return Err(duplicate("project", &name, Some(&domain)));
         }
         let row = all.get_mut(&id).ok_or_else(missing)?;
         row.tags = tags(wanted).unwrap_or_else(|| row.tags.clone());

@@ -115,10 +115,7 @@ fn check(model: &Model, wanted: &Role) -> Result<(), Refusal> {
     };
     match model.identity.roles.iter().any(same) {
         false => Ok(()),
-        true => {
-            let domain = wanted.domain_id.as_deref().unwrap_or("None");
-            Err(duplicate("role", &wanted.name, domain))
-        }
+        true => Err(duplicate("role", &wanted.name, wanted.domain_id.as_deref())),
     }
 }
 

@@ -141,7 +141,7 @@ async fn create(State(app): State<App>, caller: Caller, headers: HeaderMap, body
         user.domain_id = domain_of(model, wanted)?;
         let same = |row: &User| row.name == name && row.domain_id == user.domain_id;
         if model.identity.users.iter().any(same) {
-            return Err(duplicate("user", name, &user.domain_id));
+            return Err(duplicate("user", name, Some(&user.domain_id)));
         }
         let shown = document(&user, &base_url(&headers));
         model.identity.users.insert(user);
@@ -170,7 +170,7 @@ async fn update(
                 .iter()
                 .any(|row| row.name == name && row.domain_id == domain && row.id != id)
         {
-            return Err(duplicate("user", name, &domain));
+            return Err(duplicate("user", name, Some(&domain)));
         }
         let user = all.get_mut(&id).ok_or_else(missing)?;
         set(user, wanted);
