@@ -7,6 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod attributes;
+mod beside_heat;
+mod inventory;
 #[path = "../common/marked.rs"]
 mod marked;
 mod pieces;
