@@ -1,0 +1,233 @@
+//! The server as a process, and a client of its API.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, header};
+use serde_json::Value;
+
+/// Longest wait for a run's end or for a start, whatever the machine.
+const PATIENCE: Duration = Duration::from_secs(1800);
+
+/// Pause between two looks at the program.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The TLS library's cryptography, once per process.
+pub fn install_tls_provider() {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+}
+
+/// The program, its state on disk, and a session in it.
+pub struct Program {
+    child: Child,
+    folder: PathBuf,
+    address: String,
+    horizon: Duration,
+    http: reqwest::Client,
+    cookie: Option<String>,
+}
+
+impl Program {
+    /// Starts it with state in `folder` and this `clouds.yaml`, and waits until it is ready.
+    pub async fn start(folder: &Path, clouds: &str, horizon: Duration) -> Program {
+        std::fs::create_dir_all(folder.join("site/pkg")).unwrap();
+        std::fs::create_dir_all(folder.join("catalog")).unwrap();
+        std::fs::write(folder.join("clouds.yaml"), clouds).unwrap();
+        // The same port again after a restart, as behind a service manager.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap().to_string();
+        drop(free);
+        let mut program = Program {
+            child: spawn(folder, &address, horizon),
+            folder: folder.to_owned(),
+            address,
+            horizon,
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            cookie: None,
+        };
+        program.until_ready().await;
+        program
+    }
+
+    /// SIGKILL, as the kernel's out-of-memory killer sends it.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again on the same state.
+    pub async fn restart(&mut self) {
+        self.child = spawn(&self.folder, &self.address, self.horizon);
+        self.until_ready().await;
+    }
+
+    async fn until_ready(&mut self) {
+        let ready = async {
+            loop {
+                let asked = self.http.get(format!("http://{}/readyz", self.address));
+                if asked
+                    .send()
+                    .await
+                    .is_ok_and(|answer| answer.status().is_success())
+                {
+                    return;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, ready)
+            .await
+            .expect("the program starts");
+    }
+
+    /// Logs in and keeps the session's cookie.
+    pub async fn login(&mut self, credentials: &Value) {
+        let asked = self
+            .request(Method::POST, "/api/v1/login")
+            .json(credentials);
+        let answer = asked.send().await.unwrap();
+        assert!(
+            answer.status().is_success(),
+            "{}",
+            answer.text().await.unwrap()
+        );
+        let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
+        self.cookie = cookie.split(';').next().map(str::to_owned);
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self
+            .http
+            .request(method, format!("http://{}{path}", self.address));
+        match &self.cookie {
+            Some(cookie) => request.header(header::COOKIE, cookie),
+            None => request,
+        }
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Value {
+        let answer = request.send().await.unwrap();
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{status}: {text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The JSON of a GET.
+    pub async fn get(&self, path: &str) -> Value {
+        self.answer(self.request(Method::GET, path)).await
+    }
+
+    /// The JSON that answers a POST.
+    pub async fn post(&self, path: &str, body: &Value) -> Value {
+        self.answer(self.request(Method::POST, path).json(body))
+            .await
+    }
+
+    /// The JSON that answers a DELETE.
+    pub async fn delete(&self, path: &str) -> Value {
+        self.answer(self.request(Method::DELETE, path)).await
+    }
+
+    /// Reads the events that have come since the last look; pauses where there were none.
+    pub async fn watch(&self, run: &str, watched: &mut Watched) {
+        let path = format!(
+            "/api/v1/runs/{run}/events?after={}&limit=1000",
+            watched.last
+        );
+        let events = self.get(&path).await;
+        let events = events.as_array().unwrap();
+        events.iter().for_each(|event| watched.take(event));
+        if events.is_empty() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Waits for the end of a run.
+    pub async fn until_over(&self, run: &str) {
+        let over = async {
+            let mut watched = Watched::default();
+            while !watched.is_over() {
+                self.watch(run, &mut watched).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, over)
+            .await
+            .expect("the run ends in time");
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn spawn(folder: &Path, address: &str, horizon: Duration) -> Child {
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("log"))
+        .unwrap();
+    Command::new(env!("CARGO_BIN_EXE_stackloom"))
+        .env("STACKLOOM_ADDR", address)
+        .env("STACKLOOM_CLOUDS", folder.join("clouds.yaml"))
+        .env("STACKLOOM_DATA", folder.join("data"))
+        .env("STACKLOOM_SITE", folder.join("site"))
+        .env("STACKLOOM_CATALOG", folder.join("catalog"))
+        .env("STACKLOOM_COMMIT_HORIZON", horizon.as_secs().to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .unwrap()
+}
+
+/// The state of a run, from its events.
+#[derive(Default)]
+pub struct Watched {
+    last: u64,
+    /// Resources that are being created, by step.
+    running: BTreeMap<String, String>,
+    with_id: BTreeSet<String>,
+    state: String,
+}
+
+impl Watched {
+    fn take(&mut self, event: &Value) {
+        let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        self.last = event["seq"].as_u64().unwrap();
+        match event["type"].as_str().unwrap() {
+            "run" => self.state = text("state"),
+            "step" => {
+                let step = text("step");
+                match (step.strip_suffix(":create"), event["state"].as_str()) {
+                    (Some(name), Some("running")) => {
+                        self.running.insert(step.clone(), name.to_owned());
+                    }
+                    _ => drop(self.running.remove(&step)),
+                }
+            }
+            "resource" if event["physical_id"].is_string() => {
+                self.with_id.insert(text("name"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Resources whose creation has begun and whose id is not known.
+    pub fn creating(&self) -> Vec<&str> {
+        let names = self.running.values().map(String::as_str);
+        names.filter(|name| !self.with_id.contains(*name)).collect()
+    }
+
+    /// Whether the run has ended.
+    pub fn is_over(&self) -> bool {
+        ["succeeded", "failed", "cancelled"].contains(&self.state.as_str())
+    }
+}
