@@ -14,7 +14,7 @@ CREATE TABLE creations (
     swept           INTEGER NOT NULL DEFAULT 0 CHECK (swept IN (0, 1)),
     -- What was created stays in the cloud on purpose.
     retained        INTEGER NOT NULL DEFAULT 0 CHECK (retained IN (0, 1)),
-    -- Where the name in the cloud is the only mark: a JSON list of the ids that had the name before the first request.
+    -- Where a name that the template gives is the only mark: JSON of that name and of the ids that had it before the first request.
     namesakes       TEXT,
     PRIMARY KEY (deployment, name, incarnation, type)
 );

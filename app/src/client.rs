@@ -10,7 +10,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use api::{
     CatalogEntry, CloudFacts, CloudInfo, DeployRequest, Deployment, Design, DesignRequest,
     DesignSummary, DesignVersion, Event, ExportFormat, Exported, ImportRequest, Imported,
-    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, ValidateRequest, ValidateResponse,
+    LoginRequest, Me, Plan, PlanRequest, Problem, Run, Started, Stray, ValidateRequest,
+    ValidateResponse,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -194,6 +195,15 @@ pub async fn undeploy(id: &str, force: Force) -> Answer<Started> {
 pub async fn runs(deployment: &str) -> Answer<Vec<Run>> {
     get(&format!(
         "/deployments/{}/runs",
+        browser::encode(deployment)
+    ))
+    .await
+}
+
+/// `GET /deployments/{id}/strays`.
+pub async fn strays(deployment: &str) -> Answer<Vec<Stray>> {
+    get(&format!(
+        "/deployments/{}/strays",
         browser::encode(deployment)
     ))
     .await

@@ -1,6 +1,7 @@
 //! One deployment: what it offers, what it consists of, what was done to it.
 
 pub mod roll_back;
+mod strays;
 pub mod undeploy;
 
 use std::collections::HashMap;
@@ -112,6 +113,7 @@ fn Body(deployment: Load<Deployment>, runs: Load<Vec<Run>>) -> impl IntoView {
             {move || outputs.get().map(|outputs| view! { <Outputs outputs=outputs.into_iter().collect() deployment /> })}
             <Drawing deployment />
             {move || resources.get().map(|resources| view! { <Resources resources /> })}
+            <strays::Strays deployment />
             <Runs runs />
         </div>
     }

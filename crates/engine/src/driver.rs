@@ -147,6 +147,24 @@ pub struct Search<'a> {
     pub deployment: &'a str,
     /// The marks, all of the deployment.
     pub markers: &'a [Marker],
+    /// Of those things that have no mark but a name from the template: [`Marker::resource`], and who had the name before.
+    pub names: &'a [(String, Namesakes)],
+}
+
+/// Things in the cloud that have the same name, which people may give to several.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Namesakes {
+    /// The name that the template gives.
+    pub name: String,
+    /// Ids of all that have it, as the cloud lists them.
+    pub ids: Vec<String>,
+}
+
+impl Namesakes {
+    /// Whether a thing has the name and did not have it before.
+    pub fn are_joined_by(&self, id: &str, name: &str) -> bool {
+        self.name == name && self.ids.iter().all(|before| before != id)
+    }
 }
 
 impl Search<'_> {
@@ -192,6 +210,8 @@ pub enum Proof {
     /// Its mark and its age: the cloud copies marks, to restored volumes for instance. The time at which the cloud
     /// created it, where it says so.
     MarkAndAge(Option<jiff::Timestamp>),
+    /// Nothing: it has the name that the template gives, which somebody else may have given to a thing of theirs.
+    NameOnly,
 }
 
 /// One file per resource type implements this.
@@ -209,6 +229,16 @@ pub trait Driver: Send + Sync {
     /// Find what carries the marker, else make it. Returns the cloud's id at once, without waiting
     /// until it is ready.
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError>;
+
+    /// Things that have the name of the one that `create` would make, for a type whose only mark is a name that the template
+    /// gives; `None` where the thing carries a mark. The engine journals them before the first request, and finds by them what
+    /// an interrupted attempt made.
+    ///
+    /// # Errors
+    /// Where the service cannot be asked.
+    async fn namesakes(&self, _context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
+        Ok(None)
+    }
 
     /// How far it is. A thing that is gone is `Failed`.
     async fn progress(

@@ -1,6 +1,6 @@
 //! Deployments: templates made real.
 
-use api::{Beside, DeployRequest, Deployment, Layout, Run, Started};
+use api::{Beside, DeployRequest, Deployment, Layout, Run, Started, Stray};
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
@@ -131,6 +131,17 @@ pub async fn delete(
     Ok(accepted(
         services.engine.undeploy(&caller.actor, &id, force).await?,
     ))
+}
+
+/// Things in the cloud that carry the deployment's mark and belong to none of its resources, asked for now. While a run is at
+/// work the answer may name what it is about to adopt or remove.
+#[utoipa::path(get, path = "/api/v1/deployments/{id}/strays", tag = "deployments", params(("id" = String, Path)), responses((status = 200, body = Vec<Stray>)))]
+pub async fn strays(
+    State(services): State<Services>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<Stray>>> {
+    Ok(Json(services.engine.strays(&caller.actor, &id).await?))
 }
 
 /// Its runs, newest first, without steps.

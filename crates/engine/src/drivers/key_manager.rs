@@ -1,7 +1,8 @@
 //! What the key manager keeps: secrets, containers of secrets, and orders for secrets.
 //!
-//! Barbican keeps a name of a thing and nothing else that could carry a mark, and names are not unique: so the
-//! mark is the name, with the one that the template gives in front of it. Nothing there can be changed.
+//! Barbican keeps a name of a thing and nothing else that could carry a mark, and names are not unique. So the name is the mark
+//! where the template gives none; else those that have the name already are known before it is created. Nothing there can
+//! be changed.
 //!
 //! A type of this kind says its body, and [`Kept`] makes a driver of it.
 
@@ -13,8 +14,8 @@ use super::mark;
 use super::mark::Texts;
 use super::properties::Properties;
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
-    may_be_there,
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Namesakes, Progress, Ready,
+    Search, may_be_there,
 };
 
 /// What a type says of itself.
@@ -90,20 +91,27 @@ impl<T: Keeps> Driver for Kept<T> {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
-        let name = name(context)?;
         let properties = Properties::of(context.properties);
+        let given = properties.filled("name")?;
+        let is_given = given.is_some();
+        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
         let fields = self.0.body(name.clone(), properties)?;
         let keys = context.session.key_manager();
-        if may_be_there() {
-            for found in keys.named(T::KIND, &name).await? {
-                if let Some(about) = about(&keys, T::KIND, &found).await?
-                    && self.0.is_usable(&keys, &about).await?
-                {
-                    return Ok(found);
-                }
-            }
+        if may_be_there()
+            && !is_given
+            && let Some(found) = self.usable(&keys, &name).await?.into_iter().next()
+        {
+            return Ok(found);
         }
         Ok(keys.store(T::KIND, &Value::Object(fields)).await?)
+    }
+
+    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
+        let Some(name) = Properties::of(context.properties).filled("name")? else {
+            return Ok(None);
+        };
+        let ids = self.usable(&context.session.key_manager(), &name).await?;
+        Ok(Some(Namesakes { name, ids }))
     }
 
     async fn progress(
@@ -154,7 +162,10 @@ impl<T: Keeps> Driver for Kept<T> {
         let keys = context.session.key_manager();
         let ids = match physical_id {
             Some(id) => vec![id.to_owned()],
-            None => keys.named(T::KIND, &name(context)?).await?,
+            None => {
+                let name = mark::store_name(context.marker);
+                keys.named(T::KIND, &name).await?
+            }
         };
         for id in ids {
             self.0.remove(&keys, &id).await?;
@@ -187,21 +198,31 @@ impl<T: Keeps> ListMarked for Kept<T> {
         let keys = search.session.key_manager();
         let mut marked = Vec::new();
         for (id, name) in keys.names(T::KIND).await? {
-            let Some(resource) = marks.last_word(&name) else {
+            let Some(one) = search.marked_by_name(&marks, id, name) else {
                 continue;
             };
             // The receipt of an order stays where only administrators may delete orders.
-            if let Some(about) = about(&keys, T::KIND, &id).await?
+            if let Some(about) = about(&keys, T::KIND, &one.physical_id).await?
                 && self.0.is_usable(&keys, &about).await?
             {
-                marked.push(Marked::named(resource, id, Some(name)));
+                marked.push(one);
             }
         }
         Ok(marked)
     }
 }
 
-fn name(context: &Context<'_>) -> Result<String, DriverError> {
-    let given = Properties::of(context.properties).filled("name")?;
-    Ok(mark::name_with_mark(context.marker, given.as_deref()))
+impl<T: Keeps> Kept<T> {
+    /// Ids of those that have a name and can be used.
+    async fn usable(&self, keys: &KeyManager<'_>, name: &str) -> Result<Vec<String>, DriverError> {
+        let mut usable = Vec::new();
+        for id in keys.named(T::KIND, name).await? {
+            if let Some(about) = about(keys, T::KIND, &id).await?
+                && self.0.is_usable(keys, &about).await?
+            {
+                usable.push(id);
+            }
+        }
+        Ok(usable)
+    }
 }

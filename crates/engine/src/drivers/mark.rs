@@ -2,7 +2,9 @@
 //!
 //! Neutron keeps the mark in the description, which it can filter by; a person's own description
 //! stays in front of it. Nova servers carry it as a tag, which may hold neither `/` nor `,` and is
-//! short, hence a hash. Key pairs, secrets and server groups have nothing but a name.
+//! short, hence a hash. Key pairs, secrets and
+//! server groups have nothing but a name: the mark where the template gives none. A name that it gives stays as it is, and is
+//! no mark: [`Driver::namesakes`](crate::driver::Driver::namesakes).
 
 use std::collections::HashMap;
 
@@ -71,19 +73,9 @@ pub fn is_tagged_of_deployment(tags: &[String], marker: &Marker) -> bool {
     }
 }
 
-/// The name of a secret, or of a key pair that has none.
+/// The name of a thing that has nothing but a name to carry the mark, where the template gives none.
 pub fn store_name(marker: &Marker) -> String {
     format!("stackloom-{}-{}", marker.deployment, marker.resource)
-}
-
-/// The same with a person's name in front of it, as much of that as there is room for: for things that
-/// have nothing but a name, which others may have too.
-pub fn name_with_mark(marker: &Marker, given: Option<&str>) -> String {
-    let mark = store_name(marker);
-    let Some(given) = given else { return mark };
-    let room = CHARACTERS_MAX.saturating_sub(mark.chars().count() + 1);
-    let given: String = given.chars().take(room).collect();
-    format!("{given} {mark}")
 }
 
 /// The name that people see in the cloud: the template's, else `<deployment>-<resource>`.
@@ -115,6 +107,43 @@ pub fn unique_name(marker: &Marker, properties: &Map<String, Value>) -> String {
     format!("{name}-{}", &hash(marker)[..8])
 }
 
+/// Takes the marks out of attributes, at every depth: descriptions, tags and metadata as the template gives them. Names stay:
+/// they are what the cloud knows the thing by.
+pub fn hide(attributes: &mut Map<String, Value>) {
+    for (name, value) in attributes.iter_mut() {
+        match (name.as_str(), value) {
+            ("description", Value::String(text)) => hide_in_description(text),
+            ("tags", Value::Array(tags)) => {
+                tags.retain(|tag| !tag.as_str().is_some_and(is_own_tag));
+            }
+            ("metadata" | "metadata_values", Value::Object(metadata)) => {
+                metadata.retain(|key, _| !key.starts_with("stackloom"));
+            }
+            (_, value) => hide_inside(value),
+        }
+    }
+}
+
+fn hide_inside(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(hide_inside),
+        Value::Object(fields) => hide(fields),
+        _ => {}
+    }
+}
+
+fn hide_in_description(text: &mut String) {
+    let mark = text.rfind("stackloom:");
+    let is_word = |at: &usize| *at == 0 || text[..*at].ends_with(' ');
+    if let Some(at) = mark.filter(is_word) {
+        text.truncate(at.saturating_sub(1));
+    }
+}
+
+fn is_own_tag(tag: &str) -> bool {
+    tag == "stackloom" || tag.starts_with("stackloom-")
+}
+
 /// Resources by what their marks look like in the cloud.
 pub(super) struct Texts<'a>(HashMap<String, &'a str>);
 
@@ -140,6 +169,26 @@ impl<'a> Texts<'a> {
         let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
         self.equal(text)
             .or_else(|| starts.find_map(|start| self.equal(&text[start..])))
+    }
+}
+
+impl Search<'_> {
+    /// A thing of a type that has nothing but a name: the name is the mark, or is the one that the template gives.
+    pub(super) fn marked_by_name(
+        &self,
+        marks: &Texts<'_>,
+        id: String,
+        name: String,
+    ) -> Option<Marked> {
+        if let Some(resource) = marks.equal(&name) {
+            return Some(Marked::named(resource, id, Some(name)));
+        }
+        let mut names = self.names.iter();
+        let (resource, _) = names.find(|(_, before)| before.are_joined_by(&id, &name))?;
+        Some(Marked {
+            proof: Proof::NameOnly,
+            ..Marked::named(resource, id, Some(name))
+        })
     }
 }
 
@@ -214,13 +263,25 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_name_stays_in_front() {
-        let web = marker("web");
-        assert_eq!(name_with_mark(&web, None), "stackloom-d1-web");
-        assert_eq!(name_with_mark(&web, Some("mine")), "mine stackloom-d1-web");
-        let long = name_with_mark(&web, Some(&"ä".repeat(400)));
-        assert_eq!(long.chars().count(), 255);
-        assert!(long.ends_with("ä stackloom-d1-web"));
+    fn attributes_are_given_without_marks() {
+        let mut attributes = json!({
+            "description": "mine stackloom:d1/web",
+            "tags": ["blue", "stackloom", "stackloom-in-d1"],
+            "metadata": {"tier": "web", "stackloom_deployment": "d1"},
+            "name": "stackloom-d1-web",
+            "show": {"description": "stackloom:d1/web", "metadata": {"stackloom": "stackloom:d1/web"}},
+        });
+        hide(attributes.as_object_mut().unwrap());
+        assert_eq!(
+            attributes,
+            json!({
+                "description": "mine",
+                "tags": ["blue"],
+                "metadata": {"tier": "web"},
+                "name": "stackloom-d1-web",
+                "show": {"description": "", "metadata": {}},
+            })
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `OS::Nova::ServerGroup`: servers that shall run near to or far from each other.
 //!
-//! Nova keeps nothing but a name of it, and names are not unique: so the mark is the name, with the one
-//! that the template gives in front of it. Nothing of it can be changed.
+//! Nova keeps nothing but a name of it, and names are not unique. So the name is the mark where the template gives none; else
+//! those that have the name already are known before it is created. Nothing of it can be changed.
 //! Source: Compute API, "Server groups".
 
 use async_trait::async_trait;
@@ -12,8 +12,8 @@ use super::mark::Texts;
 use super::properties::Properties;
 use super::{mark, neutron};
 use crate::driver::{
-    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
-    may_be_there,
+    Context, Driver, DriverError, Duplicates, ListMarked, Marked, Namesakes, Progress, Ready,
+    Search, may_be_there,
 };
 
 pub(super) struct ServerGroup;
@@ -25,18 +25,31 @@ impl Driver for ServerGroup {
     }
 
     async fn create(&self, context: &Context<'_>) -> Result<String, DriverError> {
+        let properties = Properties::of(context.properties);
+        let given = properties.filled("name")?;
         if may_be_there()
+            && given.is_none()
             && let Some(found) = find(context).await?
         {
             return Ok(found.id);
         }
-        let properties = Properties::of(context.properties);
+        let name = given.unwrap_or_else(|| mark::store_name(context.marker));
         let rules = properties.get("rules").filter(|rules| rules.is_object());
         let compute = context.session.compute();
         let made = compute
-            .server_group_create(&name(context)?, &policy(properties)?, rules)
+            .server_group_create(&name, &policy(properties)?, rules)
             .await?;
         Ok(made.id)
+    }
+
+    async fn namesakes(&self, context: &Context<'_>) -> Result<Option<Namesakes>, DriverError> {
+        let Some(name) = Properties::of(context.properties).filled("name")? else {
+            return Ok(None);
+        };
+        let groups = context.session.compute().server_group_list().await?;
+        let same = groups.into_iter().filter(|group| group.name == name);
+        let ids = same.map(|group| group.id).collect();
+        Ok(Some(Namesakes { name, ids }))
     }
 
     async fn progress(
@@ -93,17 +106,11 @@ impl ListMarked for ServerGroup {
     async fn list_marked(&self, search: &Search<'_>) -> Result<Vec<Marked>, DriverError> {
         let marks = Texts::of(search, mark::store_name);
         let all = search.session.compute().server_group_list().await?;
-        let marked = all.into_iter().filter_map(|group| {
-            let resource = marks.last_word(&group.name)?;
-            Some(Marked::named(resource, group.id, Some(group.name)))
-        });
+        let marked = all
+            .into_iter()
+            .filter_map(|group| search.marked_by_name(&marks, group.id, group.name));
         Ok(marked.collect())
     }
-}
-
-fn name(context: &Context<'_>) -> Result<String, DriverError> {
-    let given = Properties::of(context.properties).filled("name")?;
-    Ok(mark::name_with_mark(context.marker, given.as_deref()))
 }
 
 /// Heat takes a list, of which Nova has ever taken one.
@@ -117,7 +124,7 @@ fn policy(properties: Properties<'_>) -> Result<String, DriverError> {
 }
 
 async fn find(context: &Context<'_>) -> Result<Option<Found>, DriverError> {
-    let name = name(context)?;
+    let name = mark::store_name(context.marker);
     let groups = context.session.compute().server_group_list().await?;
     Ok(groups.into_iter().find(|group| group.name == name))
 }

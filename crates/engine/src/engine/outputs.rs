@@ -268,6 +268,7 @@ impl Look {
         if !on_demand.is_empty() {
             read.extend(driver.read(&context, &self.id, &on_demand).await?);
         }
+        drivers::mark::hide(&mut read);
         Ok(read)
     }
 }

@@ -19,7 +19,10 @@ use super::{
     read::{from_json, to_json},
     writer::now_text,
 };
-use crate::{Error, Result, driver::Marker};
+use crate::{
+    Error, Result,
+    driver::{Marker, Namesakes},
+};
 
 /// Which creation: the mark in the cloud says deployment, name and incarnation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,8 +50,8 @@ pub struct Creation {
     pub swept: bool,
     /// What it created stays in the cloud on purpose.
     pub retained: bool,
-    /// Ids that had its name in the cloud before the first request; `None` for types with another mark.
-    pub namesakes: Option<Vec<String>>,
+    /// Things that had its name in the cloud before the first request; `None` for types with another mark.
+    pub namesakes: Option<Namesakes>,
 }
 
 impl Creation {
@@ -110,6 +113,27 @@ impl Journal {
             .await;
         rows.and_then(|rows| rows.iter().map(creation).collect())
             .map_err(Error::storage("reading creations"))
+    }
+
+    /// Things that had a creation's name in the cloud before its first request; `None` before they are noted.
+    pub async fn namesakes(
+        &self,
+        deployment: &str,
+        key: &CreationKey,
+    ) -> Result<Option<Namesakes>> {
+        let found: Option<Option<String>> = sqlx::query_scalar(
+            "SELECT namesakes FROM creations WHERE deployment = ? AND name = ? AND incarnation = ? AND type = ?",
+        )
+        .bind(deployment)
+        .bind(&key.name)
+        .bind(key.incarnation)
+        .bind(&key.resource_type)
+        .fetch_optional(self.pool())
+        .await
+        .map_err(Error::storage("reading namesakes"))?;
+        let text = found.flatten();
+        let read = text.as_deref().map(from_json).transpose();
+        read.map_err(Error::storage("reading namesakes"))
     }
 
     /// The last incarnation of all that had a resource's name in a deployment.
@@ -288,8 +312,8 @@ pub(super) enum Moved<'a> {
     Answered,
     /// What was made is cleared away, and a request for another one follows.
     RequestedAgain,
-    /// What the name had before the first request.
-    Namesakes(&'a [String]),
+    /// Things that had the name before the first request.
+    Namesakes(&'a Namesakes),
     /// What was made stays in the cloud on purpose.
     Retained,
 }
@@ -311,9 +335,9 @@ pub(super) async fn moved(
         Moved::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
         Moved::Retained => ("UPDATE creations SET retained = 1", None),
         // Those of the first attempt: a later one may see what an earlier one made.
-        Moved::Namesakes(ids) => (
+        Moved::Namesakes(namesakes) => (
             "UPDATE creations SET namesakes = COALESCE(namesakes, ?)",
-            Some(to_json(&ids)),
+            Some(to_json(namesakes)),
         ),
     };
     let statement = sqlx::AssertSqlSafe([set, OF_RESOURCE].concat());

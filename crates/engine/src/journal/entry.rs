@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use topology::workflow::ResourceSpec;
 
-use crate::machine::Ending;
+use crate::{driver::Namesakes, machine::Ending};
 
 /// One thing that happened, with what it changes.
 #[derive(Clone, Debug)]
@@ -125,11 +125,8 @@ pub enum ResourceChange {
     Forgotten,
     /// The cloud refused to create it: no request is in flight any more.
     Refused,
-    /// Ids that have its name in the cloud before the first request, for types whose name is their only mark.
-    Namesakes {
-        /// As the cloud lists them.
-        ids: Vec<String>,
-    },
+    /// Things that have its name in the cloud before the first request, for types whose name is their only mark.
+    Namesakes(Namesakes),
     /// It stays in the cloud on purpose, and its deployment forgets it.
     Retained,
 }
@@ -174,7 +171,7 @@ impl Entry {
                     ResourceChange::Tries { .. } => (ResourceState::Updating, None),
                     ResourceChange::Forgotten
                     | ResourceChange::Refused
-                    | ResourceChange::Namesakes { .. } => (ResourceState::Creating, None),
+                    | ResourceChange::Namesakes(_) => (ResourceState::Creating, None),
                     ResourceChange::Retained => (ResourceState::Deleted, None),
                     ResourceChange::Known { physical_id } => {
                         (ResourceState::Creating, Some(physical_id.clone()))

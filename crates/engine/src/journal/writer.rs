@@ -379,8 +379,8 @@ async fn apply_resource(
         ResourceChange::Refused => {
             return creations::moved(connection, run, name, Moved::Answered).await;
         }
-        ResourceChange::Namesakes { ids } => {
-            return creations::moved(connection, run, name, Moved::Namesakes(ids)).await;
+        ResourceChange::Namesakes(namesakes) => {
+            return creations::moved(connection, run, name, Moved::Namesakes(namesakes)).await;
         }
         ResourceChange::Known { physical_id } => {
             sqlx::query(const_str(&["UPDATE resources SET physical_id = ? WHERE ", WHICH])).bind(physical_id.clone())

@@ -9,7 +9,7 @@ use super::{
     origin,
     step::{Attempt, StepResult},
 };
-use crate::driver::Driver;
+use crate::{driver::Driver, drivers::mark};
 
 /// The attributes of one resource that expressions ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,8 @@ impl Attempt {
                 continue;
             }
             let work = self.work_on_what_is_there(&name, thing.spec.clone());
-            let read = driver.read(&work.context(self), id, &on_demand).await?;
+            let mut read = driver.read(&work.context(self), id, &on_demand).await?;
+            mark::hide(&mut read);
             for (attribute, value) in &read {
                 if origin::is_masked(Some(driver), attribute) {
                     self.site.mask.add_value(value);

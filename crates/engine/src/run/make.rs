@@ -18,7 +18,8 @@ use super::{
 };
 use crate::{
     driver::{Context, Driver, Login, Marker, Progress, may_be_there},
-    journal::{Entry, ResourceChange},
+    journal::{CreationKey, Entry, ResourceChange},
+    machine::{Failure, FailureClass},
 };
 
 /// What a driver's context borrows from.
@@ -196,6 +197,10 @@ impl Attempt {
         driver: &dyn Driver,
         context: &Context<'_>,
     ) -> StepResult<String> {
+        if let Some(id) = self.created_under_its_name(name, driver, context).await? {
+            self.learn_id(name, &id).await?;
+            return Ok(id);
+        }
         match driver.create(context).await {
             Ok(id) => {
                 self.learn_id(name, &id).await?;
@@ -209,6 +214,41 @@ impl Attempt {
                 Err(error.into())
             }
         }
+    }
+
+    /// The id of what an earlier attempt made, for a type whose only mark is a name that the template gives: the one thing that
+    /// has come to have the name since the first attempt and that no resource has. Notes those that have the name, where this is the
+    /// first attempt. Of several none is taken: nothing tells ours.
+    pub(super) async fn created_under_its_name(
+        &self,
+        name: &str,
+        driver: &dyn Driver,
+        context: &Context<'_>,
+    ) -> StepResult<Option<String>> {
+        let Some(now) = driver.namesakes(context).await? else {
+            return Ok(None);
+        };
+        let Some(thing) = self.site.known.get(name) else {
+            return Ok(None);
+        };
+        let key = CreationKey {
+            name: resource_of(name).to_owned(),
+            incarnation: thing.incarnation,
+            resource_type: thing.spec.resource_type,
+        };
+        let (journal, deployment) = (&self.site.core.journal, &self.site.deployment);
+        let before = journal.namesakes(deployment, &key).await;
+        let Some(before) = before.map_err(storage_failed)? else {
+            self.note(name, ResourceChange::Namesakes(now)).await?;
+            return Ok(None);
+        };
+        let recorded = journal.creations_now(deployment, &now.ids).await;
+        let recorded = recorded.map_err(storage_failed)?.recorded;
+        let mut new = now
+            .ids
+            .into_iter()
+            .filter(|id| before.are_joined_by(id, &now.name) && !recorded.contains(id));
+        Ok(new.next().filter(|_| new.next().is_none()))
     }
 
     async fn learn_id(&self, name: &str, id: &str) -> StepResult {
@@ -538,4 +578,8 @@ impl Attempt {
 /// The resource that a name is, or is a copy of.
 pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
+}
+
+fn storage_failed(error: crate::Error) -> Ended {
+    Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

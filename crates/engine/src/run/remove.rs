@@ -76,6 +76,10 @@ impl Attempt {
         let driver = self.driver(&spec)?;
         let work = self.work_on_what_is_there(name, spec);
         let context = work.context(self);
+        let id = match id {
+            None if there.is_some() => self.created_under_its_name(name, driver, &context).await?,
+            id => id,
+        };
         // Of what never was ready there is nothing to keep.
         let was_ready = there.is_some_and(|thing| thing.reference.is_some());
         if let (Some(id), DeletionPolicy::Snapshot, true) =

@@ -393,7 +393,12 @@ impl Attempt {
         let mut told = String::new();
         for pause in self.pauses() {
             match driver.progress(context, id).await? {
-                Progress::Ready(ready) => return self.ready(driver, context, id, ready).await,
+                Progress::Ready(mut ready) => {
+                    if !drivers::is_of_the_language(&self.spec()?.resource_type) {
+                        drivers::mark::hide(&mut ready.attributes);
+                    }
+                    return self.ready(driver, context, id, ready).await;
+                }
                 Progress::Failed(why) => {
                     self.note_state(name, ResourceState::Failed).await?;
                     return Err(Ended::infrastructure(format!(

@@ -13,7 +13,7 @@ use api::RunKind;
 use openstack::Session;
 
 use crate::{
-    driver::{DriverError, Duplicates, Marked, Marker, Proof, Search, Vault},
+    driver::{DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault},
     drivers::driver_for,
     journal::{Creation, CreationKey, CreationsNow},
 };
@@ -43,7 +43,7 @@ pub struct Searched {
 /// What is true of a thing that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A resource has it, or an attempt is about to.
+    /// A resource has it, an attempt is about to, or it is somebody else's.
     Belongs,
     /// A stray that is removed.
     Goes,
@@ -60,6 +60,8 @@ pub enum Why {
     Adopted,
     /// Nothing shows that the creation made it; the cloud copies such marks.
     Copied,
+    /// Its name is all that it has of the creation.
+    SharesName,
 }
 
 impl Why {
@@ -69,6 +71,9 @@ impl Why {
             Why::Retained => "its `deletion_policy` is Retain",
             Why::Adopted => {
                 "its resource has no id yet; the next run that creates it adopts this one"
+            }
+            Why::SharesName => {
+                "it has come to have the resource's name while a request was unanswered, and nothing else tells who made it; remove it if it is not yours"
             }
             Why::Copied => {
                 "it was not created while a request for it was unanswered; it may be a copy, such as a volume restored from a backup"
@@ -129,11 +134,19 @@ pub async fn search(
             .iter()
             .map(|creation| creation.marker(deployment, deployment_name))
             .collect();
+        let names: Vec<(String, Namesakes)> = creations
+            .iter()
+            .zip(&markers)
+            .filter_map(|(creation, marker)| {
+                Some((marker.resource.clone(), creation.namesakes.clone()?))
+            })
+            .collect();
         let search = Search {
             session,
             vault,
             deployment,
             markers: &markers,
+            names: &names,
         };
         let listed = match driver_for(resource_type).map(|driver| driver.duplicates()) {
             Some(Duplicates::Listed(driver)) => driver.list_marked(&search).await,
@@ -202,6 +215,13 @@ pub fn judge(
             && !created.is_some_and(|created| creation.explains(created, horizon))
         {
             return Verdict::Stays(Why::Copied);
+        }
+        if found.proof == Proof::NameOnly {
+            return match creation.uncertain_since {
+                Some(_) => Verdict::Stays(Why::SharesName),
+                // Somebody else gave their own thing the same name.
+                None => Verdict::Belongs,
+            };
         }
         match without_id {
             WithoutId::KeepAll if now.without_id.contains(key) => Verdict::Stays(Why::Adopted),

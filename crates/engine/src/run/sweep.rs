@@ -235,6 +235,7 @@ impl Attempt {
             vault: &self.site.vault,
             deployment: &self.site.deployment,
             markers: &[],
+            names: &[],
         };
         let context = search.context(&marker);
         let id = stray.physical_id.as_str();

@@ -15,6 +15,7 @@ mod life;
 mod marked;
 #[path = "../../../lab/tests/common/measure.rs"]
 mod measure;
+mod names;
 mod people;
 mod rare;
 mod retained;
