@@ -86,6 +86,7 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
         pool,
         config,
     };
+    tokio::spawn(check_regions(services.clouds.clone()));
     tokio::spawn(sweep(services.sessions.clone(), services.closing.clone()));
     Ok(Server {
         router: router(services.clone()),
@@ -115,10 +116,35 @@ impl Server {
 }
 
 fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
-    match &config.clouds {
+    let clouds = match &config.clouds {
         Some(path) => openstack::Clouds::from_file(path)
-            .with_context(|| format!("cannot read {}", path.display())),
-        None => openstack::Clouds::load().context("cannot read the clouds' configuration"),
+            .with_context(|| format!("cannot read {}", path.display()))?,
+        None => openstack::Clouds::load().context("cannot read the clouds' configuration")?,
+    };
+    Ok(clouds.with_login_timeout(config.login_timeout))
+}
+
+/// Warns of clouds whose catalogue does not have the configured region, where the configuration has credentials to ask with.
+async fn check_regions(clouds: openstack::Clouds) {
+    for cloud in clouds.iter() {
+        let Some(credentials) = &cloud.credentials else {
+            continue;
+        };
+        match openstack::Session::login(cloud, credentials, cloud.scope.as_ref()).await {
+            Ok(session) => {
+                // A given token is still its owner's.
+                if !matches!(credentials, openstack::Credentials::Token { .. }) {
+                    let ended = session.revoke().await;
+                    let _ = ended.inspect_err(|error| tracing::debug!("a token stays: {error}"));
+                }
+            }
+            Err(error @ openstack::Error::UnknownRegion { .. }) => {
+                tracing::warn!(cloud = cloud.name, "nobody can log in: {error}");
+            }
+            Err(error) => {
+                tracing::debug!(cloud = cloud.name, "the region is not checked: {error}");
+            }
+        }
     }
 }
 

@@ -31,6 +31,7 @@ codes! {
     TOO_MANY_ATTEMPTS = "too-many-attempts", TOO_MANY_REQUESTS, "Too many failed logins";
     UNKNOWN_PROJECT = "unknown-project", FORBIDDEN, "Unknown project";
     UNKNOWN_CLOUD = "unknown-cloud", UNPROCESSABLE_ENTITY, "Unknown cloud";
+    UNKNOWN_REGION = "unknown-region", UNPROCESSABLE_ENTITY, "Unknown region";
     CLOUD_UNREACHABLE = "cloud-unreachable", BAD_GATEWAY, "Cloud unreachable";
     CLOUD_ERROR = "cloud-error", BAD_GATEWAY, "The cloud refused";
     READER_CANNOT_CHANGE = "reader-cannot-change", FORBIDDEN, "Readers cannot change anything";

@@ -58,6 +58,10 @@ pub struct Config {
     #[arg(long, env = "STACKLOOM_ORCHESTRATOR_ADDRESS")]
     pub orchestrator_address: Option<IpAddr>,
 
+    /// How long a login to a cloud may take before the cloud counts as unreachable, in seconds.
+    #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value = "15", value_parser = seconds)]
+    pub login_timeout: Duration,
+
     /// How long a server may take to answer over SSH once it is active, in seconds.
     #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value = "120", value_parser = seconds)]
     pub ssh_timeout: Duration,

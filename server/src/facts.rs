@@ -5,7 +5,7 @@
 //! that need it stay silent: a cloud without a key pair API must not keep anybody from drawing.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -24,17 +24,29 @@ use topology::{
 mod things;
 
 const KEPT_FOR: Duration = Duration::from_secs(30);
+/// A person who has just made room tries again at once.
+const QUOTAS_KEPT_FOR: Duration = Duration::from_secs(3);
 
 /// The cache.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Facts {
     lists: Cache<CloudFacts>,
     things: Cache<Option<Vec<Named>>>,
     quotas: Cache<BTreeMap<String, Quota>>,
 }
 
+impl Default for Facts {
+    fn default() -> Facts {
+        Facts {
+            lists: Cache::new(KEPT_FOR),
+            things: Cache::new(KEPT_FOR),
+            quotas: Cache::new(QUOTAS_KEPT_FOR),
+        }
+    }
+}
+
 impl Facts {
-    /// Images, flavors, networks, key pairs, zones.
+    /// Images, flavors, networks, key pairs, zones, services.
     pub async fn of(&self, actor: &Actor) -> Arc<CloudFacts> {
         // Many calls at once: too large to lie in the future of every caller.
         self.lists
@@ -67,27 +79,33 @@ impl Facts {
         })
     }
 
-    /// The same for a template and the files beside it.
-    pub async fn for_template(
-        &self,
-        actor: &Actor,
-        template: &str,
-        bundle: &Bundle,
-    ) -> Arc<CloudFacts> {
+    /// Everything that checks and plans of a template read: lists that it names, and quotas.
+    pub async fn for_template(&self, actor: &Actor, template: &str, bundle: &Bundle) -> CloudFacts {
         let (template, bundle) = (template.to_owned(), bundle.clone());
         let work = move || asked(&Document::parse(template), &bundle, &Registry::openstack());
         // Without the lists that it asks for the rest is checked all the same.
         let asked = tokio::task::spawn_blocking(work).await.unwrap_or_default();
-        self.with(actor, asked).await
+        let (facts, quotas) = futures::join!(self.with(actor, asked), self.quotas(actor));
+        CloudFacts {
+            quotas,
+            ..Arc::unwrap_or_clone(facts)
+        }
     }
 
-    /// Limits and use; empty where the cloud does not tell.
+    /// Limit and use of the project's quotas, without those that the cloud does not tell.
     pub async fn quotas(&self, actor: &Actor) -> BTreeMap<String, Quota> {
-        (*self
-            .quotas
-            .get(key(actor, ""), || fetch_quotas(&actor.session))
-            .await)
-            .clone()
+        let fetch = || Box::pin(fetch_quotas(&actor.session));
+        let (quotas, lists) =
+            futures::join!(self.quotas.get(key(actor, ""), fetch), self.of(actor));
+        let mut quotas = (*quotas).clone();
+        // Nova limits key pairs per user, and does not tell how many there are.
+        match (quotas.get_mut("key_pairs"), &lists.key_pairs) {
+            (Some(quota), Some(pairs)) => {
+                quota.used = i64::try_from(pairs.len()).unwrap_or(i64::MAX);
+            }
+            _ => drop(quotas.remove("key_pairs")),
+        }
+        quotas
     }
 }
 
@@ -153,6 +171,9 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
                 .collect()
         }),
         things: BTreeMap::new(),
+        services: services(session),
+        region: session.cloud().region.clone(),
+        quotas: BTreeMap::new(),
         volume_types: told("volume types", types).flatten().map(|types| {
             types
                 .into_iter()
@@ -162,35 +183,43 @@ async fn fetch_lists(session: &Session) -> CloudFacts {
     }
 }
 
+/// Services that the catalogue has. Without a catalogue nothing is known.
+fn services(session: &Session) -> Option<BTreeSet<String>> {
+    session.catalog().service_types().next()?;
+    let offered = session.services();
+    Some(offered.map(|service| service.as_str().to_owned()).collect())
+}
+
+/// Services that limit how much a project may have.
+const LIMITING: [Service; 4] = [
+    Service::Compute,
+    Service::Network,
+    Service::BlockStorage,
+    Service::LoadBalancer,
+];
+
 async fn fetch_quotas(session: &Session) -> BTreeMap<String, Quota> {
-    let mut quotas = BTreeMap::new();
-    let project = session
-        .project()
-        .map(|project| project.id.clone())
-        .unwrap_or_default();
-    let (compute, network) = (session.compute(), session.network());
-    let (limits, networks) = futures::join!(compute.limits(), network.quotas(&project));
-    if let Some(limits) = told("compute limits", limits) {
-        let mut put =
-            |name: &str, limit, used| quotas.insert(name.to_owned(), Quota { limit, used });
-        put(
-            "instances",
-            limits.max_total_instances,
-            limits.total_instances_used,
-        );
-        put("cores", limits.max_total_cores, limits.total_cores_used);
-        put("ram", limits.max_total_ram_mib, limits.total_ram_mib_used);
-    }
-    for (name, quota) in told("network quotas", networks).unwrap_or_default() {
-        quotas.insert(
-            name,
-            Quota {
-                limit: quota.limit,
-                used: quota.used,
-            },
-        );
-    }
-    quotas
+    let Some(project) = session.project() else {
+        return BTreeMap::new();
+    };
+    let fetch = async |service: Service| {
+        let usage = session.quota_sets(service).usage(&project.id).await;
+        // Not every role may see them.
+        usage.unwrap_or_else(|error| {
+            tracing::debug!("the quotas of the {service} service are not known: {error}");
+            BTreeMap::new()
+        })
+    };
+    let offered = LIMITING
+        .into_iter()
+        .filter(|service| session.has_service(*service));
+    let usage = futures::future::join_all(offered.map(fetch)).await;
+    let quota = |quota: openstack::quota_sets::Quota| Quota {
+        limit: quota.limit,
+        used: quota.used,
+    };
+    let all = usage.into_iter().flatten();
+    all.map(|(name, known)| (name, quota(known))).collect()
 }
 
 fn named(id: String, name: Option<String>) -> Named {
@@ -221,33 +250,34 @@ fn key(actor: &Actor, list: &'static str) -> Key {
 /// One slot a key; its lock is held while the answer is on its way.
 #[derive(Clone)]
 struct Cache<T> {
+    kept_for: Duration,
     slots: Arc<Mutex<HashMap<Key, Slot<T>>>>,
 }
 
 type Slot<T> = Arc<tokio::sync::Mutex<Option<(Instant, Arc<T>)>>>;
 
-impl<T> Default for Cache<T> {
-    fn default() -> Self {
+impl<T> Cache<T> {
+    fn new(kept_for: Duration) -> Cache<T> {
         Cache {
+            kept_for,
             slots: Arc::default(),
         }
     }
-}
 
-impl<T> Cache<T> {
     async fn get<F: Future<Output = T>>(&self, key: Key, fetch: impl FnOnce() -> F) -> Arc<T> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             // What nobody has asked for lately goes; a slot that is being filled is locked and stays.
             slots.retain(|_, slot| {
                 slot.try_lock().map_or(true, |slot| {
-                    slot.as_ref().is_some_and(|(at, _)| at.elapsed() < KEPT_FOR)
+                    slot.as_ref()
+                        .is_some_and(|(at, _)| at.elapsed() < self.kept_for)
                 })
             });
             slots.entry(key).or_default().clone()
         };
         let mut kept = slot.lock().await;
-        if let Some((_, facts)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT_FOR) {
+        if let Some((_, facts)) = kept.as_ref().filter(|(at, _)| at.elapsed() < self.kept_for) {
             return facts.clone();
         }
         let facts = Arc::new(fetch().await);
@@ -266,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn many_askers_cost_one_call_and_strangers_get_their_own() {
-        let cache: Cache<usize> = Cache::default();
+        let cache: Cache<usize> = Cache::new(KEPT_FOR);
         let calls = AtomicUsize::new(0);
         let key = |project: &str| ("lab".to_owned(), project.to_owned(), "u".to_owned(), "");
         let fetch = || async {

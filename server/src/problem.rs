@@ -74,6 +74,7 @@ impl Error {
             openstack::Error::WrongCredentials { .. } => codes::WRONG_CREDENTIALS,
             openstack::Error::SecondFactor { .. } => codes::SECOND_FACTOR_NEEDED,
             openstack::Error::UnknownProject { .. } => codes::UNKNOWN_PROJECT,
+            openstack::Error::UnknownRegion { .. } => codes::UNKNOWN_REGION,
             openstack::Error::Unreachable { .. }
             | openstack::Error::Untrusted { .. }
             | openstack::Error::NotOpenStack { .. }
@@ -173,6 +174,7 @@ impl From<engine::Error> for Error {
             engine::Error::NameTaken(_) => "Name taken",
             engine::Error::BadName(_) => "Not a name",
             engine::Error::Refused(_) => "Template refused",
+            engine::Error::QuotaExceeded(_) => "Quota exceeded",
             engine::Error::Busy(_) => "A run is at work",
             engine::Error::NotNow(_) | engine::Error::Lost(_) => "Not possible now",
             engine::Error::NoVault => "Nowhere to keep secrets",
@@ -193,9 +195,9 @@ impl From<engine::Error> for Error {
             problem = problem.caused_by(chain(&error));
         }
         match error {
-            engine::Error::Refused(diagnostics) | engine::Error::ItemRefused(diagnostics) => {
-                problem.diagnostics(diagnostics)
-            }
+            engine::Error::Refused(diagnostics)
+            | engine::Error::QuotaExceeded(diagnostics)
+            | engine::Error::ItemRefused(diagnostics) => problem.diagnostics(diagnostics),
             engine::Error::ItemNameTaken(_) => problem.path("item.yml.name"),
             engine::Error::ItemVersionTaken { .. } => problem.path("item.yml.version"),
             engine::Error::BadName(_) | engine::Error::NameTaken(_) => problem.path("name"),

@@ -13,7 +13,10 @@ use api::{
 };
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_meta::Title;
-use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
+use leptos_router::{
+    NavigateOptions,
+    hooks::{use_navigate, use_params_map, use_query_map},
+};
 
 use self::{
     changes::Changes,
@@ -28,7 +31,7 @@ use crate::{
     load::{Load, Loaded},
     session::use_session,
     ui::{
-        Command, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, skeleton,
+        Command, Confirm, Diagnostics, Empty, Icon, ProblemCard, ProblemNote, Question, skeleton,
         use_confirm, use_palette,
     },
 };
@@ -120,6 +123,13 @@ pub fn PlanPage() -> impl IntoView {
     }
 }
 
+/// Whether a quota that is too small is a reason not to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OverQuota {
+    Refuse,
+    DeployAnyway,
+}
+
 /// Ask for the plan anew, a moment after what it hangs on last changed.
 fn keep_planned(page: Page) {
     let asked = StoredValue::new(0_u32);
@@ -165,14 +175,18 @@ fn keep_planned(page: Page) {
 /// Starts the run and goes to its page; asks first where something is taken away.
 fn deployer(page: Page) -> Callback<()> {
     let confirm = use_confirm();
-    let start = starter(page);
+    let starter = Starter {
+        page,
+        confirm,
+        navigate: StoredValue::new_local(Box::new(use_navigate())),
+    };
     Callback::new(move |()| {
         if page.busy.get_untracked() || !page.is_deployable() {
             return;
         }
         let going = page.plan.with_untracked(changes::destructive);
         if going.is_empty() {
-            return start.run(());
+            return starter.start(OverQuota::Refuse);
         }
         let question = Question {
             title: String::from("Update, and lose what is on these?"),
@@ -183,13 +197,22 @@ fn deployer(page: Page) -> Callback<()> {
             action: String::from("Update"),
             danger: true,
         };
-        confirm.ask(question, move || start.run(()));
+        confirm.ask(question, move || starter.start(OverQuota::Refuse));
     })
 }
 
-fn starter(page: Page) -> Callback<()> {
-    let navigate = StoredValue::new_local(use_navigate());
-    Callback::new(move |()| {
+/// Sends the deployment or the update.
+#[derive(Clone, Copy)]
+struct Starter {
+    page: Page,
+    confirm: Confirm,
+    navigate: StoredValue<Box<dyn Fn(&str, NavigateOptions)>, LocalStorage>,
+}
+
+impl Starter {
+    /// Goes to the page of the run. Where the quota is too small, asks whether to start all the same.
+    fn start(self, over_quota: OverQuota) {
+        let page = self.page;
         let Some(design) = page.design.peek() else {
             return;
         };
@@ -204,6 +227,7 @@ fn starter(page: Page) -> Callback<()> {
                 beside: Default::default(),
                 on_failure: page.on_failure.get_untracked(),
                 template: None,
+                despite_quota: over_quota == OverQuota::DeployAnyway,
             };
             let answer = match target {
                 Some(target) => client::deployment_update(&target, &request).await,
@@ -212,16 +236,28 @@ fn starter(page: Page) -> Callback<()> {
             page.busy.try_set(false);
             match answer {
                 Ok(started) => {
-                    navigate.try_with_value(|navigate| {
+                    self.navigate.try_with_value(|navigate| {
                         navigate(&format!("/runs/{}", started.run), Default::default())
                     });
+                }
+                Err(problem) if problem.code == topology::plan::QUOTA_EXCEEDED => {
+                    let exceeded = problem.diagnostics.into_iter();
+                    let question = Question {
+                        title: String::from("The project's quota is too small"),
+                        body: exceeded.map(|one| one.message).collect(),
+                        items: Vec::new(),
+                        action: String::from("Deploy anyway"),
+                        danger: false,
+                    };
+                    self.confirm
+                        .ask(question, move || self.start(OverQuota::DeployAnyway));
                 }
                 Err(problem) => {
                     page.refused.try_set(Some(problem));
                 }
             }
         });
-    })
+    }
 }
 
 impl Page {

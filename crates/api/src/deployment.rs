@@ -21,12 +21,15 @@ pub struct DeployRequest {
     /// Id of a design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
-    /// Parameter values.
+    /// Parameter values. As in Heat, a value under `parameters` of an environment wins over one that is given here.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
     /// For an update: what happens when it fails.
     #[serde(default, skip_serializing_if = "OnFailure::is_stop")]
     pub on_failure: OnFailure,
+    /// Start although a quota is too small. Otherwise that is refused as `quota-exceeded`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite_quota: bool,
 }
 
 /// What happens when an update fails.

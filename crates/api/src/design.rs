@@ -122,7 +122,7 @@ pub struct ValidateRequest {
     /// Files and environments beside it.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Parameter values.
+    /// Parameter values. A value under `parameters` of an environment wins over one that is given here.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
 }
@@ -145,7 +145,7 @@ pub struct PlanRequest {
     /// Files and environments beside it.
     #[serde(flatten)]
     pub beside: Beside,
-    /// Parameter values.
+    /// Parameter values. A value under `parameters` of an environment wins over one that is given here.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
     /// Id of a deployment to compare with.

@@ -28,10 +28,10 @@ pub use event::{Event, EventBody, LogLevel, LogStream};
 pub use import::{ImportNote, ImportRequest, Imported};
 pub use problem::Problem;
 pub use run::{Run, RunKind, RunState, RunStep, StepState};
-pub use session::{CloudInfo, LoginRequest, Me, Quota, is_own_page};
+pub use session::{CloudInfo, LoginRequest, Me, is_own_page};
 pub use topology::{
-    cloud::CloudFacts,
+    cloud::{CloudFacts, Quota},
     diagnostic::{Diagnostic, Severity},
-    plan::{Action, Change, Plan, PropertyChange},
+    plan::{Action, Change, Plan, PropertyChange, QuotaUse},
     workflow::{StepKind, Workflow},
 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use topology::cloud::Quota;
 
 /// `POST /api/v1/login`: one of three ways.
 #[derive(Clone, Deserialize, Serialize)]
@@ -80,19 +81,11 @@ pub struct Me {
     pub can_change: bool,
     /// RFC 3339; when the token ends.
     pub expires: String,
-    /// Quota name (`cores`, `instances`, `ram` ...) to limits; empty where the cloud did not tell.
+    /// Quota name (`cores`, `instances`, `floatingip` ...) to limit (-1: none) and use, without quotas that the cloud did not
+    /// tell.
     #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, BTreeMap<String, i64>>))]
     pub quotas: BTreeMap<String, Quota>,
-}
-
-/// How much may be used and how much is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Quota {
-    /// -1: no limit.
-    pub limit: i64,
-    /// Now.
-    pub used: i64,
 }
 
 impl LoginRequest {

@@ -44,6 +44,9 @@ pub enum Error {
     /// The template has errors.
     #[error("the template has {} error(s), so nothing was started", .0.iter().filter(|d| d.severity == topology::diagnostic::Severity::Error).count())]
     Refused(Vec<Diagnostic>),
+    /// The project's quota is too small for the plan; one diagnostic per quota.
+    #[error("the project's quota is too small for this, so nothing was started")]
+    QuotaExceeded(Vec<Diagnostic>),
     /// A run works on the deployment.
     #[error("run `{0}` works on this deployment")]
     Busy(String),
@@ -108,6 +111,7 @@ impl Error {
             Error::NameTaken(_) => "name-taken",
             Error::BadName(_) => "bad-name",
             Error::Refused(_) => "template-refused",
+            Error::QuotaExceeded(_) => topology::plan::QUOTA_EXCEEDED,
             Error::Busy(_) => "run-in-progress",
             Error::NotNow(_) | Error::Lost(_) => "not-possible-now",
             Error::NoVault => "no-vault",
@@ -126,6 +130,7 @@ impl Error {
         match self {
             Error::NotFound { .. } => 404,
             Error::NameTaken(_)
+            | Error::QuotaExceeded(_)
             | Error::Busy(_)
             | Error::NotNow(_)
             | Error::Lost(_)
@@ -150,6 +155,9 @@ impl Error {
                 "Use 1 to 63 letters, digits, `-` and `_`, and begin with a letter or digit."
             }
             Error::Refused(_) => "Mend the problems that are listed and try again.",
+            Error::QuotaExceeded(_) => {
+                "Free what the project no longer uses, ask for a higher quota, or deploy anyway with `despite_quota`."
+            }
             Error::Busy(_) => "Wait until it ends, or cancel it.",
             Error::NotNow(_) | Error::Lost(_) => return None,
             Error::NoVault => "Log in with a password or an application credential.",

@@ -120,24 +120,6 @@ pub struct VolumeType {
     pub other: Map<String, Value>,
 }
 
-/// What the project may have of Cinder's things, and has. Negative means without limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct VolumeLimits {
-    /// Volumes at most.
-    pub max_total_volumes: i64,
-    /// GiB of all volumes and snapshots at most.
-    pub max_total_volume_gigabytes: i64,
-    /// Snapshots at most.
-    pub max_total_snapshots: i64,
-    /// Volumes there are.
-    pub total_volumes_used: i64,
-    /// GiB in use.
-    pub total_gigabytes_used: i64,
-    /// Snapshots there are.
-    pub total_snapshots_used: i64,
-}
-
 impl BlockStorage<'_> {
     fn call(&self, method: Method, path: &[&str]) -> Call<'_> {
         self.0.call(Service::BlockStorage, method, path)
@@ -287,16 +269,6 @@ impl BlockStorage<'_> {
         )
         .await
     }
-
-    /// What the project may have, and has.
-    pub async fn limits(&self) -> Result<VolumeLimits, Error> {
-        #[derive(Deserialize)]
-        struct Outer {
-            absolute: VolumeLimits,
-        }
-        let outer: Outer = self.call(Method::GET, &["limits"]).fetch("limits").await?;
-        Ok(outer.absolute)
-    }
 }
 
 #[cfg(test)]
@@ -313,20 +285,5 @@ mod tests {
         .unwrap();
         assert_eq!(volume.attachments[0].server_id, "s");
         assert_eq!(volume.other["bootable"], "false");
-    }
-
-    #[test]
-    fn limits_as_cinder_names_them() {
-        let limits: VolumeLimits = serde_json::from_value(
-            json!({"maxTotalVolumeGigabytes": 1000, "totalGigabytesUsed": 3, "maxTotalVolumes": -1}),
-        )
-        .unwrap();
-        assert_eq!(
-            (
-                limits.max_total_volume_gigabytes,
-                limits.total_gigabytes_used
-            ),
-            (1000, 3)
-        );
     }
 }

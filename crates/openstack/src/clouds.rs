@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -83,6 +84,14 @@ impl Clouds {
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &CloudConfig> {
         self.clouds.values()
+    }
+
+    /// The same clouds with another [`CloudConfig::login_timeout`].
+    pub fn with_login_timeout(mut self, limit: Duration) -> Clouds {
+        for cloud in self.clouds.values_mut() {
+            cloud.login_timeout = limit;
+        }
+        self
     }
 
     /// Whether there is none.

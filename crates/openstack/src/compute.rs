@@ -151,28 +151,6 @@ pub struct Zone {
     pub available: bool,
 }
 
-/// What the project may have of Nova's things, and has. Negative means without limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Limits {
-    /// Servers at most.
-    pub max_total_instances: i64,
-    /// Virtual CPUs at most.
-    pub max_total_cores: i64,
-    /// Memory at most, in MiB.
-    #[serde(rename = "maxTotalRAMSize")]
-    pub max_total_ram_mib: i64,
-    /// Key pairs at most.
-    pub max_total_keypairs: i64,
-    /// Servers there are.
-    pub total_instances_used: i64,
-    /// Virtual CPUs in use.
-    pub total_cores_used: i64,
-    /// Memory in use, in MiB.
-    #[serde(rename = "totalRAMUsed")]
-    pub total_ram_mib_used: i64,
-}
-
 impl Compute<'_> {
     fn call(&self, method: Method, path: &[&str]) -> Call<'_> {
         self.0
@@ -525,16 +503,6 @@ impl Compute<'_> {
         });
         Ok(zones.collect())
     }
-
-    /// What the project may have, and has.
-    pub async fn limits(&self) -> Result<Limits, Error> {
-        #[derive(Deserialize)]
-        struct Outer {
-            absolute: Limits,
-        }
-        let outer: Outer = self.call(Method::GET, &["limits"]).fetch("limits").await?;
-        Ok(outer.absolute)
-    }
 }
 
 #[cfg(test)]
@@ -552,16 +520,5 @@ mod tests {
         .unwrap();
         assert_eq!(server.addresses["front"][1].kind, "floating");
         assert_eq!(server.other["accessIPv4"], "");
-    }
-
-    #[test]
-    fn limits_as_nova_names_them() {
-        let limits: Limits = serde_json::from_value(json!({
-            "maxTotalInstances": 10, "maxTotalRAMSize": 51200, "totalRAMUsed": 512, "totalInstancesUsed": 1}))
-        .unwrap();
-        assert_eq!(
-            (limits.max_total_ram_mib, limits.total_ram_mib_used),
-            (51200, 512)
-        );
     }
 }

@@ -85,6 +85,8 @@ pub struct CloudConfig {
     pub tls: Tls,
     /// How long one call may take.
     pub timeout: Duration,
+    /// How long a login may take, all its calls together. A person waits for it. Default: 15 s.
+    pub login_timeout: Duration,
     /// How many calls may be under way at once, over all sessions.
     pub parallel_calls: usize,
     /// How many calls that change something may be under way at once at one service, at most. It begins with two;
@@ -132,6 +134,7 @@ impl CloudConfig {
                 key: None,
             },
             timeout: Duration::from_secs(60),
+            login_timeout: Duration::from_secs(15),
             parallel_calls: 32,
             parallel_changes: 16,
             login_first: LoginMethod::Password,

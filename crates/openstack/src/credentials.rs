@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::Secret;
+use crate::{LoginMethod, Secret};
 
 /// How a person proves who they are.
 #[derive(Clone, Debug)]
@@ -65,6 +65,15 @@ impl Credentials {
     pub fn token(token: impl Into<Secret>) -> Credentials {
         Credentials::Token {
             token: token.into(),
+        }
+    }
+
+    /// Which way to log in they are for.
+    pub fn method(&self) -> LoginMethod {
+        match self {
+            Credentials::Password { .. } | Credentials::Passcode { .. } => LoginMethod::Password,
+            Credentials::ApplicationCredential { .. } => LoginMethod::ApplicationCredential,
+            Credentials::Token { .. } => LoginMethod::Token,
         }
     }
 

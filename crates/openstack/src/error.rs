@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{ConfigError, Secret, Service};
+use crate::{ConfigError, LoginMethod, Secret, Service};
 
 /// Why a call, a login or a look-up failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// Login: user, password, passcode, application credential or token are not accepted.
-    #[error(
-        "cloud `{cloud}` does not accept these credentials: {message}. Check user, password and domain"
-    )]
+    #[error("cloud `{cloud}` does not accept {}: {message}. {}", credentials(*method), credentials_hint(*method))]
     WrongCredentials {
         /// The cloud's name in the configuration.
         cloud: String,
+        /// What was given.
+        method: LoginMethod,
         /// Keystone's words.
         message: String,
         /// Its request id.
@@ -90,6 +90,19 @@ pub enum Error {
         url: String,
         /// What was odd.
         why: String,
+    },
+    /// Login: the credentials are right, but the catalogue has nothing in the region that the configuration names.
+    #[error(
+        "the catalogue of cloud `{cloud}` has no region `{region}`; it has {}. Correct `region_name` in clouds.yaml",
+        list_regions(known)
+    )]
+    UnknownRegion {
+        /// The cloud's name in the configuration.
+        cloud: String,
+        /// As the configuration has it.
+        region: String,
+        /// Regions of the catalogue; never empty.
+        known: Vec<String>,
     },
     /// The catalogue has no such service in this region on this interface.
     #[error(
@@ -315,6 +328,7 @@ impl Error {
             Error::WrongCredentials { .. }
             | Error::SecondFactor { .. }
             | Error::UnknownProject { .. }
+            | Error::UnknownRegion { .. }
             | Error::Unreachable { .. }
             | Error::Untrusted { .. }
             | Error::NotOpenStack { .. } => Some(Service::Identity),
@@ -354,6 +368,31 @@ fn list_projects(accessible: &[String]) -> String {
     match accessible {
         [] => String::new(),
         names => format!("; you can use {}", names.join(", ")),
+    }
+}
+
+fn list_regions(known: &[String]) -> String {
+    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+fn credentials(method: LoginMethod) -> &'static str {
+    match method {
+        LoginMethod::Password => "these credentials",
+        LoginMethod::ApplicationCredential => "this application credential",
+        LoginMethod::Token => "this token",
+    }
+}
+
+fn credentials_hint(method: LoginMethod) -> &'static str {
+    match method {
+        LoginMethod::Password => "Check user, password and domain",
+        LoginMethod::ApplicationCredential => {
+            "Check its id and secret, and whether it has expired or was deleted"
+        }
+        LoginMethod::Token => {
+            "It has expired or was revoked, or another cloud issued it: get a new one"
+        }
     }
 }
 
@@ -524,6 +563,33 @@ mod tests {
         let (found, found_kind) = words(body.as_bytes(), 404);
         assert_eq!(found, message, "{body}");
         assert_eq!(found_kind.as_deref(), kind, "{body}");
+    }
+
+    #[test]
+    fn refused_credentials_are_told_by_their_kind() {
+        let refused = |method| {
+            let error = Error::WrongCredentials {
+                cloud: "prod".into(),
+                method,
+                message: "Unauthorized".into(),
+                request_id: None,
+            };
+            error.to_string()
+        };
+        assert_eq!(
+            refused(LoginMethod::Password),
+            "cloud `prod` does not accept these credentials: Unauthorized. Check user, password and domain"
+        );
+        assert_eq!(
+            refused(LoginMethod::ApplicationCredential),
+            "cloud `prod` does not accept this application credential: Unauthorized. Check its id and secret, and whether it has \
+             expired or was deleted"
+        );
+        assert_eq!(
+            refused(LoginMethod::Token),
+            "cloud `prod` does not accept this token: Unauthorized. It has expired or was revoked, or another cloud issued it: get a new \
+             one"
+        );
     }
 
     #[test]

@@ -9,22 +9,33 @@ use std::sync::Arc;
 
 use reqwest::{Method, Url};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::discovery::discover;
 use crate::error::{Certificate, Wire};
 use crate::session::{TokenFacts, segments};
 use crate::transport::{Answer, Outgoing, Transport};
-use crate::{CloudConfig, ConfigError, Credentials, Error, Scope, Secret, Service, Session};
+use crate::{
+    Catalog, CloudConfig, ConfigError, Credentials, Error, LoginMethod, Scope, Secret, Service,
+    Session,
+};
 
 impl Session {
     /// Log in to `cloud`. Without a scope, the token is for the user's default project, or for the one
-    /// that an application credential or token carries already.
+    /// that an application credential or token carries already. Gives up after [`CloudConfig::login_timeout`].
     ///
     /// # Errors
-    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::Unreachable`],
-    /// [`Error::Untrusted`] and [`Error::NotOpenStack`] say what a person can do about it.
+    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::UnknownRegion`],
+    /// [`Error::Unreachable`], [`Error::Untrusted`] and [`Error::NotOpenStack`] say what a person can do about it.
     pub async fn login(
+        cloud: &CloudConfig,
+        credentials: &Credentials,
+        scope: Option<&Scope>,
+    ) -> Result<Session, Error> {
+        in_time(cloud, Session::open(cloud, credentials, scope)).await
+    }
+
+    async fn open(
         cloud: &CloudConfig,
         credentials: &Credentials,
         scope: Option<&Scope>,
@@ -65,9 +76,71 @@ impl Session {
         }
     }
 
-    /// A session on a token that exists already, after asking the cloud whether it is good.
+    /// A session on a token that exists already, after asking the cloud whether it is good. Gives up after
+    /// [`CloudConfig::login_timeout`].
+    ///
+    /// # Errors
+    /// As [`Session::login`].
     pub async fn from_token(cloud: &CloudConfig, token: Secret) -> Result<Session, Error> {
-        Door::find(cloud).await?.validate(token).await
+        in_time(cloud, async {
+            Door::find(cloud).await?.validate(token).await
+        })
+        .await
+    }
+}
+
+/// Gives up on a cloud that accepts connections, or lets them wait, and never answers.
+async fn in_time(
+    cloud: &CloudConfig,
+    login: impl Future<Output = Result<Session, Error>>,
+) -> Result<Session, Error> {
+    let limit = cloud.login_timeout;
+    let done = tokio::time::timeout(limit, login).await;
+    done.unwrap_or_else(|_elapsed| {
+        Err(Error::Unreachable {
+            cloud: cloud.name.clone(),
+            url: identity_address(cloud).to_owned(),
+            why: format!("no answer within {} s", limit.as_secs_f64()),
+        })
+    })
+}
+
+/// Keystone's address as the configuration has it.
+fn identity_address(cloud: &CloudConfig) -> &str {
+    cloud
+        .endpoint_overrides
+        .get(&Service::Identity)
+        .unwrap_or(&cloud.auth_url)
+}
+
+/// Services that a session looks for in the catalogue.
+pub(crate) const LOOKED_FOR: [Service; 6] = [
+    Service::Compute,
+    Service::Network,
+    Service::Image,
+    Service::BlockStorage,
+    Service::KeyManager,
+    Service::LoadBalancer,
+];
+
+/// Refuses a region that the catalogue does not have: nothing would be found in it. A token without a project has no catalogue,
+/// and an address that the configuration gives needs none.
+fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
+    let known = catalog.regions();
+    if known.is_empty() {
+        return Ok(());
+    }
+    let looked_for = LOOKED_FOR
+        .into_iter()
+        .filter(|service| !cloud.endpoint_overrides.contains_key(service));
+    let mut regions = looked_for.filter_map(|service| cloud.region_of(service));
+    match regions.find(|region| !known.contains(region)) {
+        None => Ok(()),
+        Some(region) => Err(Error::UnknownRegion {
+            cloud: cloud.name.clone(),
+            region: region.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }),
     }
 }
 
@@ -89,11 +162,7 @@ impl Door {
                 why: why.into(),
             })
         };
-        let address = cloud
-            .endpoint_overrides
-            .get(&Service::Identity)
-            .unwrap_or(&cloud.auth_url);
-        let mut address: Url = address
+        let mut address: Url = identity_address(cloud)
             .parse()
             .map_err(|_| wrong("`auth_url` is no address"))?;
         if !matches!(address.scheme(), "http" | "https") || address.host().is_none() {
@@ -131,7 +200,12 @@ impl Door {
             }
             _ => Vec::new(),
         };
-        let answer = self.ask(Method::POST, None, headers, Some(body)).await?;
+        let out = Outgoing {
+            headers,
+            body: Some(body),
+            ..self.outgoing(Method::POST)
+        };
+        let answer = self.ask(out, credentials.method()).await?;
         let token = answer.header("x-subject-token").map(Secret::from);
         match token {
             Some(token) if !token.is_empty() => self.session(token, &answer),
@@ -145,26 +219,30 @@ impl Door {
     /// `GET /auth/tokens`: is it good, and whose is it?
     async fn validate(&self, token: Secret) -> Result<Session, Error> {
         let subject = vec![("x-subject-token", token.expose().to_string())];
-        let answer = self.ask(Method::GET, Some(&token), subject, None).await?;
+        let out = Outgoing {
+            token: Some(&token),
+            headers: subject,
+            ..self.outgoing(Method::GET)
+        };
+        let answer = self.ask(out, LoginMethod::Token).await?;
         self.session(token, &answer)
     }
 
-    async fn ask(
-        &self,
-        method: Method,
-        token: Option<&Secret>,
-        headers: Vec<(&'static str, String)>,
-        body: Option<Value>,
-    ) -> Result<Answer, Error> {
-        let url = segments(&self.identity, &["auth", "tokens"]);
-        let out = Outgoing {
+    /// A call about tokens.
+    fn outgoing<'a>(&self, method: Method) -> Outgoing<'a> {
+        Outgoing {
             service: Service::Identity,
             method,
-            url: url.clone(),
-            token,
-            headers,
-            body,
-        };
+            url: segments(&self.identity, &["auth", "tokens"]),
+            token: None,
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Sends it; `method` is how the person logs in.
+    async fn ask(&self, out: Outgoing<'_>, method: LoginMethod) -> Result<Answer, Error> {
+        let url = out.url.clone();
         let answer = self
             .transport
             .exchange(out)
@@ -175,7 +253,7 @@ impl Door {
         }
         match answer.check() {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(self.refused(error)),
+            Err(error) => Err(self.refused(error, method)),
         }
     }
 
@@ -210,6 +288,7 @@ impl Door {
             Error::Malformed { why, .. } => self.nonsense(why),
             other => other,
         })?;
+        check_region(&self.cloud, facts.catalog())?;
         Ok(Session::new(
             self.cloud.clone(),
             self.transport.clone(),
@@ -220,7 +299,7 @@ impl Door {
     }
 
     /// A refusal at login: whose fault is it?
-    fn refused(&self, error: Error) -> Error {
+    fn refused(&self, error: Error, method: LoginMethod) -> Error {
         let Some(api) = error.api() else {
             return error;
         };
@@ -237,6 +316,7 @@ impl Door {
         }
         Error::WrongCredentials {
             cloud: self.cloud.name.clone(),
+            method,
             message: api.message.clone(),
             request_id: api.request_id.clone(),
         }

@@ -286,16 +286,6 @@ pub struct FixedIp {
     pub ip_address: String,
 }
 
-/// How much a project may have of something, and has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Quota {
-    /// At most; negative means without limit.
-    pub limit: i64,
-    /// In use.
-    pub used: i64,
-}
-
 impl NetworkService<'_> {
     /// A call on the collection, or on what `rest` names in it.
     fn of<E: Entity>(&self, method: Method, rest: &[&str]) -> Call<'_> {
@@ -414,21 +404,6 @@ impl NetworkService<'_> {
         let path = [Router::PATH, router, "remove_router_interface"];
         let call = self.0.call(Service::Network, Method::PUT, &path);
         call.json(&json!({"port_id": port})).send().await.map(drop)
-    }
-
-    /// Quotas of the project, by Neutron's names: `network`, `port`, `floatingip` ...
-    pub async fn quotas(&self, project_id: &str) -> Result<Vec<(String, Quota)>, Error> {
-        let path = ["quotas", project_id, "details.json"];
-        let details: Map<String, Value> = self
-            .0
-            .call(Service::Network, Method::GET, &path)
-            .fetch("quota")
-            .await?;
-        let quotas = details.into_iter().filter_map(|(name, value)| {
-            let quota: Quota = serde_json::from_value(value).ok()?;
-            Some((name, quota))
-        });
-        Ok(quotas.collect())
     }
 }
 

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::discovery::{Endpoint, Microversion, discover};
+use crate::login::LOOKED_FOR;
 use crate::lookups::Lookups;
 use crate::transport::{Answer, Outgoing, Transport};
 use crate::watch::Watch;
@@ -45,6 +46,12 @@ pub(crate) struct TokenFacts {
     roles: Vec<Role>,
     #[serde(default)]
     catalog: Catalog,
+}
+
+impl TokenFacts {
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
 }
 
 /// Who is logged in.
@@ -162,6 +169,13 @@ impl Session {
     /// Whether the cloud offers the service here.
     pub fn has_service(&self, service: Service) -> bool {
         self.address(service).is_ok()
+    }
+
+    /// Services that the cloud offers here, of those that we use.
+    pub fn services(&self) -> impl Iterator<Item = Service> {
+        LOOKED_FOR
+            .into_iter()
+            .filter(|service| self.has_service(*service))
     }
 
     /// End the token. A token that has ended already is fine.

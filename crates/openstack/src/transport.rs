@@ -34,7 +34,7 @@ use crate::{CloudConfig, ConfigError, Secret, Service};
 
 /// An answer may not be larger than this.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Before what only looks is sent again. A little more each time, and by chance: clients that were
 /// refused together shall not come back together.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(800)];

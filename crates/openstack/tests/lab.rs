@@ -106,13 +106,16 @@ async fn what_forms_look_up() {
             .any(|zone| zone.available)
     );
     assert!(session.compute().key_pair_list().await.unwrap().is_empty());
-    session.compute().limits().await.unwrap();
     let project = session.project().unwrap().id.clone();
-    let quotas = session.network().quotas(&project).await.unwrap();
-    assert!(
-        quotas.iter().any(|(name, _)| name == "floatingip"),
-        "{quotas:?}"
-    );
+    for (service, name) in [
+        (Service::Compute, "cores"),
+        (Service::Network, "floatingip"),
+        (Service::BlockStorage, "gigabytes"),
+        (Service::LoadBalancer, "listener"),
+    ] {
+        let usage = session.quota_sets(service).usage(&project).await.unwrap();
+        assert_eq!(usage[name].used, 0, "{name}");
+    }
 }
 
 #[tokio::test]

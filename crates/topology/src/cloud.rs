@@ -3,7 +3,7 @@
 //! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON.
 //! A list that is `None` was not asked for or could not be read: checks that need it stay silent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,16 @@ pub struct CloudFacts {
     /// see [`asked`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub things: BTreeMap<String, Vec<Named>>,
+    /// Types of the services that the catalogue lists in the cloud's region: `compute`, `load-balancer` ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<BTreeSet<String>>,
+    /// The region, if the configuration names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Quotas of the project, by the services' own names: `instances`, `floatingip`, `gigabytes` ... A quota without an entry is
+    /// not known, and no limit to a plan.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub quotas: BTreeMap<String, Quota>,
     /// When it was asked, in seconds since 1970 (UTC): what ends must end later. Not asked: nothing ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<i64>,
@@ -58,4 +68,13 @@ pub struct Flavor {
     pub ram_mib: u32,
     /// Root disk in GiB.
     pub disk_gib: u32,
+}
+
+/// Limit and use of one quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quota {
+    /// How much the project may have. -1: no limit.
+    pub limit: i64,
+    /// How much it has now.
+    pub used: i64,
 }

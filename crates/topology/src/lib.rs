@@ -24,6 +24,7 @@ pub mod passes;
 pub mod plan;
 mod range;
 mod scope;
+mod services;
 pub mod template;
 mod text;
 pub mod types;

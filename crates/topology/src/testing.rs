@@ -49,8 +49,7 @@ pub(crate) fn cloud() -> CloudFacts {
         key_pairs: Some(vec![]),
         availability_zones: None,
         volume_types: Some(vec![named("fast")]),
-        things: Default::default(),
-        now: None,
+        ..CloudFacts::default()
     }
 }
 

@@ -113,6 +113,21 @@ pub(crate) fn listed<S: AsRef<str>>(items: &[S]) -> String {
     }
 }
 
+/// `a`, `b`, `c` and 4 more.
+pub(crate) fn few(items: &[&str]) -> String {
+    const SHOWN: usize = 5;
+    match items.len() {
+        ..=SHOWN => listed(items),
+        all => {
+            let first: Vec<String> = items[..SHOWN - 1]
+                .iter()
+                .map(|item| format!("`{item}`"))
+                .collect();
+            format!("{} and {} more", first.join(", "), all + 1 - SHOWN)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

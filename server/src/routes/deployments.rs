@@ -46,7 +46,8 @@ pub async fn create(
         parameters: request.parameters,
         design: wanted.design,
         design_version: wanted.design_version,
-        cloud: (*cloud).clone(),
+        cloud,
+        despite_quota: request.despite_quota,
     };
     Ok(accepted(services.engine.deploy(&caller.actor, new).await?))
 }
@@ -87,9 +88,10 @@ pub async fn update(
         parameters: request.parameters,
         design: wanted.design,
         design_version: wanted.design_version,
-        cloud: (*cloud).clone(),
+        cloud,
         rolls_back: false,
         on_failure: request.on_failure,
+        despite_quota: request.despite_quota,
     };
     Ok(accepted(
         services.engine.update(&caller.actor, &id, changes).await?,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use api::{LoginRequest, Me};
 use axum::{extract::State, http::StatusCode};
 use engine::VaultKey;
-use openstack::{CloudConfig, Credentials, Domain, Identifier, Scope};
+use openstack::{CloudConfig, Credentials, Domain, Identifier, LoginMethod, Scope};
 use serde_json::Value;
 use tower_sessions::Session;
 
@@ -42,8 +42,12 @@ pub async fn login(
     }
     let opened = openstack::Session::login(cloud, &credentials, scope.as_ref()).await;
     match (attempt, &opened) {
-        // A project that is not theirs comes after a password that is.
-        (Some(attempt), Ok(_) | Err(openstack::Error::UnknownProject { .. })) => {
+        // A project that is not theirs, or a region that is not there, comes after a password that is right.
+        (
+            Some(attempt),
+            Ok(_)
+            | Err(openstack::Error::UnknownProject { .. } | openstack::Error::UnknownRegion { .. }),
+        ) => {
             services.attempts.succeeded(attempt, Instant::now());
         }
         (Some(_), Err(openstack::Error::WrongCredentials { .. })) | (None, _) => {}
@@ -202,7 +206,11 @@ fn is_id(text: &str) -> bool {
 /// The field of the login form that the person should look at.
 fn field_at_fault(error: &openstack::Error) -> &'static str {
     match error {
-        openstack::Error::WrongCredentials { .. } => "password",
+        openstack::Error::WrongCredentials { method, .. } => match method {
+            LoginMethod::Password => "password",
+            LoginMethod::ApplicationCredential => "application_credential_secret",
+            LoginMethod::Token => "token",
+        },
         openstack::Error::SecondFactor { .. } => "passcode",
         openstack::Error::UnknownProject { .. } => "project",
         _ => "cloud",

@@ -2,7 +2,11 @@
 
 use api::{ValidateRequest, ValidateResponse};
 use axum::extract::State;
-use topology::{compose, document::Document};
+use topology::{
+    compose,
+    document::Document,
+    plan::{PlanInput, QUOTA_EXCEEDED, plan},
+};
 
 use crate::{
     auth::Caller,
@@ -11,7 +15,7 @@ use crate::{
     services::Services,
 };
 
-/// All problems, with path and line, checked against what the cloud has.
+/// All problems, with path and line, checked against what the cloud has. Quotas are checked for a new deployment.
 ///
 /// A broken template is not an error of the request: it is what one asks about.
 #[utoipa::path(post, path = "/api/v1/validate", tag = "templates", request_body = ValidateRequest, responses((status = 200, body = ValidateResponse)))]
@@ -29,7 +33,19 @@ pub async fn validate(
     let work = move || {
         let document = Document::parse(request.template);
         let types = catalog.registry();
-        compose::validate(&document, &bundle, types, &facts, &request.parameters)
+        let parameters = &request.parameters;
+        let mut found = compose::validate(&document, &bundle, types, &facts, parameters);
+        let planned = plan(&PlanInput {
+            document: &document,
+            bundle: &bundle,
+            parameters,
+            deployed: &Default::default(),
+            types,
+            cloud: &facts,
+        });
+        let quotas = planned.diagnostics.into_iter();
+        found.extend(quotas.filter(|one| one.code == QUOTA_EXCEEDED));
+        found
     };
     let diagnostics = tokio::task::spawn_blocking(work)
         .await

@@ -137,7 +137,7 @@ async fn plan_deploy_watch_undeploy() {
 }
 
 /// The last state of a run, once its stream has closed.
-async fn ended(browser: &Client, started: &Value) -> String {
+pub async fn ended(browser: &Client, started: &Value) -> String {
     let run = started["run"].as_str().unwrap();
     let (events, _) = crate::stream::watch(browser, run, 0).await;
     let last = events.last().unwrap();

@@ -9,6 +9,7 @@ mod stack;
 mod catalog;
 mod designs;
 mod exports;
+mod foresight;
 mod imports;
 mod lab;
 mod login;

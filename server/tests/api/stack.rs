@@ -35,13 +35,18 @@ impl Stack {
 
     /// With the clouds `test`, which is up, and `dead`, which is not.
     pub async fn with_cloud(auth_url: &str) -> Stack {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
         let clouds = format!(
             "clouds:\n  test:\n    auth: {{auth_url: '{auth_url}'}}\n  dead:\n    auth: {{auth_url: 'http://127.0.0.1:9/v3'}}\n"
         );
+        Stack::with_clouds(&clouds, &[]).await
+    }
+
+    /// With the clouds of a `clouds.yaml`, and settings.
+    pub async fn with_clouds(clouds: &str, settings: &[&str]) -> Stack {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("site/pkg")).unwrap();
         std::fs::write(folder.path().join("clouds.yaml"), clouds).unwrap();
-        Stack::on(folder, Asked::default(), &[]).await
+        Stack::on(folder, Asked::default(), settings).await
     }
 
     /// The same data under a new process.

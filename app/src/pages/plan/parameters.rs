@@ -16,6 +16,8 @@ use topology::{
 #[derive(Clone, Copy)]
 pub struct Form {
     parameters: RwSignal<Vec<Parameter>>,
+    /// Parameters whose value an environment sets, with the environment's file. A typed value would not be used.
+    set_by: RwSignal<BTreeMap<String, String>>,
     groups: RwSignal<Vec<ParameterGroup>>,
     typed: RwSignal<BTreeMap<String, String>>,
 }
@@ -25,16 +27,23 @@ impl Form {
     pub fn new() -> Form {
         Form {
             parameters: RwSignal::new(Vec::new()),
+            set_by: RwSignal::new(BTreeMap::new()),
             groups: RwSignal::new(Vec::new()),
             typed: RwSignal::new(BTreeMap::new()),
         }
     }
 
-    /// Take the parameters of a template. What an environment says is as a default here.
+    /// Take the parameters of a template. Values of environments are shown as defaults.
     pub fn read(self, template: &str, bundle: &Bundle) {
         let document = Document::parse(template);
         let template = document.template();
-        let said = Merged::of(bundle, template).parameters(template, &BTreeMap::new());
+        let merged = Merged::of(bundle, template);
+        let said = merged.parameters(template, &BTreeMap::new());
+        let set_by = template.parameters.iter().filter_map(|parameter| {
+            let file = merged.overridden_by(&parameter.name)?;
+            Some((parameter.name.clone(), file.to_owned()))
+        });
+        self.set_by.set(set_by.collect());
         let parameters = template.parameters.iter().cloned().map(|mut parameter| {
             if let Some(value) = said.get(&parameter.name) {
                 parameter.default = Some(value.clone());
@@ -49,6 +58,12 @@ impl Form {
     pub fn values(self) -> BTreeMap<String, Value> {
         self.parameters
             .with(|parameters| self.typed.with(|typed| values(parameters, typed)))
+    }
+
+    /// The environment that sets a parameter. Untracked: fields are made anew with the parameters.
+    fn set_by(self, parameter: &str) -> Option<String> {
+        self.set_by
+            .with_untracked(|set_by| set_by.get(parameter).cloned())
     }
 
     /// The same, untracked.
@@ -204,24 +219,30 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
     let choices = allowed.or_else(|| {
         (parameter.kind == "boolean").then(|| vec![String::from("true"), String::from("false")])
     });
+    let set_by = form.set_by(&parameter.name);
+    let is_set = set_by.is_some();
     // A hidden default stays hidden.
-    let shown_default = if parameter.hidden {
-        default.map(|_| String::from("as the template says"))
-    } else {
-        default
+    let shown_default = match (default, parameter.hidden) {
+        (Some(_), true) if is_set => Some(String::from("as the environment says")),
+        (Some(_), true) => Some(String::from("as the template says")),
+        (default, _) => default,
     };
     let rules = rules(&parameter);
     let control = match choices {
         Some(choices) => view! {
-            <select class="input" id=id.clone() required=required prop:value=typed on:change=move |event| set(event_target_value(&event))>
-                <option value="">{shown_default.map_or_else(|| String::from("Choose"), |default| format!("Default: {default}"))}</option>
+            <select class="input" id=id.clone() required=required disabled=is_set prop:value=typed on:change=move |event| set(event_target_value(&event))>
+                <option value="">{match shown_default {
+                    None => String::from("Choose"),
+                    Some(value) if is_set => value,
+                    Some(default) => format!("Default: {default}"),
+                }}</option>
                 {choices.into_iter().map(|choice| view! { <option value=choice.clone()>{choice.clone()}</option> }).collect_view()}
             </select>
         }
         .into_any(),
         None => view! {
             <input
-                class="input" id=id.clone() type=if parameter.hidden { "password" } else { "text" } required=required
+                class="input" id=id.clone() type=if parameter.hidden { "password" } else { "text" } required=required disabled=is_set
                 autocomplete=if parameter.hidden { "new-password" } else { "off" } spellcheck="false"
                 inputmode=(parameter.kind == "number").then_some("decimal")
                 placeholder=shown_default prop:value=typed on:input=move |event| set(event_target_value(&event))
@@ -233,6 +254,7 @@ fn Field(form: Form, parameter: Parameter) -> impl IntoView {
         <div class="field">
             <label for=id>{label}</label>
             {control}
+            {set_by.map(|file| view! { <p class="help">"Set by the environment " <code>{file}</code> ". Change it there."</p> })}
             {parameter.description.map(|text| view! { <p class="help">{text}</p> })}
             {rules.into_iter().map(|rule| view! { <p class="help">{rule}</p> }).collect_view()}
         </div>

@@ -1,49 +1,29 @@
-//! Does it fit? What the plan's new servers take, beside what the project may have.
+//! Does it fit? Quotas that the plan uses, as the server computed them.
 
-use std::collections::BTreeMap;
-
-use api::{Action, CloudFacts, Plan, Quota};
+use api::{Plan, QuotaUse};
 use leptos::prelude::*;
-use topology::expr::Expr;
 
-use crate::{client, load::Load, load::Loaded, session::use_session, ui::Icon};
+use crate::{load::Loaded, ui::Icon};
 
-/// What one quota says about a plan.
-#[derive(Clone, Debug, PartialEq)]
-struct Line {
-    name: &'static str,
-    after: i64,
-    limit: i64,
-}
+/// Quotas that are always shown, where the plan uses them.
+const SHOWN: [&str; 3] = ["instances", "cores", "ram"];
 
-impl Line {
-    fn fits(&self) -> bool {
-        self.limit < 0 || self.after <= self.limit
-    }
-}
-
-/// Servers, cores and memory; nothing where the cloud did not tell.
+/// Servers, cores and memory, and whatever does not fit; nothing where no quota is known.
 #[component]
 pub fn QuotaLine(
     /// The plan.
     plan: RwSignal<Loaded<Plan>>,
 ) -> impl IntoView {
-    let session = use_session();
-    let facts = Load::new(client::cloud_facts);
     move || {
-        let quotas = session
-            .me
-            .with(|me| me.as_ref().map(|me| me.quotas.clone()))
-            .unwrap_or_default();
-        let lines = plan.with(|plan| match plan {
-            Loaded::Ready(plan) => facts.with(|facts| lines(plan, &quotas, facts)),
+        let uses = plan.with(|plan| match plan {
+            Loaded::Ready(plan) => shown(&plan.quotas),
             _ => Vec::new(),
         });
-        if lines.is_empty() {
+        if uses.is_empty() {
             return ().into_any();
         }
-        let fits = lines.iter().all(Line::fits);
-        let limited = lines.iter().any(|line| line.limit >= 0);
+        let fits = uses.iter().all(QuotaUse::fits);
+        let limited = uses.iter().any(|one| one.limit >= 0);
         let (icon, says) = match (fits, limited) {
             (false, _) => ("triangle-alert", "Does not fit the quota:"),
             (true, true) => ("circle-check", "Fits the quota:"),
@@ -53,100 +33,47 @@ pub fn QuotaLine(
             <p class="plan-quota" data-fits=fits.to_string()>
                 <Icon name=icon />
                 {says}
-                {lines.into_iter().map(|line| {
-                    let limit = if line.limit < 0 { String::new() } else { format!(" of {}", line.limit) };
-                    view! { <span data-fits=line.fits().to_string()>{format!("{}{limit} {}", line.after, line.name)}</span> }
-                }).collect_view()}
+                {uses.into_iter().map(|one| view! { <span data-fits=one.fits().to_string()>{text(&one)}</span> }).collect_view()}
             </p>
         }
         .into_any()
     }
 }
 
-fn lines(plan: &Plan, quotas: &BTreeMap<String, Quota>, facts: Option<&CloudFacts>) -> Vec<Line> {
-    let (mut servers, mut cores, mut ram_mib, mut all_known) = (0, 0, 0, true);
-    for change in plan
-        .changes
+/// In the order of [`SHOWN`], then others that do not fit.
+fn shown(uses: &[QuotaUse]) -> Vec<QuotaUse> {
+    let named = |name: &&str| uses.iter().find(|one| one.name == **name);
+    let usual = SHOWN.iter().filter_map(named);
+    let others = uses
         .iter()
-        .filter(|change| change.resource_type == "OS::Nova::Server")
-    {
-        let sign = match change.action {
-            Action::Create => 1,
-            Action::Delete => -1,
-            _ => continue,
-        };
-        servers += sign;
-        let flavor = plan.workflow.as_ref().and_then(|workflow| {
-            match workflow
-                .resources
-                .get(&change.resource)?
-                .properties
-                .get("flavor")?
-            {
-                Expr::Literal(name) => name.as_str(),
-                _ => None,
-            }
-        });
-        let known = flavor.and_then(|flavor| {
-            facts?
-                .flavors
-                .as_ref()?
-                .iter()
-                .find(|known| known.name == flavor || known.id == flavor)
-        });
-        match known {
-            Some(flavor) => {
-                cores += sign * i64::from(flavor.vcpus);
-                ram_mib += sign * i64::from(flavor.ram_mib);
-            }
-            None => all_known = false,
-        }
+        .filter(|one| !one.fits() && !SHOWN.contains(&one.name.as_str()));
+    usual.chain(others).cloned().collect()
+}
+
+/// `3 of 10 servers`.
+fn text(one: &QuotaUse) -> String {
+    match one.limit {
+        ..0 => format!("{} {}", one.peak, one.counts),
+        limit => format!("{} of {limit} {}", one.peak, one.counts),
     }
-    let line = |name, key: &str, more: i64| {
-        let quota = quotas.get(key)?;
-        Some(Line {
-            name,
-            after: quota.used + more,
-            limit: quota.limit,
-        })
-    };
-    let mut lines: Vec<Line> = line("servers", "instances", servers).into_iter().collect();
-    if all_known {
-        lines.extend(line("vCPUs", "cores", cores));
-        lines.extend(line("MiB of memory", "ram", ram_mib));
-    }
-    lines
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use serde_json::json;
+
+    use super::*;
 
     #[test]
-    fn a_negative_limit_is_none() {
-        assert!(
-            Line {
-                name: "servers",
-                after: 99,
-                limit: -1
-            }
-            .fits()
-        );
-        assert!(
-            Line {
-                name: "servers",
-                after: 10,
-                limit: 10
-            }
-            .fits()
-        );
-        assert!(
-            !Line {
-                name: "servers",
-                after: 11,
-                limit: 10
-            }
-            .fits()
-        );
+    fn usual_quotas_come_first_and_others_only_where_they_do_not_fit() {
+        let uses: Vec<QuotaUse> = serde_json::from_value(json!([
+            {"name": "cores", "counts": "vCPUs", "limit": -1, "used": 1, "peak": 3},
+            {"name": "instances", "counts": "servers", "limit": 10, "used": 1, "peak": 3},
+            {"name": "network", "counts": "networks", "limit": 10, "used": 1, "peak": 2},
+            {"name": "port", "counts": "ports", "limit": 2, "used": 1, "peak": 3},
+        ]))
+        .unwrap();
+        let texts: Vec<String> = shown(&uses).iter().map(text).collect();
+        assert_eq!(texts, ["3 of 10 servers", "3 vCPUs", "3 of 2 ports"]);
     }
 }

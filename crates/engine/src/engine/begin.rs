@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{
     Engine, Force, NewDeployment, compare,
-    hidden::{Keeping, hidden_values, with_environments},
+    hidden::{Keeping, hidden_values, with_environments, without_overridden},
     store::NewRun,
 };
 use crate::{
@@ -47,7 +47,11 @@ impl Engine {
         }
     }
 
-    pub(super) async fn begin_deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
+    pub(super) async fn begin_deploy(
+        &self,
+        actor: &Actor,
+        mut new: NewDeployment,
+    ) -> Result<Started> {
         self.core.check_running()?;
         check_name(&new.name)?;
         let document = Document::parse(new.template.clone());
@@ -64,7 +68,11 @@ impl Engine {
             &new.cloud,
             catalog.registry(),
         );
+        if !new.despite_quota {
+            check_quota(&plan)?;
+        }
         let workflow = accepted(plan)?;
+        new.parameters = without_overridden(&document, &new.bundle, &new.parameters);
         let hidden = hidden_values(
             &document,
             &new.bundle,
@@ -365,6 +373,19 @@ pub(super) fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> 
         .chain(there.iter().map(|row| &row.spec))
         .map(|spec| spec.resource_type.as_str())
         .collect()
+}
+
+/// Refuses a plan that a quota of the project is too small for.
+pub(super) fn check_quota(plan: &Plan) -> Result<()> {
+    let found = plan.diagnostics.iter();
+    let exceeded: Vec<_> = found
+        .filter(|one| one.code == topology::plan::QUOTA_EXCEEDED)
+        .cloned()
+        .collect();
+    match exceeded.is_empty() {
+        true => Ok(()),
+        false => Err(Error::QuotaExceeded(exceeded)),
+    }
 }
 
 /// The workflow of a plan without errors.

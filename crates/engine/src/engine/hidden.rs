@@ -199,7 +199,28 @@ pub(super) fn with_stored(
     all
 }
 
-/// And what environments say where a person said nothing.
+/// Files and environments of an update that sends none: those of the deployment, without the values that the update gives
+/// itself.
+pub(super) fn kept_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
+    let given = given.iter().filter(|(_, value)| !value.is_null());
+    let names = given.map(|(name, _)| name.clone()).collect();
+    topology::environment::without_values(&row.shown.beside.bundle(), names)
+}
+
+/// Given values that no environment overrides. Only these are stored: a value that is not used must not come into force
+/// when the environment goes.
+pub(super) fn without_overridden(
+    document: &Document,
+    bundle: &Bundle,
+    given: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let merged = Merged::of(bundle, document.template());
+    let mut used = given.clone();
+    used.retain(|name, _| merged.overridden_by(name).is_none());
+    used
+}
+
+/// Given values together with those of environments.
 pub(super) fn with_environments(
     document: &Document,
     bundle: &Bundle,

@@ -57,6 +57,8 @@ pub struct NewDeployment {
     pub design_version: Option<u32>,
     /// What the cloud has; passes and checks read it.
     pub cloud: CloudFacts,
+    /// It is started although a quota is too small for it.
+    pub despite_quota: bool,
 }
 
 /// What [`Engine::update`] leads to.
@@ -80,6 +82,8 @@ pub struct Changes {
     pub rolls_back: bool,
     /// What happens when it fails.
     pub on_failure: OnFailure,
+    /// It is started although a quota is too small for it. A rollback always is.
+    pub despite_quota: bool,
 }
 
 /// Whether an undeploy may leave things behind.
@@ -144,7 +148,7 @@ impl Engine {
     /// Makes a template real.
     ///
     /// # Errors
-    /// Where the name is taken or the template has errors; then nothing was started.
+    /// Where the name is taken, the template has errors or a quota is too small; then nothing was started.
     pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
         let (engine, actor) = (self.clone(), actor.clone());
         self.to_its_end(async move { engine.begin_deploy(&actor, new).await })

@@ -76,6 +76,7 @@ impl Engine {
             cloud: cloud.clone(),
             rolls_back: true,
             on_failure: OnFailure::Stop,
+            despite_quota: true,
         };
         self.begin_update(actor, deployment, changes).await
     }
@@ -299,6 +300,7 @@ mod tests {
         assert!(passes(&Error::Cloud(ran_out)));
         let refused = openstack::Error::WrongCredentials {
             cloud: "lab".into(),
+            method: openstack::LoginMethod::Token,
             message: "no".into(),
             request_id: None,
         };

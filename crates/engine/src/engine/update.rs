@@ -11,9 +11,9 @@ use topology::{
 
 use super::{
     Changes, Engine, Force,
-    begin::{accepted, beside, plan_with, types_of},
+    begin::{accepted, beside, check_quota, plan_with, types_of},
     compare,
-    hidden::{hidden_values, with_environments, with_stored},
+    hidden::{hidden_values, kept_bundle, with_environments, with_stored, without_overridden},
     store::NewRun,
 };
 use crate::{
@@ -58,7 +58,7 @@ impl Engine {
         let mut lost = None;
         if let Some(id) = deployment {
             let row = self.deployment_row(&actor.tenant, id).await?;
-            let bundle = bundle.get_or_insert_with(|| row.shown.beside.bundle());
+            let bundle = bundle.get_or_insert_with(|| kept_bundle(&row, &parameters));
             parameters = with_stored(&row, &parameters);
             let said = with_environments(&document, bundle, &parameters);
             let (_, mut given) = divide(document.template(), &said);
@@ -127,13 +127,16 @@ impl Engine {
         let bundle = changes
             .bundle
             .clone()
-            .unwrap_or_else(|| row.shown.beside.bundle());
+            .unwrap_or_else(|| kept_bundle(&row, &changes.parameters));
         let document = Document::parse(changes.template.clone());
         let given = match changes.rolls_back {
             true => changes.parameters.clone(),
             false => with_stored(&row, &changes.parameters),
         };
-        let (open, _) = divide(document.template(), &given);
+        let (open, _) = divide(
+            document.template(),
+            &without_overridden(&document, &bundle, &given),
+        );
         let kept = self.kept_or_lost(actor, &row).await?;
         let said = with_environments(&document, &bundle, &given);
         let hidden = match changes.rolls_back {
@@ -161,6 +164,9 @@ impl Engine {
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let types = catalog.registry();
         let plan = plan_with(&document, &bundle, &all, &deployed, &changes.cloud, types);
+        if !changes.despite_quota {
+            check_quota(&plan)?;
+        }
         let workflow = accepted(plan)?;
         let keeping = self
             .keep_hidden(actor, deployment, &workflow, &hidden, Some(&kept))

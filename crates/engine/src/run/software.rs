@@ -70,7 +70,8 @@ impl Attempt {
                 let message = format!(
                     "`{server}` is active but could not be reached over SSH within {seconds} s{last}. Log in to the VM, by the cloud's console \
                      for instance, and see why cloud-init failed: `cloud-init status --long`, `/var/log/cloud-init-output.log`. The end \
-                     of its console log is in this step's log"
+                     of its console log is in this step's log. If it only boots slowly, start the server of Stackloom with a longer \
+                     `--ssh-timeout` (`STACKLOOM_SSH_TIMEOUT`, in seconds) and deploy again"
                 );
                 Err(Ended::Failed(Failure::new(
                     FailureClass::SshTimeout,

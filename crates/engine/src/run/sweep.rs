@@ -97,6 +97,15 @@ impl Attempt {
         for pause in self.search_pauses() {
             let refused = match driver.delete(context, id).await {
                 Err(DriverError::Cloud(error)) if error.is_conflict() => error,
+                // Nothing was made through a service that is not there.
+                Err(DriverError::Cloud(error @ openstack::Error::NoService { .. }))
+                    if id.is_none() =>
+                {
+                    self.log
+                        .info(format!("there is nothing to delete: {error}"))
+                        .await;
+                    return Ok(());
+                }
                 done => return Ok(done?),
             };
             let creations = self.creations().await?;

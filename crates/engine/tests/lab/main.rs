@@ -7,6 +7,7 @@ mod bench;
 mod compose;
 mod endings;
 mod faults;
+mod foresight;
 mod hand_over;
 mod hidden;
 mod late;

@@ -151,7 +151,68 @@ async fn a_token_from_elsewhere() {
     let error = Session::from_token(&config, "stolen".into())
         .await
         .unwrap_err();
-    assert!(matches!(error, Error::WrongCredentials { .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "cloud `lab` does not accept this token: Failed to validate token. It has expired or was revoked, or another cloud issued it: \
+         get a new one"
+    );
+}
+
+#[tokio::test]
+async fn an_application_credential_has_a_hint_of_its_own() {
+    let (_canned, config) = good_cloud().await;
+    let wrong = Credentials::application_credential("id", "wrong");
+    let error = Session::login(&config, &wrong, None).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cloud `lab` does not accept this application credential: The request you have made requires authentication. Check its id and \
+         secret, and whether it has expired or was deleted"
+    );
+}
+
+#[tokio::test]
+async fn a_region_that_the_catalogue_does_not_have_is_named() {
+    let (_canned, mut config) = good_cloud().await;
+    config.region = Some("Nowhere".into());
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the catalogue of cloud `lab` has no region `Nowhere`; it has `lab`. Correct `region_name` in clouds.yaml"
+    );
+    let error = Session::from_token(&config, "scoped-token".into()).await;
+    assert!(matches!(error, Err(Error::UnknownRegion { .. })));
+
+    // A single service may be in another region, which has to be there too.
+    config.region = Some("lab".into());
+    login(&config, "demo", "demo").await.unwrap();
+    config
+        .service_regions
+        .insert(Service::Image, "Elsewhere".into());
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert!(error.to_string().contains("no region `Elsewhere`"));
+    // Its own address needs no region.
+    config
+        .endpoint_overrides
+        .insert(Service::Image, "http://127.0.0.1:9/image".into());
+    login(&config, "demo", "demo").await.unwrap();
+}
+
+/// Connections are accepted by the kernel, and nobody reads from them.
+#[tokio::test]
+async fn a_silent_cloud_is_given_up() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v3", silent.local_addr().unwrap());
+    let mut config = CloudConfig::new("lab", &url);
+    assert_eq!(config.login_timeout.as_secs(), 15);
+    config.login_timeout = std::time::Duration::from_millis(200);
+    let expected = format!(
+        "cloud `lab` cannot be reached at {url}: no answer within 0.2 s. Check the address, the network and whether the cloud is up"
+    );
+    let error = login(&config, "demo", "demo").await.unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    assert!(error.is_transient());
+    let error = Session::from_token(&config, "scoped-token".into()).await;
+    assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
 #[tokio::test]

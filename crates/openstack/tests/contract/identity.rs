@@ -1,6 +1,6 @@
 //! Keystone: logins, tokens, projects.
 
-use openstack::{Credentials, Error, Method, Scope, Service, Session};
+use openstack::{Credentials, Error, LoginMethod, Method, Scope, Service, Session};
 use serde_json::json;
 
 use crate::world::case;
@@ -115,6 +115,32 @@ async fn logins_that_are_refused() {
         w.is(
             "a wrong password",
             matches!(error, Error::WrongCredentials { .. }),
+            true,
+        );
+        for (what, wrong, method) in [
+            (
+                "an unknown application credential",
+                Credentials::application_credential("0123456789abcdef0123456789abcdef", "no"),
+                LoginMethod::ApplicationCredential,
+            ),
+            (
+                "a token that nobody issued",
+                Credentials::token("gAAAAAnonsense"),
+                LoginMethod::Token,
+            ),
+        ] {
+            let error = Session::login(cloud, &wrong, None).await.unwrap_err();
+            let refused =
+                matches!(error, Error::WrongCredentials { method: told, .. } if told == method);
+            w.is(what, refused, true);
+        }
+        let mut elsewhere = cloud.clone();
+        elsewhere.region = Some("Nowhere".into());
+        let token = w.session.token().clone();
+        let error = Session::from_token(&elsewhere, token).await.unwrap_err();
+        w.is(
+            "a region that the catalogue does not have",
+            matches!(error, Error::UnknownRegion { known, .. } if !known.is_empty()),
             true,
         );
         let body = json!({"auth": {"identity": {"methods": ["password"]}}});

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::compute::{NOVA, cheapest};
 use crate::network::NET;
-use crate::world::{Place, Real, configured, lab_session, real_clouds, small_case, unique};
+use crate::world::{Place, Real, case, configured, lab_session, real_clouds, small_case, unique};
 
 /// A project of an administrator's making.
 pub struct Undo {
@@ -128,9 +128,12 @@ async fn one_more_than_allowed() {
         let told = w.post(NET, "networks", json!({"network": {"name": w.name}})).await;
         w.refused("a network too many", &told, 409, "OverQuota");
         let project = w.session.project().unwrap().id.clone();
-        let quotas = w.session.network().quotas(&project).await.unwrap();
-        let networks = quotas.iter().find(|(name, _)| name == "network").unwrap().1;
-        w.is("what it has of what it may", json!([networks.used, networks.limit]), json!([1, 1]));
+        let used = async |service: Service, name: &str| {
+            let usage = w.session.quota_sets(service).usage(&project).await.unwrap();
+            json!([usage[name].used, usage[name].limit])
+        };
+        w.is("networks in use and limit", used(NET, "network").await, json!([1, 1]));
+        w.is("servers in use and limit", used(NOVA, "instances").await, json!([0, 0]));
         let (image, flavor) = cheapest(w).await;
         let server = json!({"server": {"name": w.name, "imageRef": image, "flavorRef": flavor, "networks": []}});
         let told = w.post(NOVA, "servers", server).await;
@@ -140,6 +143,62 @@ async fn one_more_than_allowed() {
         }
         let told = w.post(Service::BlockStorage, "volumes", json!({"volume": {"size": 3}})).await;
         w.refused("GiB too many", &told, 413, "overLimit");
+        w.is("GiB in use and limit", used(Service::BlockStorage, "gigabytes").await, json!([0, 2]));
+    })
+    .await;
+}
+
+/// What a plan is held against, as a member of the project sees it.
+#[tokio::test]
+async fn limit_and_use() {
+    case("usage", &[Service::LoadBalancer], async |w| {
+        let project = w.session.project().unwrap().id.clone();
+        w.make(NET, "networks", json!({"network": {"name": w.name}}))
+            .await;
+        for (service, names) in [
+            (
+                NOVA,
+                &["instances", "cores", "ram", "key_pairs", "server_groups"][..],
+            ),
+            (
+                NET,
+                &[
+                    "network",
+                    "subnet",
+                    "port",
+                    "router",
+                    "floatingip",
+                    "security_group",
+                    "security_group_rule",
+                ],
+            ),
+            (
+                Service::BlockStorage,
+                &["volumes", "gigabytes", "snapshots"],
+            ),
+            (
+                Service::LoadBalancer,
+                &[
+                    "load_balancer",
+                    "listener",
+                    "pool",
+                    "health_monitor",
+                    "l7policy",
+                ],
+            ),
+        ] {
+            if !w.session.has_service(service) {
+                continue;
+            }
+            let usage = w.session.quota_sets(service).usage(&project).await.unwrap();
+            for name in names {
+                let is_told = usage.get(*name).is_some_and(|quota| quota.limit >= -1);
+                w.is(&format!("the quota `{name}`"), is_told, true);
+            }
+            if service == NET {
+                w.is("a network is in use", usage["network"].used > 0, true);
+            }
+        }
     })
     .await;
 }

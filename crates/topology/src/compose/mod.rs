@@ -35,6 +35,7 @@ use crate::{
     passes::Model,
     plan::Deployed,
     scope::Known,
+    services,
     types::Registry,
     validate::validate_with,
     workflow::{OutputSpec, ResourceSpec},
@@ -408,6 +409,7 @@ pub(crate) fn check(
     if document.is_readable() {
         diagnostics.extend(merged.diagnostics.iter().cloned());
         diagnostics.extend(merged.strangers(template));
+        diagnostics.extend(merged.overridden(template, given));
     }
     Checked {
         merged,
@@ -440,11 +442,11 @@ pub fn validate(
         parameters,
         &Deployed::default(),
     );
-    let has_parents = template
-        .resources
-        .iter()
-        .any(|resource| is_parent(&resource.resource_type));
-    if document.is_readable() && (has_parents || !merged.aliases.is_empty()) {
+    let is_looked_into = template.resources.iter().any(|resource| {
+        let written = &resource.resource_type;
+        is_parent(written) || services::missing_for(written, cloud).is_some()
+    });
+    if document.is_readable() && (is_looked_into || !merged.aliases.is_empty()) {
         let scope = Known::of(template, &known)
             .with_files(bundle, None)
             .with_cloud(cloud);
@@ -458,7 +460,11 @@ pub fn validate(
             deployed: &Deployed::default(),
             scope: &scope,
         };
-        for one in flatten(&around, model, BTreeMap::new()).diagnostics {
+        let mut flat = flatten(&around, model, BTreeMap::new());
+        let mut found = std::mem::take(&mut flat.diagnostics);
+        found.extend(services::missing(&flat.model, cloud));
+        for mut one in found {
+            flat.locate(&mut one);
             if !diagnostics.contains(&one) {
                 diagnostics.push(one);
             }

@@ -1,7 +1,8 @@
-//! Environments without the values of hidden parameters, for where they are stored in clear.
+//! Environments without the values of some parameters.
 //!
-//! Each such value becomes `null`, which is as if it were not given; the rest of the text stays as it is. Where a
-//! value still stands somewhere else in it (behind an anchor, in a comment), the whole text is written anew.
+//! Each such value becomes `null`, which is as if it were not given; the rest of the text stays as it is. Values of hidden
+//! parameters are removed before the text is stored in clear. Where such a value still stands somewhere else in the text (behind an
+//! anchor, in a comment), the whole text is written anew.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -15,16 +16,39 @@ use crate::{bundle::Bundle, template::Template, yaml};
 pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     let own = template.parameters.iter();
     let own = own.filter(|parameter| parameter.hidden);
-    let hidden = Hidden {
+    let hidden = Removed {
         own: own.map(|parameter| parameter.name.clone()).collect(),
         all: hidden_names(bundle, template),
     };
     if hidden.all.is_empty() {
         return bundle.clone();
     }
+    with_environments(bundle, |path, text| {
+        let cut = Cut::of(path, text, &hidden);
+        match cut.removed.iter().any(|secret| tells(&cut.text, secret)) {
+            true => cut.whole,
+            false => cut.text,
+        }
+    })
+}
+
+/// The same files, with values of these parameters of the template taken out of the environments.
+///
+/// An update that gives a parameter and no files replaces the value that an environment gave before: Heat keeps parameters
+/// of environments as values of the stack, and a request with `existing` overrides them.
+pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
+    let removed = Removed {
+        own: names,
+        all: BTreeSet::new(),
+    };
+    with_environments(bundle, |path, text| Cut::of(path, text, &removed).text)
+}
+
+/// The same files, each environment with another text.
+fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> Bundle {
     let files = bundle.files().map(|(path, text)| {
         let text = match bundle.is_environment(path) {
-            true => cleared(path, text, &hidden),
+            true => change(path, text),
             false => text.to_owned(),
         };
         (path.to_owned(), text)
@@ -32,52 +56,67 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     Bundle::new(files, bundle.environments().to_vec())
 }
 
-/// Names of hidden parameters.
-struct Hidden {
-    /// The template's.
+/// Names of the parameters whose values are taken out.
+struct Removed {
+    /// Under `parameters`.
     own: BTreeSet<String>,
-    /// Those of nested templates among them.
+    /// Under `parameter_defaults`.
     all: BTreeSet<String>,
 }
 
-impl Hidden {
-    /// Sections of an environment, and whose values are not to be seen there.
+impl Removed {
+    /// Sections of an environment, and the names whose values go there.
     fn sections(&self) -> [(&str, &BTreeSet<String>); 2] {
         [("parameters", &self.own), ("parameter_defaults", &self.all)]
     }
 }
 
-fn cleared(file: &str, text: &str, hidden: &Hidden) -> String {
-    let tree = yaml::parse(text);
-    let Some(root) = &tree.root else {
-        return text.to_owned();
-    };
-    let mut secrets = Vec::new();
-    let mut spans: Vec<Range<usize>> = Vec::new();
-    for (section, hidden) in hidden.sections() {
-        let values = root.entry(section).and_then(|entry| entry.value.entries());
-        for entry in values.unwrap_or_default() {
-            if hidden.contains(&entry.key) && !entry.value.is_null() {
-                secrets.push(entry.value.to_json());
-                spans.push(entry.value.span.clone());
+/// An environment whose values were taken out.
+struct Cut {
+    /// The text with `null` in their places; written anew where that would read otherwise.
+    text: String,
+    /// The whole written anew: without comments, anchors and form.
+    whole: String,
+    /// What was taken out.
+    removed: Vec<Value>,
+}
+
+impl Cut {
+    fn of(file: &str, text: &str, names: &Removed) -> Cut {
+        let unchanged = || Cut {
+            text: text.to_owned(),
+            whole: text.to_owned(),
+            removed: Vec::new(),
+        };
+        let tree = yaml::parse(text);
+        let Some(root) = &tree.root else {
+            return unchanged();
+        };
+        let mut removed = Vec::new();
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        for (section, names) in names.sections() {
+            let values = root.entry(section).and_then(|entry| entry.value.entries());
+            for entry in values.unwrap_or_default() {
+                if names.contains(&entry.key) && !entry.value.is_null() {
+                    removed.push(entry.value.to_json());
+                    spans.push(entry.value.span.clone());
+                }
             }
         }
-    }
-    if secrets.is_empty() {
-        return text.to_owned();
-    }
-    let mut whole = root.to_json();
-    for (section, hidden) in hidden.sections() {
-        if let Some(Value::Object(values)) = whole.get_mut(section) {
-            for (_, value) in values.iter_mut().filter(|(name, _)| hidden.contains(*name)) {
-                *value = Value::Null;
+        if removed.is_empty() {
+            return unchanged();
+        }
+        let mut whole = root.to_json();
+        for (section, names) in names.sections() {
+            if let Some(Value::Object(values)) = whole.get_mut(section) {
+                for (_, value) in values.iter_mut().filter(|(name, _)| names.contains(*name)) {
+                    *value = Value::Null;
+                }
             }
         }
-    }
-    let whole = serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n";
-    let spliced = spliced(text, spans);
-    let reads_the_same = {
-        let of = |text: &str| {
+        let whole = serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n";
+        let spliced = spliced(text, spans);
+        let read = |text: &str| {
             let read = Environment::parse(file, text);
             let values = |given: std::collections::BTreeMap<String, super::Given>| {
                 given
@@ -91,12 +130,16 @@ fn cleared(file: &str, text: &str, hidden: &Hidden) -> String {
                 read.diagnostics.len(),
             )
         };
-        of(&spliced) == of(&whole)
-    };
-    let is_told = secrets.iter().any(|secret| tells(&spliced, secret));
-    match reads_the_same && !is_told {
-        true => spliced,
-        false => whole,
+        let reads_the_same = read(&spliced) == read(&whole);
+        Cut {
+            text: if reads_the_same {
+                spliced
+            } else {
+                whole.clone()
+            },
+            whole,
+            removed,
+        }
     }
 }
 
@@ -199,15 +242,28 @@ parameters:
     #[test]
     fn what_stands_elsewhere_too_goes_with_the_text() {
         let commented = "# word is s3cret\nparameters:\n  word: s3cret\n  size: 3\n";
-        let word = BTreeSet::from(["word".to_owned()]);
-        let hidden = Hidden {
-            own: word.clone(),
-            all: word,
-        };
-        let again = cleared("env.yaml", commented, &hidden);
+        let files = [("env.yaml".to_owned(), commented.to_owned())];
+        let bundle = Bundle::new(files, ["env.yaml".to_owned()]);
+        let bundle = without_hidden(&bundle, Document::parse(TEMPLATE).template());
+        let again = bundle.text("env.yaml").unwrap();
         assert!(!again.contains("s3cret"), "{again}");
-        let read = Environment::parse("env.yaml", &again);
+        let read = Environment::parse("env.yaml", again);
         assert_eq!(read.parameters["size"].value, 3);
         assert_eq!(read.parameters["word"].value, Value::Null);
+    }
+
+    #[test]
+    fn a_value_goes_and_comments_that_mention_it_stay() {
+        let text =
+            "parameters:\n  size: 3000 # 3000 is usual\n  word: x\nparameter_defaults: {size: 1}\n";
+        let files = [("env.yaml".to_owned(), text.to_owned())];
+        let bundle = Bundle::new(files, ["env.yaml".to_owned()]);
+        let bundle = without_values(&bundle, BTreeSet::from(["size".to_owned()]));
+        assert_eq!(
+            bundle.text("env.yaml"),
+            Some(
+                "parameters:\n  size: null # 3000 is usual\n  word: x\nparameter_defaults: {size: 1}\n"
+            )
+        );
     }
 }

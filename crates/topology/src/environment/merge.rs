@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     bundle::Bundle,
+    parameters::coerce,
     template::{Parameter, Template},
     text::{did_you_mean, shown},
 };
@@ -15,6 +16,8 @@ use crate::{
 pub struct Merged {
     parameters: BTreeMap<String, Sited>,
     defaults: BTreeMap<String, Sited>,
+    /// How values of one parameter come together.
+    strategies: BTreeMap<String, Strategy>,
     /// Those of `defaults` that are not to be seen.
     hidden: HiddenDefaults,
     /// What types stand for.
@@ -65,10 +68,9 @@ impl Merged {
                     let strategy = chosen.get(name).copied().unwrap_or_default();
                     let value = match into.remove(name) {
                         Some(old) => {
-                            let is_list = template
-                                .parameters
-                                .iter()
-                                .any(|one| one.name == *name && one.kind == "comma_delimited_list");
+                            let parameter =
+                                template.parameters.iter().find(|one| one.name == *name);
+                            let is_list = parameter.is_some_and(is_list);
                             join(old.value, &given.value, strategy, is_list)
                         }
                         None => given.value.clone(),
@@ -81,6 +83,7 @@ impl Merged {
             }
             merged.rules.extend(environment.rules.iter().cloned());
         }
+        merged.strategies = chosen;
         if !merged.defaults.is_empty() {
             let default_of = |name: &str| merged.default_of(name);
             merged.hidden = HiddenDefaults::of(bundle, template, default_of);
@@ -122,37 +125,87 @@ impl Merged {
         }
     }
 
-    /// Values for a template's parameters: what a person gave, else what an environment says, else an
-    /// environment's default. Template defaults stay out: the template knows them.
+    /// Effective values of a template's parameters.
+    ///
+    /// As in Heat, a value under `parameters` of an environment wins over the value given with a request, unless a merge strategy
+    /// joins the two. A given value wins over `parameter_defaults`. `null` counts as no value. Template defaults are not
+    /// included. Source: `merge_environments` in `heat/common/environment_util.py`.
     pub fn parameters(
         &self,
         template: &Template,
         given: &BTreeMap<String, Value>,
     ) -> BTreeMap<String, Value> {
-        let mut values = BTreeMap::new();
+        // Names that the template does not declare stay: a check reports them.
+        let mut values = given.clone();
         for parameter in &template.parameters {
             let name = &parameter.name;
-            let said = [self.parameters.get(name), self.defaults.get(name)];
-            let mut said = said.into_iter().flatten();
-            // What is given as nothing is not given, as long as anybody says more.
-            let first = said.next();
-            let said = first
-                .filter(|said| !said.value.is_null())
-                .or(said.next())
-                .or(first);
-            if let Some(said) = said {
-                values.insert(name.clone(), said.value.clone());
-            }
+            let said = self.parameters.get(name).map(|sited| &sited.value);
+            let candidates = [
+                said,
+                given.get(name),
+                self.defaults.get(name).map(|sited| &sited.value),
+            ];
+            let value = match (given.get(name), said) {
+                (Some(given), Some(said)) if !given.is_null() => {
+                    let strategy = self.strategies.get(name).copied().unwrap_or_default();
+                    join(given.clone(), said, strategy, is_list(parameter))
+                }
+                _ => {
+                    let mut known = candidates.into_iter().flatten();
+                    let Some(first) = known.clone().next() else {
+                        continue;
+                    };
+                    known
+                        .find(|value| !value.is_null())
+                        .unwrap_or(first)
+                        .clone()
+                }
+            };
+            values.insert(name.clone(), value);
         }
-        let wanted = given.iter().filter(|(name, value)| {
-            // Not given is not the same as given as nothing, but Heat takes both for the default.
-            !value.is_null() || !values.contains_key(*name)
-        });
-        let wanted: Vec<_> = wanted
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        values.extend(wanted);
         values
+    }
+
+    /// The environment file whose value wins over a value given for the parameter, if there is one.
+    pub fn overridden_by(&self, parameter: &str) -> Option<&str> {
+        let strategy = self.strategies.get(parameter).copied();
+        self.parameters
+            .get(parameter)
+            .filter(|sited| !sited.value.is_null())
+            .filter(|_| strategy.unwrap_or_default() == Strategy::Overwrite)
+            .map(|sited| sited.file.as_str())
+    }
+
+    /// Warnings for given values that an environment overrides with another value.
+    pub(crate) fn overridden(
+        &self,
+        template: &Template,
+        given: &BTreeMap<String, Value>,
+    ) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for parameter in &template.parameters {
+            let name = &parameter.name;
+            let (Some(value), Some(sited), Some(file)) = (
+                given.get(name).filter(|value| !value.is_null()),
+                self.parameters.get(name),
+                self.overridden_by(name),
+            ) else {
+                continue;
+            };
+            if coerce(&parameter.kind, value) == coerce(&parameter.kind, &sited.value) {
+                continue;
+            }
+            let message = format!(
+                "the environment `{}` sets `{name}`; the value given for it is not used. Change it there, or remove it there to give \
+                 it here",
+                shown(file)
+            );
+            let path = format!("parameters.{name}");
+            let mut one = Diagnostic::warning("environment-overrides", path, message);
+            one.stands(sited);
+            found.push(one);
+        }
+        found
     }
 
     /// `parameter_defaults` of one name: they reach nested templates too. Nothing (`null`) is for who reads it.
@@ -235,6 +288,10 @@ impl Diagnostic {
         self.file = Some(sited.file.clone());
         (self.line, self.column) = (Some(sited.at.line), Some(sited.at.column));
     }
+}
+
+fn is_list(parameter: &Parameter) -> bool {
+    parameter.kind == "comma_delimited_list"
 }
 
 fn sited(environment: &Environment, value: Value, given: &Given) -> Sited {

@@ -3,7 +3,7 @@
 //! An environment is kept beside the template and never part of it: the same template runs with a
 //! small environment in a test and a large one in production. Several are merged in order
 //! ([`Merged`]); parameters by a strategy that a file may choose per parameter, everything else by
-//! "what a later one says wins". Reading never fails: what cannot be understood is named in a
+//! "what a later one says wins". Their parameters win over those given with a request. Reading never fails: what cannot be understood is named in a
 //! diagnostic with file, line and column, and the rest is used. Rules: Heat's `environment.py` and
 //! `environment_util.py`.
 
@@ -25,7 +25,7 @@ mod merge;
 mod registry;
 
 pub use defaults::{HIDDEN_DEFAULTS, plain_name};
-pub use hidden::without_hidden;
+pub use hidden::{without_hidden, without_values};
 pub use merge::Merged;
 pub(crate) use registry::is_file;
 pub use registry::{Aliases, Target};

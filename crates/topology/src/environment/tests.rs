@@ -28,8 +28,56 @@ fn values(template: &str, environments: &[(&str, &str)]) -> BTreeMap<String, Val
     merged(template, environments).parameters(document.template(), &BTreeMap::new())
 }
 
+/// Values as a real Heat (Zed) computes them from the same environments and request.
 #[test]
-fn later_files_win_and_a_person_goes_before_all() {
+fn an_environment_wins_over_the_request_as_in_heat() {
+    let document = Document::parse(TEMPLATE);
+    let name = |environments: &[&str], given: Value| {
+        let files = ["a.yaml", "b.yaml"].into_iter();
+        let files: Vec<_> = files.zip(environments.iter().copied()).collect();
+        let given = BTreeMap::from([("name".to_owned(), given)]);
+        let merged = merged(TEMPLATE, &files);
+        let values = merged.parameters(document.template(), &given);
+        values["name"].clone()
+    };
+    let env = "parameters: {name: fromenv}\n";
+    let env2 = "parameters: {name: fromenv2}\n";
+    let defaults = "parameter_defaults: {name: fromdefaults}\n";
+    let null = "parameters: {name: null}\n";
+    let merge = "parameters: {name: fromenv}\nparameter_merge_strategies: {name: merge}\n";
+    for (environments, given, counts) in [
+        (&[env][..], json!("fromcli"), "fromenv"),
+        (&[env, env2], json!("fromcli"), "fromenv2"),
+        (&[defaults], json!("fromcli"), "fromcli"),
+        (&[defaults], json!(null), "fromdefaults"),
+        (&[defaults, env], json!("fromcli"), "fromenv"),
+        (&[null], json!("fromcli"), "fromcli"),
+        (&[env], json!(null), "fromenv"),
+        (&[merge], json!("fromcli"), "fromclifromenv"),
+    ] {
+        assert_eq!(name(environments, given), counts, "{environments:?}");
+    }
+}
+
+#[test]
+fn a_given_value_that_an_environment_overrides_is_warned_of() {
+    let document = Document::parse(TEMPLATE);
+    let env = "parameters:\n  name: fromenv\n  size: 2\nparameter_defaults: {tags: {}}\n";
+    let merged = merged(TEMPLATE, &[("env.yaml", env)]);
+    // `2` is the same number as the environment's.
+    let given = json!({"name": "fromcli", "size": "2", "tags": {"a": 1}});
+    let given: BTreeMap<String, Value> = serde_json::from_value(given).unwrap();
+    assert_eq!(
+        told(&merged.overridden(document.template(), &given)),
+        "2:3 Warning environment-overrides parameters.name: the environment `env.yaml` sets `name`; the value given for it is not used. \
+         Change it there, or remove it there to give it here"
+    );
+    assert_eq!(merged.overridden_by("name"), Some("env.yaml"));
+    assert_eq!(merged.overridden_by("tags"), None);
+}
+
+#[test]
+fn later_files_win() {
     let document = Document::parse(TEMPLATE);
     let merged = merged(
         TEMPLATE,
@@ -41,9 +89,8 @@ fn later_files_win_and_a_person_goes_before_all() {
             ),
         ],
     );
-    let given = BTreeMap::from([("size".to_owned(), json!(4))]);
-    let values = merged.parameters(document.template(), &given);
-    assert_eq!(json!(values), json!({"size": 4, "name": "a"}));
+    let values = merged.parameters(document.template(), &BTreeMap::new());
+    assert_eq!(json!(values), json!({"size": 3, "name": "a"}));
     assert_eq!(merged.default_of("other"), Some(&json!(1)));
     assert_eq!(merged.diagnostics, []);
 }

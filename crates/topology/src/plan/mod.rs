@@ -20,6 +20,7 @@ use crate::{
     graph, parameters,
     passes::{self, Model, PassContext},
     scope::Known,
+    services,
     types::{self, Registry},
     workflow::{DeletionPolicy, OutputSpec, ResourceSpec, Workflow},
 };
@@ -33,11 +34,13 @@ mod diff;
 mod kept;
 mod nested;
 mod pauses;
+mod quota;
 mod remove;
 mod turns;
 
 pub use change::{Action, Change, PropertyChange};
 pub use deployed::{Actual, Deployed};
+pub use quota::{QUOTA_EXCEEDED, QuotaUse};
 
 pub use parameters::coerce;
 
@@ -64,6 +67,9 @@ pub struct Plan {
     pub diagnostics: Vec<Diagnostic>,
     /// One per resource, drawn or derived, unchanged ones included.
     pub changes: Vec<Change>,
+    /// Quotas that a run would use more or less of, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaUse>,
     /// What a run would do.
     pub workflow: Option<Workflow>,
 }
@@ -126,6 +132,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     found.append(&mut flat.diagnostics);
     found.extend(undeployable(&model, types));
     found.extend(passes::run(&mut model, &PassContext { types, cloud }));
+    found.extend(services::missing(&model, cloud));
     let mut diff = diff::changes(&model, deployed, types);
     diff::explain(&mut diff.changes, &model, deployed, template);
     found.extend(merged.locked(&diff.changes));
@@ -174,21 +181,27 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
             Plan {
                 diagnostics,
                 changes,
-                workflow: None,
+                ..Plan::default()
             }
         }
         Some(Ok(workflow)) => {
             compile::say_what_goes_first(&mut changes, &workflow);
+            let quotas = quota::foresee(&workflow, &diff.deployed, cloud);
+            for mut one in quota::exceeded(&quotas) {
+                flat.locate(&mut one);
+                diagnostics.push(one);
+            }
             Plan {
                 diagnostics,
                 changes,
+                quotas,
                 workflow: Some(workflow),
             }
         }
         None => Plan {
             diagnostics,
             changes,
-            workflow: None,
+            ..Plan::default()
         },
     }
 }
@@ -222,6 +235,7 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
             diagnostics,
             changes,
             workflow: Some(workflow),
+            ..Plan::default()
         },
         Err(circle) => {
             let message = format!(
@@ -231,7 +245,7 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
             Plan {
                 diagnostics: vec![Diagnostic::error("circular-reference", "", message)],
                 changes,
-                workflow: None,
+                ..Plan::default()
             }
         }
     }
