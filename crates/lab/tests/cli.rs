@@ -45,6 +45,8 @@ sessions! {
     #[ignore = "not in the sample"]
     states as "demo";
     #[ignore = "not in the sample"]
+    history as "demo";
+    #[ignore = "not in the sample"]
     pools as "demo";
     #[ignore = "not in the sample"]
     network as "demo";
