@@ -18,6 +18,7 @@ mod directory;
 mod flavors;
 mod identity;
 mod image;
+mod instance_actions;
 mod ipv6;
 mod key_manager;
 mod limits;

@@ -1,0 +1,102 @@
+//! Nova: instance actions, by which one learns that an action that was accepted has failed.
+
+use std::time::{Duration, Instant};
+
+use openstack::{Method, Microversion};
+use serde_json::{Value, json};
+
+use crate::compute::{NOVA, server};
+use crate::world::{Told, World, case};
+
+/// An action ends soon after its server has come to rest.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What our client speaks. Owners see events since 2.51.
+const OURS: Microversion = Microversion(2, 52);
+
+async fn get(w: &World, address: &str) -> Told {
+    w.ask(NOVA, Method::GET, address, None, Some(OURS)).await
+}
+
+#[tokio::test]
+async fn a_servers_actions() {
+    case("actions", &[], async |w| {
+        let (id, _) = server(w, json!({})).await;
+        let path = format!("servers/{id}");
+        let actions = format!("{path}/os-instance-actions");
+        let stop = Some(json!({"os-stop": null}));
+        let told = w
+            .ask(
+                NOVA,
+                Method::POST,
+                &format!("{path}/action"),
+                stop,
+                Some(OURS),
+            )
+            .await;
+        w.status("stopping", &told, 202);
+        w.until(NOVA, &path, |told| told.text("/server/status") == "SHUTOFF")
+            .await;
+        let told = get(w, &actions).await;
+        w.status("its actions", &told, 200);
+        let names: Vec<Value> = told
+            .list("instanceActions")
+            .into_iter()
+            .map(|action| action["action"].clone())
+            .collect();
+        w.is("they come newest first", names, json!(["stop", "create"]));
+        let newest = told.at("/instanceActions/0");
+        let fields = [
+            "action",
+            "instance_uuid",
+            "request_id",
+            "user_id",
+            "project_id",
+            "start_time",
+            "message",
+        ];
+        w.has("an action", &newest, &fields);
+        w.is("it went well", newest["message"].clone(), Value::Null);
+
+        let request = newest["request_id"].as_str().unwrap_or_default();
+        let one = format!("{actions}/{request}");
+        // The server may come to rest a moment before its action does.
+        let begin = Instant::now();
+        let mut told = get(w, &one).await;
+        while told.at("/instanceAction/events/0/finish_time").is_null()
+            && begin.elapsed() < PATIENCE
+        {
+            tokio::time::sleep(LOOK_EVERY).await;
+            told = get(w, &one).await;
+        }
+        w.status("one action", &told, 200);
+        w.has("one action", &told.body["instanceAction"], &fields);
+        let event = told.at("/instanceAction/events/0");
+        w.has(
+            "an event",
+            &event,
+            &["event", "start_time", "finish_time", "result"],
+        );
+        w.is("its name", event["event"].clone(), "compute_stop_instance");
+        w.is("its result", event["result"].clone(), "Success");
+        w.is(
+            "its owner sees no traceback",
+            event["traceback"].clone(),
+            Value::Null,
+        );
+        let told = get(w, &format!("{actions}/req-none")).await;
+        w.refused("an action that is not there", &told, 404, "itemNotFound");
+
+        let told = w.delete(NOVA, &path).await;
+        w.status("DELETE of a server", &told, 204);
+        w.until(NOVA, &path, |told| told.status == 404).await;
+        let told = get(w, &actions).await;
+        w.is(
+            "the last action of a server that is gone",
+            told.at("/instanceActions/0/action"),
+            "delete",
+        );
+    })
+    .await;
+}
