@@ -285,7 +285,8 @@ async fn watch(State(cloud): State<App>, mut request: Request, next: Next) -> Re
         if service == "compute" {
             headers.insert("x-compute-request-id", value.clone());
         }
-        headers.insert("x-openstack-request-id", value);
+        // A fault may have chosen another one.
+        headers.entry("x-openstack-request-id").or_insert(value);
     }
     tracing::debug!(
         service,

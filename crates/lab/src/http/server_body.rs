@@ -175,8 +175,8 @@ fn read_disks(fields: &Map<String, Value>) -> Result<Vec<BlockDevice>, Refusal> 
         let source = match kind.as_str() {
             "volume" => Source::Volume(id()?),
             "snapshot" => Source::Snapshot(id()?),
-            // The disk of the flavor, or a further one that goes with the server: nothing to make.
-            "image" | "blank" if local => continue,
+            // The disk of the flavor, or a further one that goes with the server.
+            "image" | "blank" if local => Source::Local,
             "image" => Source::Image(id()?),
             "blank" => Source::Blank,
             other => {
@@ -197,6 +197,13 @@ fn read_disks(fields: &Map<String, Value>) -> Result<Vec<BlockDevice>, Refusal> 
         };
         let root = text(&entry, "device_name").is_some_and(|name| name.ends_with("vda"));
         disks.push(disk(&entry, source, root.then_some(0)));
+    }
+    // In the form before, Nova itself puts the image into the list.
+    let image = fields.get("imageRef").and_then(Value::as_str);
+    let has_image = image.is_some_and(|image| !image.is_empty());
+    let boots = disks.iter().any(|disk| disk.boot_index == Some(0));
+    if !all("block_device_mapping").is_empty() && has_image && !boots {
+        disks.push(disk(&Value::Null, Source::Local, Some(0)));
     }
     Ok(disks)
 }

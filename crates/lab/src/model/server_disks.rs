@@ -1,7 +1,7 @@
 //! Disks that a server is made with: volumes that exist, and volumes that Nova makes for it.
 //!
 //! Like the rest of a creation it is checked whole before anything is made. A disk that is not a volume (`local`) has nothing
-//! behind it in the lab and is taken note of by nobody.
+//! behind it in the lab; it only counts in the order of booting.
 
 use super::Model;
 use super::asker::Asker;
@@ -35,6 +35,8 @@ pub enum Source {
     Snapshot(String),
     /// A new empty volume.
     Blank,
+    /// No volume: the flavor's own disk, swap, or another disk that goes with the server.
+    Local,
 }
 
 /// A disk that can be given.
@@ -56,33 +58,47 @@ fn invalid(reason: impl std::fmt::Display) -> Refusal {
 }
 
 impl Model {
-    /// Check disks; without an image one of them has to be there to boot from.
+    /// Check disks. Those to boot from must be numbered 0, 1, 2 ...; without any disk the image counts as number 0.
     pub fn check_disks(
         &self,
         project_id: &str,
         devices: Vec<BlockDevice>,
         image: Option<&str>,
     ) -> Result<Vec<Disk>, Refusal> {
-        let boots = devices.iter().any(|disk| disk.boot_index == Some(0));
-        if image.is_none() && !boots {
+        let indexes = devices.iter().filter_map(|disk| disk.boot_index);
+        let mut order: Vec<i64> = indexes.filter(|index| *index >= 0).collect();
+        if devices.is_empty() && image.is_some() {
+            order.push(0);
+        }
+        order.sort_unstable();
+        if order.is_empty() || (0..).zip(&order).any(|(place, index)| place != *index) {
             return Err(invalid(
-                "You must specify an image or a boot volume, or the boot sequence for the instance and image/block device mapping \
-                 combination is not valid.",
+                "Boot sequence for the instance and image/block device mapping combination is not valid.",
             ));
         }
-        devices
-            .into_iter()
-            .map(|device| self.check_disk(project_id, device, image.is_some()))
+        let takes_the_root = |disk: &BlockDevice| {
+            let is_volume = !matches!(disk.source, Source::Local);
+            is_volume && disk.plug.device.as_deref() == Some(ROOT_DEVICE)
+        };
+        if image.is_some() && devices.iter().any(takes_the_root) {
+            return Err(Refusal::bad_request(
+                "The volume cannot be assigned the same device name as the root device vda",
+            ));
+        }
+        let checked = devices.into_iter();
+        checked
+            .filter_map(|device| self.check_disk(project_id, device, image).transpose())
             .collect()
     }
 
+    /// A disk that can be given; `None` for one that is no volume.
     fn check_disk(
         &self,
         project_id: &str,
         device: BlockDevice,
-        has_image: bool,
-    ) -> Result<Disk, Refusal> {
-        let root = device.boot_index == Some(0) && !has_image;
+        image: Option<&str>,
+    ) -> Result<Option<Disk>, Refusal> {
+        let root = device.boot_index == Some(0);
         let sized = |what: &str| match device.size {
             Some(size) if size > 0 => Ok(Some(size)),
             _ => Err(invalid(format!(
@@ -105,7 +121,7 @@ impl Model {
                         volume.status.as_str()
                     )));
                 }
-                if root && !volume.bootable {
+                if root && image.is_none() && !volume.bootable {
                     return Err(Refusal::bad_request(format!(
                         "Block Device {id} is not bootable."
                     )));
@@ -134,16 +150,17 @@ impl Model {
                     ..new
                 })
             }
+            Source::Local => return Ok(None),
             Source::Blank => Volume::New(CreateVolume {
                 size: sized("Blank volumes (source: 'blank', dest: 'volume')")?,
                 ..new
             }),
         };
-        Ok(Disk {
+        Ok(Some(Disk {
             volume,
             plug: device.plug,
             root,
-        })
+        }))
     }
 
     /// Give a new server its disks.

@@ -1,9 +1,9 @@
 //! Cinder: volumes, snapshots, types, and volumes of servers.
 
-use openstack::Service;
+use openstack::{Method, Microversion, Service};
 use serde_json::{Value, json};
 
-use crate::compute::{NOVA, server};
+use crate::compute::{NOVA, cheapest, server};
 use crate::world::{World, case, ids};
 
 const CINDER: Service = Service::BlockStorage;
@@ -352,6 +352,57 @@ async fn a_volume_of_a_server() {
             .post(NOVA, &path, json!({"volumeAttachment": {"volumeId": GONE}}))
             .await;
         w.refused("giving what is not there", &told, 404, "itemNotFound");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_server_boots_from_is_the_first_of_its_disks() {
+    case("boot", &[CINDER], async |w| {
+        let (image, flavor) = cheapest(w).await;
+        let volume = volume(w).await;
+        let root = json!({"source_type": "image", "destination_type": "local", "uuid": image, "boot_index": 0,
+                          "delete_on_termination": true});
+        let disk = |index: Value| {
+            json!({"source_type": "volume", "destination_type": "volume", "uuid": volume, "boot_index": index})
+        };
+        let order = async |devices: Value| {
+            let body = json!({"name": w.name, "imageRef": image, "flavorRef": flavor, "networks": "none",
+                              "block_device_mapping_v2": devices});
+            let body = Some(json!({"server": body}));
+            w.ask(NOVA, Method::POST, "servers", body, Some(Microversion(2, 52))).await
+        };
+        for (what, devices) in [
+            ("an image beside the list", json!([disk(json!(-1))])),
+            ("a disk without a place, and an image beside the list", json!([disk(Value::Null)])),
+            ("two first disks", json!([root, disk(json!(0))])),
+            ("a hole in the order", json!([root, disk(json!(2))])),
+        ] {
+            let told = order(devices).await;
+            w.refused(what, &told, 400, "badRequest");
+            let words = "Block Device Mapping is Invalid: Boot sequence for the instance and image/block device mapping \
+                         combination is not valid.";
+            w.is(&format!("{what}, in words"), told.at("/badRequest/message"), words);
+        }
+        let mut named = disk(Value::Null);
+        named["device_name"] = "vda".into();
+        let told = order(json!([root, named])).await;
+        w.refused("a volume with the root disk's name", &told, 400, "badRequest");
+        let words = "The volume cannot be assigned the same device name as the root device vda";
+        w.is("its words", told.at("/badRequest/message"), words);
+
+        let told = order(json!([root, disk(json!(-1))])).await;
+        w.status("an image and a further volume", &told, 202);
+        let server = format!("servers/{}", told.text("/server/id"));
+        w.remember(NOVA, &server);
+        let told = w
+            .until(NOVA, &server, |told| told.text("/server/status") != "BUILD")
+            .await;
+        w.is("it becomes ACTIVE", told.at("/server/status"), "ACTIVE");
+        w.is("it has its image", told.at("/server/image/id"), image.clone());
+        let attached = "/server/os-extended-volumes:volumes_attached/0/id";
+        w.is("and the volume", told.at(attached), volume.clone());
+        w.remove(NOVA, &server).await;
     })
     .await;
 }

@@ -1,16 +1,21 @@
 //! Disks of a server at boot: Heat's words for them are not Nova's.
 //!
 //! Heat names what a disk comes from (`volume_id`, `image`, `swap_size` ...); Nova wants a source
-//! type, a destination type and a `uuid`. Source: Compute API, "Create server",
-//! `block_device_mapping_v2`.
+//! type, a destination type and a `uuid`. Nova also wants the disk to boot from in the list: the server's image, if no
+//! device has boot index 0. Sources: Compute API, "Create server", `block_device_mapping_v2`; novaclient's `_boot` and
+//! Heat's `_build_block_device_mapping_v2`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::properties::Properties;
 use crate::driver::DriverError;
 
-/// `block_device_mapping_v2`; `images` holds an id for each device that has an image.
+/// `block_device_mapping_v2` of a server with devices. `server_image` is the id of the server's image; `images` holds an id for
+/// each device that has an image.
+///
+/// A device without a `boot_index` is the one to boot from, as in Heat, unless the server has an image.
 pub(super) fn mapping_v2(
+    server_image: Option<&str>,
     devices: &[Value],
     images: &[Option<String>],
 ) -> Result<Vec<Value>, DriverError> {
@@ -60,10 +65,20 @@ pub(super) fn mapping_v2(
             &["device_name", "device_type", "disk_bus", "tag"],
             &mut body,
         );
-        if body["source_type"] == "blank" && !body.contains_key("boot_index") {
-            body.insert("boot_index".into(), (-1).into());
-        }
+        let is_blank = body["source_type"] == "blank";
+        let boots = !is_blank && server_image.is_none();
+        body.entry("boot_index")
+            .or_insert_with(|| if boots { 0.into() } else { (-1).into() });
+        body.entry("delete_on_termination")
+            .or_insert(is_blank.into());
         mapping.push(Value::Object(body));
+    }
+    if let Some(image) = server_image
+        && !mapping.iter().any(|device| device["boot_index"] == 0)
+    {
+        let root = json!({"source_type": "image", "destination_type": "local", "uuid": image, "boot_index": 0,
+                          "delete_on_termination": true});
+        mapping.insert(0, root);
     }
     Ok(mapping)
 }
@@ -74,28 +89,63 @@ mod tests {
 
     use super::*;
 
+    fn boot_indexes(server_image: Option<&str>, devices: Value) -> Vec<Value> {
+        let devices = devices.as_array().unwrap();
+        let images = vec![None; devices.len()];
+        let mapping = mapping_v2(server_image, devices, &images).unwrap();
+        mapping
+            .iter()
+            .map(|device| device["boot_index"].clone())
+            .collect()
+    }
+
     #[test]
     fn disks_of_all_kinds() {
         let devices = [
             json!({"image": "debian", "volume_size": "20", "boot_index": 0, "delete_on_termination": true}),
-            json!({"volume_id": "v1", "device_name": "vdb"}),
+            json!({"volume_id": "v1", "device_name": "vdb", "boot_index": -1}),
             json!({"swap_size": 512}),
         ];
-        let mapping = mapping_v2(&devices, &[Some("img-1".into()), None, None]).unwrap();
+        let mapping = mapping_v2(None, &devices, &[Some("img-1".into()), None, None]).unwrap();
         assert_eq!(
             json!(mapping),
             json!([
                 {"source_type": "image", "destination_type": "volume", "uuid": "img-1", "volume_size": 20,
                  "boot_index": 0, "delete_on_termination": true},
-                {"source_type": "volume", "destination_type": "volume", "uuid": "v1", "device_name": "vdb"},
-                {"source_type": "blank", "destination_type": "local", "guest_format": "swap", "volume_size": 512, "boot_index": -1},
+                {"source_type": "volume", "destination_type": "volume", "uuid": "v1", "device_name": "vdb",
+                 "boot_index": -1, "delete_on_termination": false},
+                {"source_type": "blank", "destination_type": "local", "guest_format": "swap", "volume_size": 512,
+                 "boot_index": -1, "delete_on_termination": true},
             ])
         );
     }
 
     #[test]
+    fn an_image_boots_before_further_volumes() {
+        let devices = [json!({"volume_id": "v1", "boot_index": -1})];
+        let mapping = mapping_v2(Some("img-1"), &devices, &[None]).unwrap();
+        assert_eq!(
+            mapping[0],
+            json!({"source_type": "image", "destination_type": "local", "uuid": "img-1", "boot_index": 0,
+                   "delete_on_termination": true})
+        );
+        assert_eq!(mapping.len(), 2);
+        // A device without an index follows the image, and boots where there is none.
+        assert_eq!(
+            boot_indexes(Some("img-1"), json!([{"volume_id": "v1"}])),
+            [0, -1]
+        );
+        assert_eq!(boot_indexes(None, json!([{"volume_id": "v1"}])), [0]);
+        // A device that says that it boots takes the image's place.
+        assert_eq!(
+            boot_indexes(Some("img-1"), json!([{"volume_id": "v1", "boot_index": 0}])),
+            [0]
+        );
+    }
+
+    #[test]
     fn a_disk_comes_from_somewhere() {
-        let error = mapping_v2(&[json!({"device_name": "vdb"})], &[None]).unwrap_err();
+        let error = mapping_v2(None, &[json!({"device_name": "vdb"})], &[None]).unwrap_err();
         assert!(
             error
                 .to_string()

@@ -48,7 +48,8 @@ pub(super) fn body(
     }
     let devices = properties.list("block_device_mapping_v2");
     if !devices.is_empty() {
-        let mapping = block_devices::mapping_v2(devices, &named.disk_images)?;
+        let mapping =
+            block_devices::mapping_v2(named.image.as_deref(), devices, &named.disk_images)?;
         body.insert("block_device_mapping_v2".into(), mapping.into());
     }
     if let Some(Value::Object(files)) = properties.get("personality") {
