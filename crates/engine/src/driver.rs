@@ -11,6 +11,10 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use topology::workflow::Marks;
 
+pub use accepted::{Accepted, Request};
+
+mod accepted;
+
 /// How a thing in the cloud is known as ours: unique per deployment and resource, and readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
@@ -52,6 +56,8 @@ pub struct Context<'a> {
     pub vault: &'a dyn Vault,
     /// What a server needs so that we can log in to it; `None` where no software step will.
     pub login: Option<&'a Login>,
+    /// Requests of this attempt that a service carries out later.
+    pub accepted: &'a Accepted,
     /// Whether the run leads back to what worked: what cannot be turned back stays as it is.
     pub goes_back: bool,
 }
@@ -100,8 +106,11 @@ pub enum Progress {
     Pending(String),
     /// It is there.
     Ready(Ready),
-    /// The cloud gave up on it, in its words.
+    /// The cloud gave up on it, in its words. It is of no use as it is.
     Failed(String),
+    /// A change that the cloud had accepted was not carried out; the thing is as it was, and usable. The text follows the
+    /// resource's name: "was not resized to `m1.huge`: ...".
+    Unchanged(String),
 }
 
 /// What others can refer to.
@@ -149,6 +158,8 @@ pub struct Search<'a> {
     pub markers: &'a [Marker],
     /// Of those things that have no mark but a name from the template: [`Marker::resource`], and who had the name before.
     pub names: &'a [(String, Namesakes)],
+    /// Requests of this search that a service carries out later.
+    pub accepted: Accepted,
 }
 
 /// Things in the cloud that have the same name, which people may give to several.
@@ -184,6 +195,7 @@ impl Search<'_> {
             marks: &NO_MARKS,
             vault: self.vault,
             login: None,
+            accepted: &self.accepted,
             goes_back: false,
         }
     }
@@ -240,7 +252,8 @@ pub trait Driver: Send + Sync {
         Ok(None)
     }
 
-    /// How far it is. A thing that is gone is `Failed`.
+    /// How far it is. A thing that is gone is `Failed`. What this attempt asked for ([`Context::accepted`]) is compared with
+    /// what is there.
     async fn progress(
         &self,
         context: &Context<'_>,
@@ -278,7 +291,7 @@ pub trait Driver: Send + Sync {
     ) -> Result<Option<Map<String, Value>>, DriverError> {
         Ok(match self.progress(context, physical_id).await? {
             Progress::Ready(ready) => Some(ready.attributes),
-            Progress::Pending(_) | Progress::Failed(_) => None,
+            Progress::Pending(_) | Progress::Failed(_) | Progress::Unchanged(_) => None,
         })
     }
 
@@ -381,6 +394,10 @@ pub trait Driver: Send + Sync {
     }
 
     /// Whether nothing is left of it.
+    ///
+    /// # Errors
+    ///
+    /// Also when the cloud has given up on its deletion.
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError>;
 }
 

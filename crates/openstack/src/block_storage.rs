@@ -179,27 +179,25 @@ impl BlockStorage<'_> {
         call.json(&json!({"volume": fields})).fetch("volume").await
     }
 
-    /// Make a volume larger. A volume in use needs a cloud that can do that (microversion 3.42).
-    pub async fn volume_extend(&self, id: &str, gib: u64) -> Result<(), Error> {
+    /// Make a volume larger. A volume in use needs a cloud that can do that (microversion 3.42). Returns the request's id.
+    pub async fn volume_extend(&self, id: &str, gib: u64) -> Result<String, Error> {
         let call = self.call(Method::POST, &["volumes", id, "action"]);
         let body = json!({"os-extend": {"new_size": gib}});
         let call = call.json(&body).microversion(Microversion(3, 42));
-        call.send().await.map(drop)
+        Ok(call.send().await?.request_id())
     }
 
-    /// Give a volume another type, moving it if need be.
-    pub async fn volume_retype(&self, id: &str, volume_type: &str) -> Result<(), Error> {
+    /// Give a volume another type, moving it if need be. Returns the request's id.
+    pub async fn volume_retype(&self, id: &str, volume_type: &str) -> Result<String, Error> {
         let body = json!({"os-retype": {"new_type": volume_type, "migration_policy": "on-demand"}});
         let call = self.call(Method::POST, &["volumes", id, "action"]);
-        call.json(&body).send().await.map(drop)
+        Ok(call.json(&body).send().await?.request_id())
     }
 
-    /// Remove a volume. Not there is an error of status 404.
-    pub async fn volume_delete(&self, id: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, &["volumes", id])
-            .send()
-            .await
-            .map(drop)
+    /// Remove a volume. Returns the request's id. Not there is an error of status 404.
+    pub async fn volume_delete(&self, id: &str) -> Result<String, Error> {
+        let call = self.call(Method::DELETE, &["volumes", id]);
+        Ok(call.send().await?.request_id())
     }
 
     /// Snapshots with all details.

@@ -215,11 +215,11 @@ impl Compute<'_> {
         Ok(created.id)
     }
 
-    /// Remove a server. Not there is an error of status 404.
-    pub async fn server_delete(&self, id: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, &["servers", id]).send().await?;
+    /// Remove a server. Returns the request's id. Not there is an error of status 404.
+    pub async fn server_delete(&self, id: &str) -> Result<String, Error> {
+        let answer = self.call(Method::DELETE, &["servers", id]).send().await?;
         self.0.watcher().ordered(id, Way::Out);
-        Ok(())
+        Ok(answer.request_id())
     }
 
     /// Give a server another name.
@@ -272,51 +272,48 @@ impl Compute<'_> {
         call.fetch("interfaceAttachments").await
     }
 
-    /// Plug a port in.
-    pub async fn server_plug(&self, id: &str, port: &str) -> Result<(), Error> {
+    /// Plug a port in. Returns the request's id.
+    pub async fn server_plug(&self, id: &str, port: &str) -> Result<String, Error> {
         let call = self.call(Method::POST, &["servers", id, "os-interface"]);
-        call.json(&json!({"interfaceAttachment": {"port_id": port}}))
-            .send()
-            .await
-            .map(drop)
+        let call = call.json(&json!({"interfaceAttachment": {"port_id": port}}));
+        Ok(call.send().await?.request_id())
     }
 
-    /// Unplug a port. Not plugged in is an error of status 404.
-    pub async fn server_unplug(&self, id: &str, port: &str) -> Result<(), Error> {
-        self.call(Method::DELETE, &["servers", id, "os-interface", port])
-            .send()
-            .await
-            .map(drop)
+    /// Unplug a port. Returns the request's id. Not plugged in is an error of status 404.
+    pub async fn server_unplug(&self, id: &str, port: &str) -> Result<String, Error> {
+        let call = self.call(Method::DELETE, &["servers", id, "os-interface", port]);
+        Ok(call.send().await?.request_id())
     }
 
-    /// Give a server another size; it asks to be confirmed when it has it (`VERIFY_RESIZE`).
-    pub async fn server_resize(&self, id: &str, flavor: &str) -> Result<(), Error> {
+    /// Give a server another size; it asks to be confirmed when it has it (`VERIFY_RESIZE`). Returns the request's id.
+    pub async fn server_resize(&self, id: &str, flavor: &str) -> Result<String, Error> {
         self.act(id, &json!({"resize": {"flavorRef": flavor}}))
             .await
     }
 
     /// Keep the new size.
     pub async fn server_confirm_resize(&self, id: &str) -> Result<(), Error> {
-        self.act(id, &json!({"confirmResize": null})).await
+        self.act(id, &json!({"confirmResize": null}))
+            .await
+            .map(drop)
     }
 
     /// Set the administrator's password.
     pub async fn server_set_password(&self, id: &str, password: &str) -> Result<(), Error> {
         self.act(id, &json!({"changePassword": {"adminPass": password}}))
             .await
+            .map(drop)
     }
 
-    /// Order an image of a server's disk, under a name.
-    pub async fn server_snapshot(&self, id: &str, name: &str) -> Result<(), Error> {
+    /// Order an image of a server's disk, under a name. Returns the request's id.
+    pub async fn server_snapshot(&self, id: &str, name: &str) -> Result<String, Error> {
         self.act(id, &json!({"createImage": {"name": name}})).await
     }
 
-    async fn act(&self, id: &str, body: &Value) -> Result<(), Error> {
-        self.call(Method::POST, &["servers", id, "action"])
-            .json(body)
-            .send()
-            .await
-            .map(drop)
+    /// Asks for an action. Returns the request's id.
+    async fn act(&self, id: &str, body: &Value) -> Result<String, Error> {
+        let call = self.call(Method::POST, &["servers", id, "action"]);
+        Ok(call.json(body).send().await?.request_id())
     }
 
     /// The last lines of the console.
@@ -460,27 +457,26 @@ impl Compute<'_> {
             .await
     }
 
-    /// Give a volume to a server, by a device name if one is asked for.
+    /// Give a volume to a server, by a device name if one is asked for. Returns the request's id.
     pub async fn attachment_create(
         &self,
         server: &str,
         volume: &str,
         device: Option<&str>,
-    ) -> Result<Attachment, Error> {
+    ) -> Result<String, Error> {
         let mut fields = json!({"volumeId": volume});
         if let Some(device) = device {
             fields["device"] = device.into();
         }
         let call = self.call(Method::POST, &["servers", server, "os-volume_attachments"]);
-        call.json(&json!({"volumeAttachment": fields}))
-            .fetch("volumeAttachment")
-            .await
+        let call = call.json(&json!({"volumeAttachment": fields}));
+        Ok(call.send().await?.request_id())
     }
 
-    /// Take a volume from a server. Not there is an error of status 404.
-    pub async fn attachment_delete(&self, server: &str, volume: &str) -> Result<(), Error> {
+    /// Take a volume from a server. Returns the request's id. Not there is an error of status 404.
+    pub async fn attachment_delete(&self, server: &str, volume: &str) -> Result<String, Error> {
         let path = ["servers", server, "os-volume_attachments", volume];
-        self.call(Method::DELETE, &path).send().await.map(drop)
+        Ok(self.call(Method::DELETE, &path).send().await?.request_id())
     }
 
     /// Where servers can be put.

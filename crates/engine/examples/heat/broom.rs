@@ -14,7 +14,7 @@ pub async fn sweep(session: &Session) -> Result<(), Error> {
     let mut servers = Vec::new();
     for server in compute.server_list(&[]).await? {
         if is_ours(&server.name) {
-            gone(compute.server_delete(&server.id).await)?;
+            gone(compute.server_delete(&server.id).await.map(drop))?;
             servers.push(server.id);
         }
     }

@@ -35,6 +35,10 @@ use together::{KEPT, may_go};
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(700);
 
+/// What Octavia accepted in this attempt. It keeps no record of requests, so these have no ids.
+const UPDATE: &str = "update";
+const DELETE: &str = "delete";
+
 /// A property that names another thing, and the field for its id.
 pub(super) struct Names {
     pub(super) property: &'static str,
@@ -123,10 +127,21 @@ impl Driver for Piece {
         let (parent, id) = parts(physical_id);
         let part = self.kind.part(parent);
         let found = look(context, part, id).await?;
-        Ok(found.map_or_else(
-            || Progress::Failed(format!("the {} is gone", part.title())),
-            |found| judge(part, &found),
-        ))
+        let Some(found) = found else {
+            return Ok(Progress::Failed(format!("the {} is gone", part.title())));
+        };
+        let judged = judge(part, &found);
+        Ok(match (&judged, context.accepted.newest(UPDATE, id)) {
+            (Progress::Ready(_), Some(request)) => match self.differs(context, &found)? {
+                // A server that answers from a copy of the database may be a moment late.
+                Some(_) if request.may_be_settling() => {
+                    Progress::Pending(format!("the {} is about to change", part.title()))
+                }
+                Some(how) => Progress::Unchanged(how),
+                None => judged,
+            },
+            _ => judged,
+        })
     }
 
     async fn attributes(
@@ -156,6 +171,7 @@ impl Driver for Piece {
         let balancing = context.session.load_balancer();
         let part = self.kind.part(parent);
         unlocked(context, || balancing.update(part, id, &fields)).await?;
+        context.accepted.note(UPDATE, id, String::new());
         Ok(())
     }
 
@@ -177,7 +193,10 @@ impl Driver for Piece {
         };
         match done {
             Err(DriverError::Cloud(error)) => done_if_gone(Err(error)),
-            other => other,
+            other => {
+                context.accepted.note(DELETE, id, String::new());
+                other
+            }
         }
     }
 
@@ -210,8 +229,19 @@ impl Driver for Piece {
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (parent, id) = parts(physical_id);
-        let found = look(context, self.kind.part(parent), id).await?;
-        Ok(found.is_none_or(|found| found.provisioning_status == "DELETED"))
+        let part = self.kind.part(parent);
+        let Some(found) = look(context, part, id).await? else {
+            return Ok(true);
+        };
+        // Octavia marks it as going before it answers.
+        if found.provisioning_status == "ERROR" && context.accepted.newest(DELETE, id).is_some() {
+            return Err(DriverError::Other(format!(
+                "{} {id} was not deleted: Octavia put it in state ERROR and gives no reason. Resume the run to try again, or ask the \
+                 cloud's administrator",
+                part.title()
+            )));
+        }
+        Ok(found.provisioning_status == "DELETED")
     }
 }
 
@@ -271,6 +301,36 @@ impl Piece {
             Err(DriverError::Property { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// How a thing differs from what an update asked for, as far as Octavia shows both in one form: numbers, switches and
+    /// texts.
+    fn differs(
+        &self,
+        context: &Context<'_>,
+        found: &Balanced,
+    ) -> Result<Option<String>, DriverError> {
+        let properties = Properties::of(context.properties);
+        let mut asked = Map::new();
+        properties.copy(self.same, &mut asked);
+        asked.retain(|_, value| value.is_string());
+        properties.copy_booleans(self.switches, &mut asked)?;
+        for number in self.numbers {
+            if let Some(value) = properties.integer(number)? {
+                asked.insert((*number).into(), value.into());
+            }
+        }
+        asked.retain(|name, _| !self.fixed.contains(&name.as_str()));
+        let differing = asked.iter().find_map(|(name, value)| {
+            let there = found.other.get(name).filter(|there| !there.is_null())?;
+            (there != value).then_some((name, value, there))
+        });
+        Ok(differing.map(|(name, value, there)| {
+            format!(
+                "did not get `{name}` {value}: Octavia accepted the change, did not carry it out and gives no reason. It still has \
+                 {there}. Update again, or ask the cloud's administrator"
+            )
+        }))
     }
 
     async fn fields(&self, context: &Context<'_>) -> Result<Map<String, Value>, DriverError> {
@@ -436,7 +496,10 @@ fn judge(part: Part<'_>, found: &Balanced) -> Progress {
             reference: json!(found.id),
             attributes: attributes(found),
         }),
-        "ERROR" => Progress::Failed(format!("the cloud put the {} in state ERROR", part.title())),
+        "ERROR" => Progress::Failed(format!(
+            "Octavia put the {} in state ERROR and gives no reason",
+            part.title()
+        )),
         status => Progress::Pending(format!("the {} is in state {status}", part.title())),
     }
 }

@@ -51,6 +51,7 @@ mod metering_rule;
 mod net;
 mod neutron;
 mod nova_floating_ip;
+mod nova_requests;
 mod order;
 mod plain;
 mod pool;

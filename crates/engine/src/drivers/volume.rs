@@ -19,6 +19,8 @@ use crate::driver::{
 /// Under this name the metadata have the mark.
 const MARK: &str = "stackloom";
 
+mod effect;
+
 pub(super) struct Volume;
 
 #[async_trait]
@@ -70,7 +72,17 @@ impl Driver for Volume {
         let Some(volume) = context.session.watcher().volume(physical_id).await? else {
             return Ok(Progress::Failed("the volume is gone".into()));
         };
-        Ok(judge(&volume))
+        Ok(match judge(&volume) {
+            Progress::Failed(why) => {
+                let reason = effect::reason(context, physical_id, None).await?;
+                Progress::Failed(reason.map_or(why.clone(), |reason| format!("{why}: {reason}")))
+            }
+            Progress::Ready(ready) => {
+                let missing = effect::missing(context, &volume).await?;
+                missing.unwrap_or(Progress::Ready(ready))
+            }
+            other => other,
+        })
     }
 
     async fn attributes(
@@ -99,12 +111,16 @@ impl Driver for Volume {
             .volume_update(physical_id, &Value::Object(named))
             .await?;
         let kind = properties.filled("volume_type")?;
-        if let Some(kind) = kind.filter(|kind| there.volume_type.as_deref() != Some(kind)) {
-            storage.volume_retype(physical_id, &kind).await?;
+        if let Some(kind) = kind
+            && !effect::has_type(context, &there, &kind).await?
+        {
+            let request = storage.volume_retype(physical_id, &kind).await?;
+            context.accepted.note(effect::RETYPE, physical_id, request);
         }
         match size(properties)? {
             Some(size) if size > there.size => {
-                storage.volume_extend(physical_id, size).await?;
+                let request = storage.volume_extend(physical_id, size).await?;
+                context.accepted.note(effect::EXTEND, physical_id, request);
             }
             // What a roll-back finds grown stays so: nobody loses anything by that.
             Some(size) if size < there.size && !context.goes_back => {
@@ -140,15 +156,19 @@ impl Driver for Volume {
                 None => return Ok(()),
             },
         };
-        neutron::done_if_gone(context.session.block_storage().volume_delete(&id).await)
+        let answer = context.session.block_storage().volume_delete(&id).await;
+        context
+            .accepted
+            .note_unless_gone(effect::DELETE, &id, answer)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
-        match context.session.watcher().volume(physical_id).await? {
-            Some(volume) if volume.status == "error_deleting" => Err(DriverError::Other(format!(
-                "the cloud cannot delete volume {physical_id} (error_deleting); ask its administrator"
-            ))),
-            found => Ok(found.is_none()),
+        let Some(volume) = context.session.watcher().volume(physical_id).await? else {
+            return Ok(true);
+        };
+        match effect::why_it_stays(context, &volume).await? {
+            Some(why) => Err(DriverError::Other(why)),
+            None => Ok(false),
         }
     }
 }

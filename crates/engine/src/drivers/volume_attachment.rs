@@ -2,15 +2,21 @@
 //!
 //! Nova plugs it in, Cinder tells how far that is. A volume is at most once at a server, so the two are
 //! its identity: the physical id is `<server>:<volume>`, and what `get_resource` gives is the volume's id,
-//! as in Heat. Another server or volume means to unplug and plug again.
+//! as in Heat. Another server or volume means to unplug and plug again. If Nova cannot plug a volume in or out, the volume
+//! returns to its former state, and Nova's record of the request has the reason.
 //! Sources: Compute API, "Servers with volume attachments"; Block Storage API v3, "Volumes".
 
 use async_trait::async_trait;
+use openstack::server_actions::ActionOutcome;
 use serde_json::{Map, Value, json};
 
-use super::neutron;
+use super::nova_requests::{outcome, reason, take_up};
 use super::properties::Properties;
 use crate::driver::{Context, Driver, DriverError, Duplicates, Progress, Ready};
+
+/// Nova's names of the actions, in its record of requests.
+const ATTACH: &str = "attach_volume";
+const DETACH: &str = "detach_volume";
 
 pub(super) struct VolumeAttachment;
 
@@ -29,7 +35,10 @@ impl Driver for VolumeAttachment {
             .await;
         let id = format!("{server}:{volume}");
         match given {
-            Ok(_) => Ok(id),
+            Ok(request) => {
+                context.accepted.note(ATTACH, &volume, request);
+                Ok(id)
+            }
             // Refused when it is there already: from a call of ours whose answer was lost.
             Err(error) if matches!(error.status(), Some(400 | 409)) => {
                 let there = compute.attachment_list(&server).await?;
@@ -67,9 +76,7 @@ impl Driver for VolumeAttachment {
                 Progress::Failed(format!("the cloud put the volume in state {status}"))
             }
             // Nova gives the volume back when it cannot plug it in.
-            (None, "available") => {
-                Progress::Failed("the volume is free again: the server could not take it".into())
-            }
+            (None, "available") => not_attached(context, server, volume).await?,
             (_, status) => Progress::Pending(format!("the volume is in state {status}")),
         })
     }
@@ -90,17 +97,67 @@ impl Driver for VolumeAttachment {
         };
         let (server, volume) = parts(&id);
         let compute = context.session.compute();
-        neutron::done_if_gone(compute.attachment_delete(server, volume).await)
+        let answer = compute.attachment_delete(server, volume).await;
+        match answer {
+            // Refused while an attempt that broke off is being carried out.
+            Err(error) if matches!(error.status(), Some(400 | 409)) => {
+                let storage = context.session.block_storage();
+                match storage.volume_get(volume).await {
+                    Ok(there) if there.status == "detaching" => {
+                        take_up(context, server, DETACH, volume).await
+                    }
+                    _ => Err(error.into()),
+                }
+            }
+            answer => context.accepted.note_unless_gone(DETACH, volume, answer),
+        }
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let (server, volume) = parts(physical_id);
-        let found = context.session.watcher().volume(volume).await?;
-        Ok(found.is_none_or(|volume| {
-            volume.status != "detaching"
-                && !volume.attachments.iter().any(|one| one.server_id == server)
-        }))
+        let Some(found) = context.session.watcher().volume(volume).await? else {
+            return Ok(true);
+        };
+        if found.status == "detaching" {
+            return Ok(false);
+        }
+        if !found.attachments.iter().any(|one| one.server_id == server) {
+            return Ok(true);
+        }
+        let Some(request) = context.accepted.newest(DETACH, volume) else {
+            return Ok(false);
+        };
+        match outcome(context, server, &request).await? {
+            failed @ ActionOutcome::Failed(_) => Err(DriverError::Other(format!(
+                "volume {volume} was not detached from server {server}: {}. It is still in use there. Unmount it in the server, \
+                 then resume the run",
+                reason(&failed, server, &request)
+            ))),
+            ActionOutcome::UnderWay | ActionOutcome::Succeeded => Ok(false),
+        }
     }
+}
+
+/// A volume is free although it was to be attached: Nova gives it back when it cannot plug it in.
+async fn not_attached(
+    context: &Context<'_>,
+    server: &str,
+    volume: &str,
+) -> Result<Progress, DriverError> {
+    let Some(request) = context.accepted.newest(ATTACH, volume) else {
+        let why = "the volume is free again: the server could not take it";
+        return Ok(Progress::Failed(why.into()));
+    };
+    let outcome = outcome(context, server, &request).await?;
+    if outcome == ActionOutcome::UnderWay {
+        return Ok(Progress::Pending(
+            "the volume is about to be attached".into(),
+        ));
+    }
+    Ok(Progress::Failed(format!(
+        "the volume is free again, because server {server} could not take it: {}",
+        reason(&outcome, server, &request)
+    )))
 }
 
 async fn named(context: &Context<'_>) -> Result<(String, String), DriverError> {

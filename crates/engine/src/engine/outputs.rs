@@ -23,7 +23,7 @@ use topology::{
 
 use crate::{
     Actor,
-    driver::{Context, DriverError, Marker},
+    driver::{Accepted, Context, DriverError, Marker},
     drivers,
     journal::{DeploymentRow, ResourceRow, now_text},
     run::{Known, Names, Thing, asked, parameters},
@@ -255,6 +255,7 @@ impl Look {
             marks: &self.thing.spec.marks,
             vault: self.vault.as_ref(),
             login: None,
+            accepted: &Accepted::default(),
             goes_back: false,
         };
         let mut read = Map::new();

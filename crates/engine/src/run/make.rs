@@ -17,7 +17,7 @@ use super::{
     step::{Attempt, StepResult},
 };
 use crate::{
-    driver::{Context, Driver, Login, Marker, Progress, may_be_there},
+    driver::{Accepted, Context, Driver, Login, Marker, Progress, may_be_there},
     journal::{CreationKey, Entry, ResourceChange},
     machine::{Failure, FailureClass},
 };
@@ -30,6 +30,7 @@ pub(super) struct Work {
     pub tried: Map<String, Value>,
     pub marker: Marker,
     pub login: Option<Login>,
+    pub accepted: Accepted,
 }
 
 /// Whether an attempt before this one may have made the thing.
@@ -59,6 +60,7 @@ impl Work {
             marks: &self.spec.marks,
             vault: &attempt.site.vault,
             login: self.login.as_ref(),
+            accepted: &self.accepted,
             goes_back: attempt.site.goes_back,
         }
     }
@@ -130,6 +132,7 @@ impl Attempt {
             tried: Map::new(),
             marker: self.marker(name),
             login: self.login(name, &spec)?,
+            accepted: Accepted::default(),
             spec,
         })
     }
@@ -151,6 +154,7 @@ impl Attempt {
             tried: Map::new(),
             marker: self.marker(name),
             login: None,
+            accepted: Accepted::default(),
             spec,
         }
     }
@@ -182,7 +186,7 @@ impl Attempt {
                             self.clear_away(driver, &context, &id, &why).await?;
                             self.create_one(name, driver, &context).await?
                         }
-                        Progress::Pending(_) | Progress::Ready(_) => id,
+                        Progress::Pending(_) | Progress::Ready(_) | Progress::Unchanged(_) => id,
                     },
                     false => id,
                 }
@@ -495,6 +499,10 @@ impl Attempt {
             match asked {
                 Progress::Ready(_) => return Ok(()),
                 Progress::Failed(why) => return Err(Ended::infrastructure(why)),
+                Progress::Unchanged(how) => {
+                    let how = self.log.masked(&how);
+                    return Err(Ended::infrastructure(format!("`{other}` {how}")));
+                }
                 Progress::Pending(what) => self.log.info(what).await,
             }
             self.pause(pause).await?;

@@ -213,7 +213,7 @@ impl Attempt {
                         .await;
                     return Ok(());
                 }
-                Progress::Failed(why) => {
+                Progress::Failed(why) | Progress::Unchanged(why) => {
                     return Err(Ended::lasting(format!(
                         "no snapshot of {id} was made: {why}"
                     )));

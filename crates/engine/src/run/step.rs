@@ -406,6 +406,11 @@ impl Attempt {
                         self.log.masked(&why)
                     )));
                 }
+                Progress::Unchanged(how) => {
+                    self.note_state(name, ResourceState::Failed).await?;
+                    let how = self.log.masked(&how);
+                    return Err(Ended::lasting(format!("`{name}` {how}")));
+                }
                 Progress::Pending(what) => {
                     if what != told {
                         self.log.info(format!("`{name}`: {what}")).await;

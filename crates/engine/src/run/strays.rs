@@ -13,7 +13,7 @@ use api::RunKind;
 use openstack::Session;
 
 use crate::{
-    driver::{DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault},
+    driver::{Accepted, DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault},
     drivers::driver_for,
     journal::{Creation, CreationKey, CreationsNow},
 };
@@ -147,6 +147,7 @@ pub async fn search(
             deployment,
             markers: &markers,
             names: &names,
+            accepted: Accepted::default(),
         };
         let listed = match driver_for(resource_type).map(|driver| driver.duplicates()) {
             Some(Duplicates::Listed(driver)) => driver.list_marked(&search).await,

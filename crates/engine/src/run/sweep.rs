@@ -16,7 +16,7 @@ use super::{
     strays::{Found, Verdict, Why, WithoutId, is_pending_for, judge, search},
 };
 use crate::{
-    driver::{Context, Driver, DriverError, Marker, Search},
+    driver::{Accepted, Context, Driver, DriverError, Marker, Search},
     drivers::driver_for,
     journal::Creation,
     machine::{Failure, FailureClass},
@@ -245,6 +245,7 @@ impl Attempt {
             deployment: &self.site.deployment,
             markers: &[],
             names: &[],
+            accepted: Accepted::default(),
         };
         let context = search.context(&marker);
         let id = stray.physical_id.as_str();

@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::driver::{Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault};
+use engine::driver::{
+    Accepted, Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault,
+};
 use engine::drivers::driver_for;
 use lab::Lab;
 use openstack::{CloudConfig, Credentials, Scope, Session};
@@ -157,6 +159,7 @@ impl World {
             marks: &marks,
             vault: &self.vault,
             login: Some(&self.login),
+            accepted: &Accepted::default(),
             goes_back: false,
         };
         call(driver_for(kind).unwrap(), &context).await
@@ -186,7 +189,7 @@ impl World {
             loop {
                 match driver.progress(context, id).await.unwrap() {
                     Progress::Ready(ready) => return Ok(ready),
-                    Progress::Failed(why) => return Err(why),
+                    Progress::Failed(why) | Progress::Unchanged(why) => return Err(why),
                     Progress::Pending(_) => a_moment().await,
                 }
             }

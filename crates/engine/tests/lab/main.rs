@@ -4,6 +4,7 @@
 
 mod attributes;
 mod bench;
+mod checked;
 mod compose;
 mod endings;
 mod faults;

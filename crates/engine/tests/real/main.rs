@@ -8,6 +8,7 @@
 
 mod attributes;
 mod beside_heat;
+mod checked;
 mod inventory;
 #[path = "../common/marked.rs"]
 mod marked;

@@ -1,16 +1,17 @@
 //! What of a server can be changed while it keeps its id: name, metadata, tags, size, ports, password.
 //!
 //! Each part is compared with what Nova says, and said only where it differs, so that the whole can be said
-//! twice. A new size asks to be confirmed, which `progress` does. A password cannot be read, so it is said only
+//! twice. A new size asks to be confirmed, which `progress` does; [`effect`] checks what Nova carries out later. A password cannot be read, so it is said only
 //! when the plan found another one. Source: Compute API, "Servers", "Server actions", "Port interfaces".
 
 use openstack::compute::Server as Found;
 use openstack::network::Port;
+use openstack::server_actions::ActionOutcome;
 use serde_json::{Value, json};
 
 use super::super::properties::Properties;
-use super::super::{mark, neutron};
-use super::{HOST_KEY, body};
+use super::super::{mark, nova_requests};
+use super::{HOST_KEY, body, effect};
 use crate::driver::{Context, DriverError, Progress, Ready};
 
 pub(super) async fn apply(
@@ -66,17 +67,20 @@ async fn plug(
         }
     }
     for port in there.iter().filter(|port| !wanted.contains(&port.id)) {
-        neutron::done_if_gone(compute.server_unplug(id, &port.id).await)?;
+        let answer = compute.server_unplug(id, &port.id).await;
+        let accepted = context.accepted;
+        accepted.note_unless_gone(effect::UNPLUG, &port.id, answer)?;
     }
     for port in wanted {
         if !there.iter().any(|one| one.id == port) {
-            compute.server_plug(id, &port).await?;
+            let request = compute.server_plug(id, &port).await?;
+            context.accepted.note(effect::PLUG, &port, request);
         }
     }
     Ok(())
 }
 
-async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {
+pub(super) async fn ports(context: &Context<'_>, server: &str) -> Result<Vec<Port>, DriverError> {
     let network = context.session.network();
     Ok(network.list(&[("device_id", server)]).await?)
 }
@@ -100,10 +104,24 @@ pub(super) async fn unplug(context: &Context<'_>, id: &str) -> Result<Progress, 
         first.id
     ));
     for port in &there {
+        if let Some(request) = context.accepted.newest(effect::UNPLUG, &port.id) {
+            match nova_requests::outcome(context, id, &request).await? {
+                ActionOutcome::UnderWay => continue,
+                ActionOutcome::Succeeded => {}
+                failed @ ActionOutcome::Failed(_) => {
+                    return Ok(Progress::Unchanged(format!(
+                        "still has port {}, which its successor needs: {}. Unplug the port in the cloud, then resume the run",
+                        port.id,
+                        nova_requests::reason(&failed, id, &request)
+                    )));
+                }
+            }
+        }
         match context.session.compute().server_unplug(id, &port.id).await {
+            Ok(request) => context.accepted.note(effect::UNPLUG, &port.id, request),
             // Nova is at it, or does not know it any more and Neutron will hear of it.
             Err(error) if error.is_not_found() || error.is_conflict() => {}
-            other => other?,
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(waits)
@@ -114,24 +132,18 @@ async fn resize(
     properties: Properties<'_>,
     server: &Found,
 ) -> Result<(), DriverError> {
-    // It is at it.
+    // An attempt that broke off asked for it, and Nova is at it.
     if matches!(server.status.as_str(), "RESIZE" | "VERIFY_RESIZE") {
+        return nova_requests::take_up(context, &server.id, effect::RESIZE, &server.id).await;
+    }
+    let flavor = effect::flavor(context, properties).await?;
+    if effect::has_flavor(server, &flavor) {
         return Ok(());
     }
-    let flavor = properties.required("flavor")?;
     let compute = context.session.compute();
-    let found = compute.flavor_find(&flavor).await;
-    let flavor = found.map_err(|error| properties.looked_up("flavor", error))?;
-    let there = server.other.get("flavor");
-    let field = |name: &str| there.and_then(|there| there.get(name)?.as_str());
-    let same = field("original_name").map_or_else(
-        || field("id").is_none_or(|id| id == flavor.id),
-        |name| name == flavor.name,
-    );
-    if same {
-        return Ok(());
-    }
-    Ok(compute.server_resize(&server.id, &flavor.id).await?)
+    let request = compute.server_resize(&server.id, &flavor.id).await?;
+    context.accepted.note(effect::RESIZE, &server.id, request);
+    Ok(())
 }
 
 /// An image of its disk, named after what it was, and after the occasion: an older one has not what came since.
@@ -143,19 +155,41 @@ pub(super) async fn snapshot(
     let name = mark::physical_name(context.marker, context.properties);
     let short: String = id.chars().take(8).collect();
     let name = format!("{name}-snapshot-{short}-{occasion}");
-    match context.session.image().image_find(&name).await {
-        Ok(image) if image.status == "active" => Ok(Progress::Ready(Ready {
-            reference: json!(image.id),
-            ..Ready::default()
-        })),
-        Ok(image) if matches!(image.status.as_str(), "killed" | "deleted") => Ok(Progress::Failed(
-            format!("image `{name}` is {}", image.status),
-        )),
-        Ok(_) => Ok(Progress::Pending(format!("image `{name}` is being made"))),
-        Err(openstack::Error::Unknown { .. }) => {
-            context.session.compute().server_snapshot(id, &name).await?;
-            Ok(Progress::Pending(format!("image `{name}` is being made")))
+    let compute = context.session.compute();
+    let ordered = context.accepted.newest(effect::SNAPSHOT, &name);
+    let mut images = context
+        .session
+        .image()
+        .image_list(&[("name", &name)])
+        .await?;
+    images.retain(|image| image.name.as_deref() == Some(&name));
+    match images.first() {
+        Some(image) if image.status == "active" => {
+            return Ok(Progress::Ready(Ready {
+                reference: json!(image.id),
+                ..Ready::default()
+            }));
         }
-        Err(error) => Err(error.into()),
+        Some(image) if matches!(image.status.as_str(), "killed" | "deleted") => {
+            let why = format!("image `{name}` is {}", image.status);
+            return Ok(Progress::Failed(why));
+        }
+        // Nova removes the image of a snapshot that fails, or leaves it as it is.
+        _ => {}
     }
+    match ordered {
+        Some(request) => {
+            let outcome = nova_requests::outcome(context, id, &request).await?;
+            if let ActionOutcome::Failed(_) = outcome {
+                let why = nova_requests::reason(&outcome, id, &request);
+                return Ok(Progress::Failed(format!("image `{name}`: {why}")));
+            }
+        }
+        None if images.is_empty() => {
+            let request = compute.server_snapshot(id, &name).await?;
+            context.accepted.note(effect::SNAPSHOT, &name, request);
+        }
+        None => {}
+    }
+    Ok(Progress::Pending(format!("image `{name}` is being made")))
 }

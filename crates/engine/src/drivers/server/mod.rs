@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::mark::Texts;
 use super::properties::Properties;
-use super::{cloud_init, keys, mark, neutron};
+use super::{cloud_init, keys, mark};
 use crate::driver::{
     Context, Driver, DriverError, Duplicates, ListMarked, Marked, Progress, Ready, Search,
     may_be_there,
@@ -23,6 +23,7 @@ mod attributes;
 mod block_devices;
 mod body;
 mod change;
+mod effect;
 mod named;
 mod state;
 
@@ -102,6 +103,9 @@ impl Driver for Server {
         }
         if let Some(unready) = state::unready(&server) {
             return Ok(unready);
+        }
+        if let Some(missing) = effect::missing(context, &server).await? {
+            return Ok(missing);
         }
         Ok(Progress::Ready(Ready {
             reference: json!(server.id),
@@ -186,13 +190,25 @@ impl Driver for Server {
                 None => return Ok(()),
             },
         };
-        neutron::done_if_gone(context.session.compute().server_delete(&id).await)
+        let answer = context.session.compute().server_delete(&id).await;
+        context
+            .accepted
+            .note_unless_gone(effect::DELETE, &id, answer)
     }
 
     async fn is_gone(&self, context: &Context<'_>, physical_id: &str) -> Result<bool, DriverError> {
         let found = context.session.watcher().server(physical_id).await?;
+        let Some(server) = found else {
+            return Ok(true);
+        };
         // With deferred deletion, a deleted server can be seen for days.
-        Ok(found.is_none_or(|server| is_deleted(&server)))
+        if is_deleted(&server) {
+            return Ok(true);
+        }
+        match effect::why_it_stays(context, &server).await? {
+            Some(why) => Err(DriverError::Other(why)),
+            None => Ok(false),
+        }
     }
 }
 

@@ -1,0 +1,57 @@
+//! How a request that Nova accepted has ended, and the reason of a failure in words for people.
+
+use openstack::server_actions::ActionOutcome;
+
+use crate::driver::{Context, DriverError, Request};
+
+/// How a request of this attempt has ended. Only a server at rest is asked about, so a request without any record counts as
+/// failed once Nova has had the time to write one.
+pub(super) async fn outcome(
+    context: &Context<'_>,
+    server: &str,
+    request: &Request,
+) -> Result<ActionOutcome, DriverError> {
+    let compute = context.session.compute();
+    match compute.action_get(server, &request.id).await {
+        Ok(action) => Ok(action.outcome()),
+        // No record yet, or this user may not read any.
+        Err(error) if matches!(error.status(), Some(403 | 404)) => {
+            Ok(match request.may_be_settling() {
+                true => ActionOutcome::UnderWay,
+                false => ActionOutcome::Failed(None),
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The reason why a request has had no effect; a sentence without its full stop.
+pub(super) fn reason(outcome: &ActionOutcome, server: &str, request: &Request) -> String {
+    match outcome {
+        ActionOutcome::Failed(Some(words)) => words.trim_end_matches('.').to_owned(),
+        ActionOutcome::Failed(None) => format!(
+            "Nova failed, and tells the reason to administrators only (`openstack server event show {server} {}`)",
+            request.id
+        ),
+        ActionOutcome::Succeeded | ActionOutcome::UnderWay => format!(
+            "Nova reports no failure, so somebody may have undone it (`openstack server event list {server}`)"
+        ),
+    }
+}
+
+/// Takes up what an earlier attempt asked for and Nova is still at: the newest request for an action becomes this attempt's.
+pub(super) async fn take_up(
+    context: &Context<'_>,
+    server: &str,
+    action: &'static str,
+    subject: &str,
+) -> Result<(), DriverError> {
+    let all = match context.session.compute().action_list(server).await {
+        Err(error) if matches!(error.status(), Some(403 | 404)) => return Ok(()),
+        all => all?,
+    };
+    if let Some(newest) = all.into_iter().find(|one| one.action == action) {
+        context.accepted.note(action, subject, newest.request_id);
+    }
+    Ok(())
+}
