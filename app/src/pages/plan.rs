@@ -201,12 +201,15 @@ fn deployer(page: Page) -> Callback<()> {
     })
 }
 
+/// Goes to an address.
+type Navigate = Box<dyn Fn(&str, NavigateOptions)>;
+
 /// Sends the deployment or the update.
 #[derive(Clone, Copy)]
 struct Starter {
     page: Page,
     confirm: Confirm,
-    navigate: StoredValue<Box<dyn Fn(&str, NavigateOptions)>, LocalStorage>,
+    navigate: StoredValue<Navigate, LocalStorage>,
 }
 
 impl Starter {
