@@ -27,6 +27,8 @@ pub struct Config {
     pub poll_first: Duration,
     /// The longest pause between two looks.
     pub poll_longest: Duration,
+    /// How long somebody who looks at outputs waits for the cloud. Defaults to 5 s; then the stored attributes count.
+    pub read_patience: Duration,
     /// How long a stopped step may take to reach a safe point before it is cut off.
     pub stop_patience: Duration,
     /// Steps of one run at work at the same time.
@@ -57,6 +59,7 @@ impl Config {
             commit_horizon: Duration::from_secs(120),
             poll_first: Duration::from_millis(300),
             poll_longest: Duration::from_secs(2),
+            read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
             parallel_steps: 50,
             parallel_sandboxes: 8,

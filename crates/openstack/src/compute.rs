@@ -99,6 +99,9 @@ pub struct KeyPair {
     pub public_key: String,
     /// Of the public key.
     pub fingerprint: String,
+    /// All else.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 /// Servers that shall be near to or far from each other.

@@ -1,7 +1,7 @@
 //! Outputs of a deployment.
 //!
 //! An output is an expression. The attributes that it asks for are read from the cloud when the output is shown: one
-//! look per resource, a few at a time, within [`PATIENCE`]. A resource that cannot be read in time gives the attributes
+//! look per resource, a few at a time, for a limited time. A resource that cannot be read in time gives the attributes
 //! that its last run stored. Groups and nested templates have no attributes of their own: theirs are resolved from those
 //! of their members. Hidden parameters are not at hand here, so an output that uses one says so.
 
@@ -23,15 +23,13 @@ use topology::{
 
 use crate::{
     Actor,
-    driver::{Accepted, Context, DriverError, Marker},
+    driver::{Accepted, Context, Driver, DriverError, Marker},
     drivers,
     journal::{DeploymentRow, ResourceRow, now_text},
     run::{Known, Names, Thing, asked, parameters},
     secrets::RunVault,
 };
 
-/// The longest time that a page waits for the cloud.
-const PATIENCE: Duration = Duration::from_secs(4);
 /// Requests to the cloud at a time.
 const AT_ONCE: usize = 8;
 
@@ -63,23 +61,36 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Reads the attributes that the outputs ask for from the cloud.
-    pub async fn read(&mut self, actor: &Actor, vault: RunVault) {
+    /// Reads the attributes that the outputs ask for from the cloud. Those that do not come in time stay as they are.
+    pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration) {
         let vault = Arc::new(vault);
         let gate = Arc::new(Semaphore::new(AT_ONCE));
         let mut looks = JoinSet::new();
+        let mut open: BTreeMap<String, usize> = BTreeMap::new();
         let values = self.row.outputs.values().map(|output| &output.value);
         for (name, names) in self.sources(values) {
-            let Some(look) = self.look(&name, names, actor, &vault) else {
+            let Some(look) = self.look(&name, actor, &vault) else {
                 continue;
             };
-            self.failed
-                .insert(name.clone(), "the cloud did not answer in time".to_owned());
-            let gate = gate.clone();
-            looks.spawn(async move {
-                let _permit = gate.acquire_owned().await;
-                (name, look.read().await)
-            });
+            let look = Arc::new(look);
+            let on_demand = names.on_demand(look.driver);
+            let mut parts = Vec::new();
+            if names.has_others(look.driver) {
+                parts.push(Part::Stored);
+            }
+            if !on_demand.is_empty() {
+                parts.push(Part::OnDemand(on_demand));
+            }
+            let late = "the cloud did not answer in time";
+            self.failed.insert(name.clone(), late.to_owned());
+            open.insert(name.clone(), parts.len());
+            for part in parts {
+                let (name, look, gate) = (name.clone(), look.clone(), gate.clone());
+                looks.spawn(async move {
+                    let _permit = gate.acquire_owned().await;
+                    (name, look.read(&part).await)
+                });
+            }
         }
         let gather = async {
             while let Some(looked) = looks.join_next().await {
@@ -88,9 +99,13 @@ impl<'a> Outputs<'a> {
                     Ok(attributes) => {
                         self.known
                             .change(&name, |thing| thing.attributes.extend(attributes));
-                        self.failed.remove(&name);
-                        self.read_at.insert(name.clone(), Some(now_text()));
-                        self.read.insert(name);
+                        let left = open.entry(name.clone()).or_default();
+                        *left = left.saturating_sub(1);
+                        if *left == 0 {
+                            self.failed.remove(&name);
+                            self.read_at.insert(name.clone(), Some(now_text()));
+                            self.read.insert(name);
+                        }
                     }
                     Err(why) => {
                         self.failed.insert(name, why.to_string());
@@ -99,7 +114,7 @@ impl<'a> Outputs<'a> {
             }
         };
         // Those that have not answered by then have their reason noted.
-        let _in_time = timeout(PATIENCE, gather).await;
+        let _in_time = timeout(patience, gather).await;
         self.resolve_parents();
     }
 
@@ -193,7 +208,7 @@ impl<'a> Outputs<'a> {
     }
 
     /// `None` where there is nothing to read in the cloud.
-    fn look(&self, name: &str, names: Names, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
+    fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
         let thing = self.known.get(name)?;
         let kind = &thing.spec.resource_type;
         let driver = drivers::driver_for(kind)?;
@@ -219,8 +234,8 @@ impl<'a> Outputs<'a> {
         };
         Some(Look {
             id,
+            driver,
             thing,
-            names,
             properties,
             marker,
             session: actor.session.clone(),
@@ -229,11 +244,19 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// One look at one resource.
+/// Attributes that are read together.
+enum Part {
+    /// Those that a run stores.
+    Stored,
+    /// Those that take requests of their own.
+    OnDemand(Vec<&'static str>),
+}
+
+/// What a look at one resource takes.
 struct Look {
     id: String,
+    driver: &'static dyn Driver,
     thing: Thing,
-    names: Names,
     properties: Map<String, Value>,
     marker: Marker,
     session: Session,
@@ -241,10 +264,7 @@ struct Look {
 }
 
 impl Look {
-    async fn read(&self) -> Result<Map<String, Value>, DriverError> {
-        let Some(driver) = drivers::driver_for(&self.thing.spec.resource_type) else {
-            return Ok(Map::new());
-        };
+    async fn read(&self, part: &Part) -> Result<Map<String, Value>, DriverError> {
         let nothing = Map::new();
         let context = Context {
             session: &self.session,
@@ -258,17 +278,17 @@ impl Look {
             accepted: &Accepted::default(),
             goes_back: false,
         };
-        let mut read = Map::new();
-        if self.names.has_others(driver) {
-            let attributes = driver.attributes(&context, &self.id).await?;
-            read = attributes.ok_or_else(|| {
-                DriverError::Other("it is gone from the cloud, or is being changed there".into())
-            })?;
-        }
-        let on_demand = self.names.on_demand(driver);
-        if !on_demand.is_empty() {
-            read.extend(driver.read(&context, &self.id, &on_demand).await?);
-        }
+        let mut read = match part {
+            Part::OnDemand(names) => self.driver.read(&context, &self.id, names).await?,
+            Part::Stored => {
+                let attributes = self.driver.attributes(&context, &self.id).await?;
+                attributes.ok_or_else(|| {
+                    DriverError::Other(
+                        "it is gone from the cloud, or is being changed there".into(),
+                    )
+                })?
+            }
+        };
         drivers::mark::hide(&mut read);
         Ok(read)
     }

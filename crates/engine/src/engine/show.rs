@@ -41,7 +41,8 @@ impl Engine {
                 if let Some(actor) = actor
                     && state != DeploymentState::Busy
                 {
-                    outputs.read(actor, self.vault(actor)).await;
+                    let patience = self.core.config.read_patience;
+                    outputs.read(actor, self.vault(actor), patience).await;
                 }
                 outputs.resolve()
             }

@@ -32,6 +32,16 @@ const ON_PURPOSE: [(&str, &str); 6] = [
     ("OS::Heat::StructuredConfig", "show"),
 ];
 
+/// Fields of `show` that the compute service gives to newer microversions than the engine speaks.
+const OF_LATER_VERSIONS: [(&str, &str); 6] = [
+    ("OS::Nova::Server", "locked_reason"),
+    ("OS::Nova::Server", "trusted_image_certificates"),
+    ("OS::Nova::Server", "OS-EXT-SRV-ATTR:hostname"),
+    ("OS::Nova::Server", "server_groups"),
+    ("OS::Nova::ServerGroup", "policy"),
+    ("OS::Nova::ServerGroup", "rules"),
+];
+
 /// The template with an output for each attribute, and the types of the resources.
 fn with_outputs() -> (String, BTreeMap<String, String>) {
     let registry = Registry::openstack();
@@ -110,12 +120,9 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
             }
         }
         (Value::Array(heats), Value::Array(ours)) => {
-            if heats.is_empty() != ours.is_empty() {
-                found.push(format!(
-                    "{place} has {} items, and with Heat {}",
-                    ours.len(),
-                    heats.len()
-                ));
+            // The engine reads after everything is made, and Heat keeps some attributes from before.
+            if ours.is_empty() && !heats.is_empty() {
+                found.push(format!("{place} is empty, and with Heat {heats:?}"));
             }
             if let (Some(heats), Some(ours)) = (heats.first(), ours.first()) {
                 differences(&format!("{place}[0]"), heats, ours, found);
@@ -150,7 +157,11 @@ async fn attributes_are_as_heats() {
     let Some((clouds, name)) = real_cloud() else {
         return;
     };
-    let place = Place::open_apart(&clouds, &name, NAME).await;
+    let place = Place::open_apart_with(&clouds, &name, NAME, |config| {
+        // Each attribute counts, however slow the cloud is.
+        config.read_patience = Duration::from_secs(300);
+    })
+    .await;
     let session = &place.actor.session;
     let wanted = [
         Service::Orchestration,
@@ -176,20 +187,23 @@ async fn attributes_are_as_heats() {
     let ended = place.undeploy(&started.deployment).await;
     assert_succeeded(&place.end_of(&ended.run, |_| {}).await);
 
+    eprintln!("{} attributes compared", heats.len());
     let mut found = Vec::new();
-    for (output, heats) in &heats {
+    for (output, mut heats) in heats {
         let (resource, attribute) = output.split_once('.').unwrap();
+        if let (Value::Object(fields), "show") = (&mut heats, attribute) {
+            fields.retain(|field, _| !OF_LATER_VERSIONS.contains(&(&types[resource], field)));
+        }
         if ON_PURPOSE.contains(&(&types[resource], attribute)) {
             continue;
         }
-        match &ours[output].value {
-            Some(value) => differences(output, heats, value, &mut found),
+        match &ours[&output].value {
+            Some(value) => differences(&output, &heats, value, &mut found),
             // Where Heat gives null there is nothing to give.
             None if heats.is_null() => {}
-            None => found.push(format!("{output}: {:?}", ours[output].error)),
+            None => found.push(format!("{output}: {:?}", ours[&output].error)),
         }
     }
-    eprintln!("{} attributes compared", heats.len());
     assert_eq!(found, Vec::<String>::new());
     place.close().await;
 }

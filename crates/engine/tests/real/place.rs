@@ -115,16 +115,26 @@ impl Apart {
 impl Place {
     /// In a project of its own, which goes with [`Place::close`]; without an administrator as [`Place::open`].
     pub async fn open_apart(clouds: &Clouds, name: &str, project: &str) -> Place {
+        Place::open_apart_with(clouds, name, project, |_| {}).await
+    }
+
+    /// The same, with other settings.
+    pub async fn open_apart_with(
+        clouds: &Clouds,
+        name: &str,
+        project: &str,
+        settings: impl FnOnce(&mut Config),
+    ) -> Place {
         let since = std::time::SystemTime::UNIX_EPOCH
             .elapsed()
             .unwrap_or_default();
         let project = format!("{project}-{}", since.as_millis());
         let Some(apart) = Apart::make(clouds, &project).await else {
-            return Place::open(clouds, name).await;
+            return Place::open_with(clouds, name, settings).await;
         };
         let credentials = Credentials::password(&project, "Default", project.as_str());
         let scope = Scope::project(&project, "Default");
-        let mut place = Place::with(clouds, name, &credentials, Some(&scope), |_| {}).await;
+        let mut place = Place::with(clouds, name, &credentials, Some(&scope), settings).await;
         place.apart = Some(apart);
         place
     }

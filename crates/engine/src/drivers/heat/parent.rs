@@ -7,6 +7,18 @@ use super::{DriverError, Local, Ready};
 
 pub(super) struct Parent;
 
+/// A group of numbered members. It also lists those that were removed by name.
+pub(super) struct Group;
+
+impl Local for Group {
+    fn ready(&self, properties: &Map<String, Json>) -> Result<Ready, DriverError> {
+        let mut ready = Parent.ready(properties)?;
+        let removed = ready.attributes.entry("removed_rsrc_list");
+        removed.or_insert_with(|| Json::Array(Vec::new()));
+        Ok(ready)
+    }
+}
+
 impl Local for Parent {
     fn ready(&self, properties: &Map<String, Json>) -> Result<Ready, DriverError> {
         let attributes = properties.clone();

@@ -198,6 +198,16 @@ fn a_parent_gives_what_the_planner_made_of_it() {
 }
 
 #[test]
+fn a_group_lists_the_members_that_were_removed() {
+    let of = |given: Value| {
+        let ready = ready(&parent::Group, &given).unwrap();
+        ready.attributes["removed_rsrc_list"].clone()
+    };
+    assert_eq!(of(json!({})), json!([]));
+    assert_eq!(of(json!({"removed_rsrc_list": ["1"]})), json!(["1"]));
+}
+
+#[test]
 fn each_part_of_a_message_says_what_it_is() {
     for (part, kind, file) in [
         (json!({"config": "a"}), "text/plain", None),

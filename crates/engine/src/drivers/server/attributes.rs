@@ -56,6 +56,7 @@ pub(super) fn of(server: &Found, properties: &Map<String, Value>) -> Map<String,
     let format = properties.get("user_data_format").and_then(Value::as_str);
     if format != Some("SOFTWARE_CONFIG") {
         attributes.insert("os_collect_config".into(), json!({}));
+        show.insert("os_collect_config".into(), json!({}));
     }
     // Null for a server that carries no software.
     attributes.insert("host_key".into(), json!(server.metadata.get(HOST_KEY)));
@@ -77,15 +78,29 @@ pub(super) async fn read(
     id: &str,
     names: &[&str],
 ) -> Result<Map<String, Value>, DriverError> {
-    let mut read = Map::new();
-    if names.contains(&"console_urls") {
-        read.insert("console_urls".into(), console_urls(context, id).await);
-    }
-    if names.contains(&"addresses") || names.contains(&"networks") {
+    let consoles = async {
+        let wanted = names.contains(&"console_urls");
+        match wanted {
+            true => Some(console_urls(context, id).await),
+            false => None,
+        }
+    };
+    let addresses = async {
+        if !names.contains(&"addresses") && !names.contains(&"networks") {
+            return Ok(None);
+        }
         let server = context.session.compute().server_get(id).await?;
         let around = Around::of(context, &server).await?;
-        read.insert("addresses".into(), around.addresses(&server));
-        read.insert("networks".into(), around.networks(&server));
+        Ok::<_, DriverError>(Some((around.addresses(&server), around.networks(&server))))
+    };
+    let (consoles, addresses) = futures::future::join(consoles, addresses).await;
+    let mut read = Map::new();
+    if let Some(consoles) = consoles {
+        read.insert("console_urls".into(), consoles);
+    }
+    if let Some((addresses, networks)) = addresses? {
+        read.insert("addresses".into(), addresses);
+        read.insert("networks".into(), networks);
     }
     Ok(read)
 }
