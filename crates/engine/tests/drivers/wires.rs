@@ -58,7 +58,7 @@ async fn what_administrators_make_is_known_by_its_mark() {
             "OS::Neutron::Segment",
             json!({"network": net, "network_type": "vlan", "physical_network": "p", "segmentation_id": 5}),
         ),
-        ("OS::Barbican::GenericContainer", json!({"name": "mine"})),
+        ("OS::Barbican::GenericContainer", json!({})),
     ] {
         adopted_by_its_mark(&world, kind, properties).await;
     }

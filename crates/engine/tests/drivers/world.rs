@@ -177,7 +177,7 @@ impl World {
         .await
     }
 
-    /// How it ends: with what it is, or with the cloud's reason.
+    /// How it ends: with what it is, attributes on demand included, or with the cloud's reason.
     pub async fn ended(
         &self,
         name: &str,
@@ -188,7 +188,12 @@ impl World {
         let ended = self.with(name, kind, properties, async |driver, context| {
             loop {
                 match driver.progress(context, id).await.unwrap() {
-                    Progress::Ready(ready) => return Ok(ready),
+                    Progress::Ready(mut ready) => {
+                        let on_demand = driver.on_demand();
+                        let read = driver.read(context, id, on_demand).await.unwrap();
+                        ready.attributes.extend(read);
+                        return Ok(ready);
+                    }
                     Progress::Failed(why) | Progress::Unchanged(why) => return Err(why),
                     Progress::Pending(_) => a_moment().await,
                 }
