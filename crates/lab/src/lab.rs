@@ -11,14 +11,15 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::cloud::Cloud;
-use crate::faults::Faults;
-use crate::http;
-use crate::model::Model;
-use crate::model::leftovers::leftovers;
-use crate::model::network::ip::Cidr;
-use crate::model::network::quota::Quotas;
-use crate::store::Store;
+use crate::kit::faults::Faults;
+use crate::kit::ip::Cidr;
+use crate::services::Model;
+use crate::services::cloud::Cloud;
+use crate::services::compute::metadata;
+use crate::services::leftovers::leftovers;
+use crate::services::quota::Quotas;
+use crate::services::router;
+use crate::services::store::Store;
 use crate::substrate::docker::DockerSubstrate;
 use crate::substrate::memory::MemorySubstrate;
 use crate::substrate::{Close, Substrate};
@@ -147,13 +148,13 @@ impl Lab {
         };
         substrate.open().await?;
         let cloud = Cloud::new(model, Arc::clone(&substrate), store);
-        cloud.answer_metadata_with(http::metadata::app);
+        cloud.answer_metadata_with(metadata::app);
         let wirer = Arc::clone(&cloud);
         let wire = tokio::spawn(async move { wirer.keep_wiring().await });
         cloud.take_up().await;
 
         let (shutdown, stopped) = watch::channel(false);
-        let app = http::app(Arc::clone(&cloud));
+        let app = router::app(Arc::clone(&cloud));
         let serve = tokio::spawn(async move {
             let mut until = stopped;
             let stop = async move {

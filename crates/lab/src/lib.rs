@@ -19,21 +19,21 @@
 //! # }
 //! ```
 //!
-//! The layers, from the outside in: [`http`] (bodies and status codes), [`cloud`] (what happens over time), [`model`] (what there is,
-//! and what may be done to it; no I/O), [`substrate`] (what it is made of).
+//! The layers, from the bottom up:
+//!
+//! - [`kit`]: what all services are built from: tables, queries, answers, refusals, microversions, faults.
+//! - [`wiring`]: the interfaces, routes and packet filters that servers, routers and load balancers need, as data.
+//! - [`substrate`]: what the wiring is made of: Docker, or memory.
+//! - [`services`]: one folder for each OpenStack service, with its rows, its rules and its calls.
 
-pub mod blobs;
-pub mod cloud;
-pub mod faults;
-pub mod http;
+pub mod kit;
 mod lab;
-pub mod model;
-pub mod store;
+pub mod services;
 pub mod substrate;
-mod turns;
+pub mod wiring;
 
-pub use faults::{
+pub use crate::kit::faults::{
     ActionFault, Call, CallFault, Damage, Fault, Faults, QuotaFault, ServerFault, ServerTrouble,
     VolumeFault, VolumeTrouble,
 };
-pub use lab::{Backend, Lab, LabConfig};
+pub use crate::lab::{Backend, Lab, LabConfig};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
-use lab::model::network::ip::Cidr;
-use lab::model::network::quota::Quotas;
-use lab::store::Store;
+use lab::kit::ip::Cidr;
+use lab::services::quota::Quotas;
+use lab::services::store::Store;
 use lab::substrate::Close;
 use lab::substrate::docker::DockerSubstrate;
 use lab::substrate::memory::MemorySubstrate;

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use lab::model::block_storage::volume::VolumeStatus;
-use lab::model::load_balancing::Provisioning;
-use lab::model::{Model, server::Status};
+use lab::services::block_storage::volume::VolumeStatus;
+use lab::services::load_balancer::Provisioning;
+use lab::services::{Model, compute::server::Status};
 use lab::{Lab, LabConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::Client;
 use common::measure::{Clock, Took, memory_mib};
 use futures::StreamExt as _;
-use lab::model::server::Status;
+use lab::services::compute::server::Status;
 use lab::{Lab, LabConfig};
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ async fn each<F: Future>(count: usize, one: impl Fn(usize) -> F) -> Vec<F::Outpu
         .await
 }
 
-async fn until(lab: &Lab, is_so: impl Fn(&lab::model::Model) -> bool) {
+async fn until(lab: &Lab, is_so: impl Fn(&lab::services::Model) -> bool) {
     let so = async {
         while !lab.model(&is_so) {
             tokio::time::sleep(Duration::from_millis(5)).await;

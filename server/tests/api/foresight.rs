@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use lab::{Lab, LabConfig, model::network::quota::Quotas};
+use lab::{Lab, LabConfig, services::quota::Quotas};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
-use crate::model::wiring::{BalancerWiring, Wiring};
+use crate::substrate::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
+use crate::wiring::{BalancerWiring, Wiring};
 
 /// How long things take.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::model::server::Status;
-use crate::model::wiring::{BalancerWiring, ServerWiring, Wiring};
+use crate::wiring::{BalancerWiring, ServerWiring, Wiring};
 
 /// A server to make.
 #[derive(Debug, Clone)]
@@ -118,17 +117,12 @@ impl Power {
         }
     }
 
-    /// The state in which a server comes to rest.
-    pub fn leads_to(self) -> Status {
-        match self {
-            Power::Start | Power::Reboot | Power::Unpause | Power::Resume | Power::Unshelve => {
-                Status::Active
-            }
-            Power::Stop => Status::Shutoff,
-            Power::Pause => Status::Paused,
-            Power::Suspend => Status::Suspended,
-            Power::Shelve => Status::ShelvedOffloaded,
-        }
+    /// Whether a server runs after it.
+    pub fn ends_running(self) -> bool {
+        matches!(
+            self,
+            Power::Start | Power::Reboot | Power::Unpause | Power::Resume | Power::Unshelve
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a project may not have any more.
 
-use lab::model::network::quota::Quotas;
+use lab::services::quota::Quotas;
 use lab::{Lab, LabConfig};
 use openstack::{Credentials, Method, Scope, Service, Session};
 use serde_json::{Value, json};

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 
-use super::containers::endpoint;
-use super::script::DockerMacs;
-use super::{BALANCER_IMAGE, DockerSubstrate, MIB, namespace, script, seed};
-use crate::model::ids::digest;
-use crate::model::wiring::BalancerWiring;
+use crate::kit::ids::digest;
 use crate::substrate::SubstrateError;
+use crate::substrate::docker::containers::endpoint;
+use crate::substrate::docker::script::DockerMacs;
+use crate::substrate::docker::{BALANCER_IMAGE, DockerSubstrate, MIB, namespace, script, seed};
+use crate::wiring::BalancerWiring;
 
 /// What makes HAProxy read its configuration again.
 const RELOAD: &str = "SIGUSR2";

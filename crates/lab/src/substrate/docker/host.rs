@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 
 use tokio::process::Command;
 
-use crate::model::network::ip::Cidr;
+use crate::kit::ip::Cidr;
 use crate::substrate::SubstrateError;
 
 /// Bridges from which the public network may be reached. The lab's own networks have other names.

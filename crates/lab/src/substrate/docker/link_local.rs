@@ -6,7 +6,7 @@
 use std::io::Result;
 use std::net::{Ipv4Addr, TcpListener};
 
-use super::namespace;
+use crate::substrate::docker::namespace;
 
 /// Where servers ask, at port 80.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);

@@ -39,18 +39,18 @@ use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
-use self::balancers::BalancerState;
-use self::containers::{Containers, endpoint};
-use self::disks::Disks;
-use self::host::{HostRules, TENANT_BRIDGE};
-use self::routers::RouterState;
-use self::script::DockerMacs;
-use super::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
-use crate::model::ids::stable_id;
-use crate::model::network::ip::Cidr;
-use crate::model::server::{Status, host_name};
-use crate::model::wiring::{BalancerWiring, ServerWiring, Wiring};
-use crate::turns::Turns;
+use crate::kit::ids::host_name;
+use crate::kit::ids::stable_id;
+use crate::kit::ip::Cidr;
+use crate::kit::turns::Turns;
+use crate::substrate::docker::balancers::BalancerState;
+use crate::substrate::docker::containers::{Containers, endpoint};
+use crate::substrate::docker::disks::Disks;
+use crate::substrate::docker::host::{HostRules, TENANT_BRIDGE};
+use crate::substrate::docker::routers::RouterState;
+use crate::substrate::docker::script::DockerMacs;
+use crate::substrate::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
+use crate::wiring::{BalancerWiring, ServerWiring, Wiring};
 
 /// The image of servers.
 pub const SERVER_IMAGE: &str = "stackloom-lab-server";
@@ -346,7 +346,7 @@ impl Substrate for DockerSubstrate {
             }
             Power::Start | Power::Unshelve => {}
         }
-        if power.leads_to() == Status::Active {
+        if power.ends_running() {
             // Ports may have been plugged in while it was off.
             for nic in &spec.wiring.nics {
                 let network = self.ensure_network(&nic.network_id).await?;

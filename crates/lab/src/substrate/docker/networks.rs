@@ -2,12 +2,12 @@
 
 use std::net::Ipv4Addr;
 
-use super::DockerSubstrate;
-use super::containers::BridgeNetwork;
-use super::host::{PUBLIC_BRIDGE, TENANT_BRIDGE};
-use crate::model::ids::stable_hex_id;
-use crate::model::wiring::Wiring;
+use crate::kit::ids::stable_hex_id;
 use crate::substrate::SubstrateError;
+use crate::substrate::docker::DockerSubstrate;
+use crate::substrate::docker::containers::BridgeNetwork;
+use crate::substrate::docker::host::{PUBLIC_BRIDGE, TENANT_BRIDGE};
+use crate::wiring::Wiring;
 
 /// Docker's addresses inside tenant networks are taken from this range in pieces of 256; it is set aside for benchmarks of network
 /// devices (RFC 2544), so no real network has it.

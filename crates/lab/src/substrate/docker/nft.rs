@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use crate::model::network::ip::Cidr;
-use crate::model::wiring::{
+use crate::kit::ip::Cidr;
+use crate::wiring::{
     Filter, FilterRule, Forward, Nic, Outside, Remote, RouterWiring, ServerWiring,
 };
 
@@ -180,8 +180,8 @@ fn outside_rules(text: &mut String, outside: &Outside, inside: &[Nic]) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::*;
-    use crate::model::wiring::FilterRules;
+    use crate::substrate::docker::nft::*;
+    use crate::wiring::FilterRules;
 
     fn nic(address: &str) -> Nic {
         Nic {

@@ -100,7 +100,7 @@ fn place(devices: impl AsFd, name: &str, number: Dev) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::substrate::docker::nodes::*;
 
     #[test]
     fn a_device_is_named_by_letters_and_digits() {

@@ -5,11 +5,11 @@ use std::net::Ipv4Addr;
 
 use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 
-use super::containers::endpoint;
-use super::script::DockerMacs;
-use super::{DockerSubstrate, ROUTER_IMAGE, namespace, script};
-use crate::model::wiring::RouterWiring;
 use crate::substrate::SubstrateError;
+use crate::substrate::docker::containers::endpoint;
+use crate::substrate::docker::script::DockerMacs;
+use crate::substrate::docker::{DockerSubstrate, ROUTER_IMAGE, namespace, script};
+use crate::wiring::RouterWiring;
 
 /// What a router has.
 #[derive(Debug, Clone, Default)]
@@ -128,7 +128,7 @@ impl DockerSubstrate {
                 network_mode: Some(network.clone()),
                 sysctls: Some(HashMap::from([("net.ipv4.ip_forward".into(), "1".into())])),
                 cap_drop: Some(vec!["ALL".into()]),
-                memory: Some(64 * super::MIB),
+                memory: Some(64 * crate::substrate::docker::MIB),
                 ..Default::default()
             }),
             networking_config: Some(NetworkingConfig {

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::link_local::{ADDRESS, PORT};
-use super::nft;
-use crate::model::wiring::{Nic, RouterWiring, ServerWiring};
+use crate::substrate::docker::link_local::{ADDRESS, PORT};
+use crate::substrate::docker::nft;
+use crate::wiring::{Nic, RouterWiring, ServerWiring};
 
 /// Ethernet addresses that Docker gave, by Neutron network.
 pub type DockerMacs = BTreeMap<String, String>;

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::json;
 
-use crate::model::server::host_name as hostname;
+use crate::kit::ids::host_name as hostname;
 use crate::substrate::{ServerSpec, Ssh};
 
 const SEED: &str = "var/lib/cloud/seed/nocloud";

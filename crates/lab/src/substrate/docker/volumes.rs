@@ -1,7 +1,7 @@
 //! Volumes of servers: a loop device behind the disk, and its node in the server's `/dev`.
 
-use super::{DockerSubstrate, nodes};
 use crate::substrate::SubstrateError;
+use crate::substrate::docker::{DockerSubstrate, nodes};
 
 impl DockerSubstrate {
     /// Give a server a volume's device. One that does not run gets it at its next boot.

@@ -1,0 +1,39 @@
+//! Answers of handlers.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+use crate::kit::refusal::Refusal;
+
+/// The result of a handler. The router gives a refusal the service's own body.
+pub type Answer = Result<Response, Refusal>;
+
+/// A JSON body with a status.
+pub fn reply(status: u16, body: Value) -> Answer {
+    Ok(json_answer(status, body))
+}
+
+/// A status without a body.
+pub fn empty(status: u16) -> Answer {
+    Ok(code(status).into_response())
+}
+
+/// A JSON body with a status.
+pub fn json_answer(status: u16, body: Value) -> Response {
+    (code(status), Json(body)).into_response()
+}
+
+fn code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
+}
+
+/// A JSON body of a request.
+pub fn read_json(bytes: &[u8]) -> Result<Value, Refusal> {
+    serde_json::from_slice(bytes).map_err(|_| {
+        Refusal::bad_request(
+            "The server could not comply with the request since it is either malformed or otherwise incorrect.",
+        )
+    })
+}

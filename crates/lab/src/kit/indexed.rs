@@ -1,0 +1,166 @@
+//! A table whose rows are also found by other words than their id.
+//!
+//! Ports are asked for by their server, their address, their Ethernet address; in a lab with ten thousand servers a walk through all
+//! of them at each call would make the whole quadratic. Rows change only in [`Indexed::change`], which keeps the words right.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::kit::table::{Keyed, Table};
+
+/// Anything with words.
+pub trait Worded: Keyed {
+    /// The words by which it is found, such as `device:<id>`.
+    fn words(&self) -> Vec<String>;
+}
+
+/// A table with words.
+#[derive(Debug, Clone)]
+pub struct Indexed<T> {
+    table: Table<T>,
+    words: HashMap<String, BTreeSet<u64>>,
+}
+
+impl<T> Default for Indexed<T> {
+    fn default() -> Self {
+        Self {
+            table: Table::default(),
+            words: HashMap::new(),
+        }
+    }
+}
+
+impl<T: Worded> Indexed<T> {
+    fn note(&mut self, place: u64) {
+        let words = self.table.at(place).map(Worded::words).unwrap_or_default();
+        for word in words {
+            self.words.entry(word).or_default().insert(place);
+        }
+    }
+
+    fn forget(&mut self, place: u64) {
+        let words = self.table.at(place).map(Worded::words).unwrap_or_default();
+        for word in words {
+            if let Some(places) = self.words.get_mut(&word) {
+                places.remove(&place);
+                if places.is_empty() {
+                    self.words.remove(&word);
+                }
+            }
+        }
+    }
+
+    /// Put a row at the end, or in the place of the row with the same id.
+    pub fn insert(&mut self, row: T) {
+        if let Some(place) = self.table.place(row.key()) {
+            self.forget(place);
+        }
+        let key = row.key().to_owned();
+        self.table.insert(row);
+        if let Some(place) = self.table.place(&key) {
+            self.note(place);
+        }
+    }
+
+    /// The row with this id.
+    pub fn get(&self, key: &str) -> Option<&T> {
+        self.table.get(key)
+    }
+
+    /// Change the row with this id; the id itself must stay. None if there is no such row.
+    pub fn change<R>(&mut self, key: &str, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let place = self.table.place(key)?;
+        self.forget(place);
+        let result = self.table.get_mut(key).map(change);
+        self.note(place);
+        result
+    }
+
+    /// Take a row out.
+    pub fn remove(&mut self, key: &str) -> Option<T> {
+        let place = self.table.place(key)?;
+        self.forget(place);
+        self.table.remove(key)
+    }
+
+    /// All rows, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.table.iter()
+    }
+
+    /// The rows with this word, oldest first.
+    pub fn having(&self, word: &str) -> impl Iterator<Item = &T> + use<'_, T> {
+        let places = self.words.get(word).into_iter().flatten();
+        places.filter_map(|place| self.table.at(*place))
+    }
+
+    /// Whether a row has this word.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.contains_key(word)
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// No row at all.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+}
+
+impl<T: Serialize> Serialize for Indexed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.table.serialize(serializer)
+    }
+}
+
+impl<'de, T: Worded + Deserialize<'de>> Deserialize<'de> for Indexed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Indexed::default();
+        for row in Vec::<T>::deserialize(deserializer)? {
+            all.insert(row);
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::indexed::*;
+    use crate::kit::table::keyed_by_id;
+
+    struct Thing {
+        id: String,
+        owner: String,
+    }
+
+    keyed_by_id!(Thing);
+
+    impl Worded for Thing {
+        fn words(&self) -> Vec<String> {
+            vec![format!("owner:{}", self.owner)]
+        }
+    }
+
+    #[test]
+    fn words_follow_their_rows() {
+        let mut things = Indexed::default();
+        for (id, owner) in [("1", "a"), ("2", "b"), ("3", "a")] {
+            things.insert(Thing {
+                id: id.into(),
+                owner: owner.into(),
+            });
+        }
+        let of = |things: &Indexed<Thing>, word: &str| -> Vec<String> {
+            things.having(word).map(|thing| thing.id.clone()).collect()
+        };
+        assert_eq!(of(&things, "owner:a"), ["1", "3"]);
+        things.change("3", |thing| thing.owner = "b".into());
+        assert_eq!(of(&things, "owner:b"), ["2", "3"]);
+        things.remove("1");
+        assert!(!things.has("owner:a"));
+    }
+}

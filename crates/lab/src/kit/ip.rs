@@ -1,0 +1,316 @@
+//! Address ranges of both families, and which address comes next.
+//!
+//! Addresses are counted as numbers of their family, of 32 bits or 128. Nothing of one family is ever in a range of the other.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// `10.0.0.0/24` or `2001:db8::/64`. Host bits are cut off when it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidr {
+    network: IpAddr,
+    prefix: u8,
+}
+
+impl Cidr {
+    /// The range of this address with this prefix length (at most what its family has).
+    pub fn new(address: impl Into<IpAddr>, prefix: u8) -> Self {
+        let address = address.into();
+        let prefix = prefix.min(width(address));
+        let network = bits(address) & !host_mask(address, prefix);
+        Self {
+            network: like(address, network),
+            prefix,
+        }
+    }
+
+    /// The first address.
+    pub fn network(&self) -> IpAddr {
+        self.network
+    }
+
+    /// Bits of the network part.
+    pub fn prefix(&self) -> u8 {
+        self.prefix
+    }
+
+    /// 4 or 6.
+    pub fn version(&self) -> u8 {
+        version(self.network)
+    }
+
+    /// The last address.
+    pub fn last(&self) -> IpAddr {
+        self.nth(host_mask(self.network, self.prefix))
+    }
+
+    /// The n-th address, counted from the first; n lies inside.
+    pub fn nth(&self, n: u128) -> IpAddr {
+        like(self.network, bits(self.network) | n)
+    }
+
+    /// How many pieces of this prefix length it has, and each of them: as far as one can count.
+    pub fn pieces(&self, prefix: u8) -> impl Iterator<Item = Cidr> + use<> {
+        let (whole, width) = (*self, width(self.network));
+        let longer = u32::from(prefix.saturating_sub(whole.prefix)).min(64);
+        let size = u32::from(width - prefix.min(width));
+        (0..1_u128 << longer)
+            .map(move |nth| Cidr::new(whole.nth(nth.checked_shl(size).unwrap_or(0)), prefix))
+    }
+
+    /// Whether the address lies inside.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        version(address) == self.version() && Cidr::new(address, self.prefix) == *self
+    }
+
+    /// Whether the address lies inside and can be somebody's: in IPv4 neither the range's own nor that of all.
+    pub fn has_host(&self, address: IpAddr) -> bool {
+        let has_ends = self.version() == 4 && self.prefix <= 30;
+        let is_end = has_ends && [self.network(), self.last()].contains(&address);
+        self.contains(address) && !is_end
+    }
+
+    /// Whether the two share an address.
+    pub fn overlaps(&self, other: &Cidr) -> bool {
+        self.contains(other.network()) || other.contains(self.network())
+    }
+}
+
+/// 4 or 6.
+pub fn version(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 4,
+        IpAddr::V6(_) => 6,
+    }
+}
+
+/// An address of IPv4, for what knows no other.
+pub fn v4(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(_) => None,
+    }
+}
+
+/// The address that a card of this Ethernet address gives itself in a range of 64 bits (RFC 4291, appendix A).
+pub fn eui64(range: &Cidr, mac: &str) -> IpAddr {
+    let bytes = mac.split(':').map(|byte| u8::from_str_radix(byte, 16));
+    let mac = bytes.fold(0_u128, |mac, byte| mac << 8 | u128::from(byte.unwrap_or(0)));
+    let (maker, card) = (mac >> 24 ^ 0x02_0000, mac & 0xff_ffff);
+    range.nth(maker << 40 | 0xfffe << 24 | card)
+}
+
+fn width(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 32,
+        IpAddr::V6(_) => 128,
+    }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)),
+        IpAddr::V6(address) => u128::from(address),
+    }
+}
+
+/// The address of the same family with these bits.
+fn like(address: IpAddr, bits: u128) -> IpAddr {
+    match address {
+        // What is more than the family has is cut off, as everywhere in counting.
+        IpAddr::V4(_) => Ipv4Addr::from(bits as u32).into(),
+        IpAddr::V6(_) => Ipv6Addr::from(bits).into(),
+    }
+}
+
+fn host_mask(address: IpAddr, prefix: u8) -> u128 {
+    let hosts = u32::from(width(address).saturating_sub(prefix));
+    1_u128.checked_shl(hosts).map_or(u128::MAX, |size| size - 1)
+}
+
+/// The text is not `a.b.c.d/n` or `a:b::/n`.
+#[derive(Debug, thiserror::Error)]
+#[error("not an address range")]
+pub struct NotACidr;
+
+impl FromStr for Cidr {
+    type Err = NotACidr;
+
+    fn from_str(text: &str) -> Result<Self, NotACidr> {
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NotACidr)?;
+        let all = width(address);
+        let prefix = prefix.map_or(Ok(all), str::parse).map_err(|_| NotACidr)?;
+        match prefix <= all {
+            true => Ok(Self::new(address, prefix)),
+            false => Err(NotACidr),
+        }
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.network(), self.prefix)
+    }
+}
+
+impl Serialize for Cidr {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cidr {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+/// A run of addresses of one family, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    /// First.
+    pub start: IpAddr,
+    /// Last.
+    pub end: IpAddr,
+}
+
+impl Pool {
+    /// Whether the address lies inside.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.start <= address && address <= self.end
+    }
+}
+
+/// The pools of a subnet that names none: all hosts but the gateway.
+pub fn default_pools(cidr: &Cidr, gateway: Option<IpAddr>) -> Vec<Pool> {
+    let (network, end) = (bits(cidr.network()), bits(cidr.last()));
+    let (first, last) = match (cidr.version(), cidr.prefix()) {
+        (4, 31 | 32) | (_, 128) => (network, end),
+        (4, _) => (network + 1, end - 1),
+        _ => (network + 1, end),
+    };
+    let pool = |start: u128, end: u128| {
+        (start <= end).then(|| Pool {
+            start: like(cidr.network(), start),
+            end: like(cidr.network(), end),
+        })
+    };
+    let inside = |gateway: &u128| (first..=last).contains(gateway);
+    let gateway = gateway.filter(|gateway| cidr.contains(*gateway));
+    match gateway.map(bits).filter(inside) {
+        None => pool(first, last).into_iter().collect(),
+        Some(gateway) => [
+            gateway.checked_sub(1).and_then(|end| pool(first, end)),
+            gateway.checked_add(1).and_then(|start| pool(start, last)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    }
+}
+
+/// The lowest free address of the pools; `from` is one below which none is known to be free.
+pub fn next_free(
+    pools: &[Pool],
+    from: Option<IpAddr>,
+    taken: impl Fn(IpAddr) -> bool,
+) -> Option<IpAddr> {
+    pools.iter().find_map(|pool| {
+        let start = from.map_or(pool.start, |from| from.max(pool.start));
+        (bits(start)..=bits(pool.end))
+            .map(|address| like(pool.start, address))
+            .find(|address| !taken(*address))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::ip::*;
+
+    fn check_pools(cidr: &str, gateway: Option<&str>, expected: &str) {
+        let gateway = gateway.map(|text| text.parse().unwrap());
+        let pools = default_pools(&cidr.parse().unwrap(), gateway);
+        let shown: Vec<String> = pools
+            .iter()
+            .map(|pool| format!("{}-{}", pool.start, pool.end))
+            .collect();
+        assert_eq!(shown.join(" "), expected, "{cidr} with gateway {gateway:?}");
+    }
+
+    #[test]
+    fn a_subnet_hands_out_everything_but_its_ends_and_its_gateway() {
+        check_pools("10.0.0.0/24", Some("10.0.0.1"), "10.0.0.2-10.0.0.254");
+        check_pools("10.0.0.0/24", Some("10.0.0.254"), "10.0.0.1-10.0.0.253");
+        check_pools(
+            "10.0.0.0/29",
+            Some("10.0.0.3"),
+            "10.0.0.1-10.0.0.2 10.0.0.4-10.0.0.6",
+        );
+        check_pools("10.0.0.0/24", None, "10.0.0.1-10.0.0.254");
+        check_pools("10.0.0.0/24", Some("192.168.0.1"), "10.0.0.1-10.0.0.254");
+        // IPv6 has no address of all.
+        check_pools("fd00::/126", Some("fd00::1"), "fd00::2-fd00::3");
+        check_pools("fd00::/64", None, "fd00::1-fd00::ffff:ffff:ffff:ffff");
+        check_pools("fd00::9/128", None, "fd00::9-fd00::9");
+    }
+
+    #[test]
+    fn host_bits_are_cut_off_and_families_kept_apart() {
+        let cidr: Cidr = "10.1.2.3/16".parse().unwrap();
+        assert_eq!(cidr.to_string(), "10.1.0.0/16");
+        assert!(cidr.contains("10.1.255.1".parse().unwrap()));
+        assert!("10.0.0.0/33".parse::<Cidr>().is_err());
+        let cidr: Cidr = "fd00::1:2:3:4/64".parse().unwrap();
+        assert_eq!(cidr.to_string(), "fd00::/64");
+        assert_eq!(cidr.last().to_string(), "fd00::ffff:ffff:ffff:ffff");
+        assert!(!cidr.contains("10.1.255.1".parse().unwrap()));
+        let all: Cidr = "::/0".parse().unwrap();
+        assert!(all.overlaps(&cidr) && !all.overlaps(&"0.0.0.0/0".parse().unwrap()));
+        assert!("fd00::/129".parse::<Cidr>().is_err());
+    }
+
+    #[test]
+    fn the_lowest_free_address_comes_next() {
+        let pools = default_pools(&"10.0.0.0/30".parse().unwrap(), None);
+        let mut given = Vec::new();
+        while let Some(address) = next_free(&pools, None, |address| given.contains(&address)) {
+            given.push(address);
+        }
+        let shown: Vec<String> = given.iter().map(IpAddr::to_string).collect();
+        assert_eq!(shown, ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(
+            next_free(&pools, Some(given[1]), |_| false),
+            Some(given[1]),
+            "the search begins where it is told to"
+        );
+    }
+
+    #[test]
+    fn a_range_is_cut_into_pieces() {
+        let pieces = |range: &str, prefix| {
+            let pieces = range.parse::<Cidr>().unwrap().pieces(prefix);
+            pieces
+                .take(3)
+                .map(|one| one.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(pieces("10.0.0.0/8", 9), ["10.0.0.0/9", "10.128.0.0/9"]);
+        let subnets = ["fd00::/64", "fd00:0:0:1::/64", "fd00:0:0:2::/64"];
+        assert_eq!(pieces("fd00::/48", 64), subnets);
+    }
+
+    #[test]
+    fn a_card_gives_itself_an_address() {
+        let address = eui64(&"2001:db8::/64".parse().unwrap(), "fa:16:3e:12:34:56");
+        assert_eq!(address.to_string(), "2001:db8::f816:3eff:fe12:3456");
+    }
+}

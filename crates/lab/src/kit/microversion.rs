@@ -1,0 +1,157 @@
+//! Microversions: what a caller asks a service to behave like, and what the service says that it did.
+//!
+//! Nova and Cinder negotiate alike: a header on the request, the oldest behaviour without it, 406 outside of the range, and the
+//! version on every answer, errors included. So it is done once, before the handlers, which only read [`Microversion`].
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+
+use crate::kit::refusal::Refusal;
+
+/// The behaviour that a caller asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Microversion(pub u16, pub u16);
+
+impl std::fmt::Display for Microversion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// What a service speaks.
+#[derive(Debug)]
+pub struct Range {
+    /// Its name in `OpenStack-API-Version`.
+    service: &'static str,
+    /// Its own header from before that one was agreed on.
+    own_header: Option<&'static str>,
+    /// What callers get who do not ask.
+    pub oldest: Microversion,
+    /// The newest that there is.
+    pub newest: Microversion,
+}
+
+/// Nova's, in the OpenStack release Zed.
+pub static COMPUTE: Range = Range {
+    service: "compute",
+    own_header: Some("x-openstack-nova-api-version"),
+    oldest: Microversion(2, 1),
+    newest: Microversion(2, 93),
+};
+
+/// Cinder's, in the same release.
+pub static VOLUME: Range = Range {
+    service: "volume",
+    own_header: None,
+    oldest: Microversion(3, 0),
+    newest: Microversion(3, 70),
+};
+
+impl Range {
+    /// The range of a service that has one, by its name in the catalogue.
+    pub fn of(service: &str) -> Option<&'static Range> {
+        match service {
+            "compute" => Some(&COMPUTE),
+            "block-storage" => Some(&VOLUME),
+            _ => None,
+        }
+    }
+
+    /// What a request asks for.
+    pub fn asked(&self, headers: &HeaderMap) -> Result<Microversion, Refusal> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        // One header may speak to several services.
+        let all = headers.get_all("openstack-api-version").iter();
+        let mut words = all
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|all| all.split(','))
+            .filter_map(|one| one.trim().split_once(' '));
+        let shared = words
+            .find(|(service, _)| *service == self.service)
+            .map(|(_, version)| version.trim());
+        let asked = match shared.or_else(|| self.own_header.and_then(text)) {
+            None => return Ok(self.oldest),
+            Some("latest") => return Ok(self.newest),
+            Some(asked) => asked.trim(),
+        };
+        let parsed = asked
+            .split_once('.')
+            .and_then(|(a, b)| Some(Microversion(a.parse().ok()?, b.parse().ok()?)));
+        let version = parsed.ok_or_else(|| {
+            Refusal::bad_request(format!(
+                "API Version String {asked} is of invalid format. Must be of format MajorNum.MinorNum."
+            ))
+        })?;
+        if version < self.oldest || version > self.newest {
+            return Err(Refusal::new(
+                406,
+                "InvalidGlobalAPIVersion",
+                format!(
+                    "Version {asked} is not supported by the API. Minimum is {} and maximum is {}.",
+                    self.oldest, self.newest
+                ),
+            ));
+        }
+        Ok(version)
+    }
+
+    /// Put a version on an answer.
+    pub fn stamp(&self, version: Microversion, headers: &mut HeaderMap) {
+        let long = HeaderValue::try_from(format!("{} {version}", self.service));
+        if let Ok(long) = long {
+            headers.insert("openstack-api-version", long);
+        }
+        let vary = match (self.own_header, HeaderValue::try_from(version.to_string())) {
+            (Some(name), Ok(short)) => {
+                headers.insert(name, short);
+                "OpenStack-API-Version, X-OpenStack-Nova-API-Version"
+            }
+            _ => "OpenStack-API-Version",
+        };
+        headers.insert("vary", HeaderValue::from_static(vary));
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Microversion {
+    type Rejection = Infallible;
+
+    /// The version that the router has read; services without microversions have no handler that asks.
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let asked = parts.extensions.get::<Self>().copied();
+        Ok(asked.unwrap_or(COMPUTE.oldest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::microversion::*;
+
+    fn asked(range: &Range, text: &'static str) -> Result<String, u16> {
+        let headers = HeaderMap::from_iter([(
+            "openstack-api-version".parse().unwrap(),
+            HeaderValue::from_static(text),
+        )]);
+        let version = range.asked(&headers);
+        version
+            .map(|version| version.to_string())
+            .map_err(|refusal| refusal.status)
+    }
+
+    #[test]
+    fn one_header_speaks_to_several_services() {
+        let header = "compute 2.60, volume 3.59";
+        assert_eq!(asked(&COMPUTE, header), Ok("2.60".into()));
+        assert_eq!(asked(&VOLUME, header), Ok("3.59".into()));
+    }
+
+    #[test]
+    fn what_is_not_asked_is_the_oldest_and_what_is_not_there_is_refused() {
+        assert_eq!(asked(&COMPUTE, "volume 3.1"), Ok("2.1".into()));
+        assert_eq!(asked(&COMPUTE, "compute latest"), Ok("2.93".into()));
+        assert_eq!(asked(&COMPUTE, "compute 2.999"), Err(406));
+        assert_eq!(asked(&VOLUME, "volume three"), Err(400));
+    }
+}

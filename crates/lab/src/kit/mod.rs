@@ -1,0 +1,17 @@
+//! What all services are built from: tables, queries, answers, refusals, microversions, faults. Nothing here knows a service.
+
+pub(crate) mod answer;
+pub(crate) mod blobs;
+pub(crate) mod call;
+pub(crate) mod faults;
+pub mod ids;
+pub mod indexed;
+pub mod ip;
+pub(crate) mod microversion;
+pub(crate) mod python;
+pub(crate) mod query;
+pub(crate) mod refusal;
+pub(crate) mod routes;
+pub mod table;
+pub(crate) mod token;
+pub(crate) mod turns;

@@ -1,0 +1,305 @@
+//! Cinder v3: what volumes and snapshots have in common: lists with filters, order, pages and a count, metadata, changes.
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::microversion::Microversion;
+use crate::kit::query;
+use crate::kit::refusal::Refusal;
+use crate::kit::table::{Keyed, Table};
+use crate::services::block_storage::calls::{PREFIXES, pairs};
+use crate::services::{Call, Model, Routes};
+
+/// A kind of thing in Cinder.
+pub trait Piece: Keyed + Sized + Send + Sync + 'static {
+    /// `volumes`: the path, and the list's name in bodies.
+    const COLLECTION: &'static str;
+
+    /// `Volume`: its name in refusals.
+    const WORD: &'static str;
+
+    /// What lists of them are asked by.
+    const FILTERS: &'static [&'static str];
+
+    /// All of them.
+    fn table(model: &Model) -> &Table<Self>;
+
+    /// All of them, to change one.
+    fn table_mut(model: &mut Model) -> &mut Table<Self>;
+
+    /// What every kind has.
+    fn common(&self) -> Common<'_>;
+
+    /// Whether a filter of its kind alone wants it; one that is none lets everything through.
+    fn fits(&self, filter: &str, wanted: &str) -> bool;
+
+    /// What lists of its kind alone are ordered by.
+    fn order(&self, _key: &str) -> Option<String> {
+        None
+    }
+
+    /// The 404.
+    fn not_found(id: &str) -> Refusal;
+
+    /// A row of a list.
+    fn row(&self, model: &Model, call: &Call, detail: Detail) -> Value;
+
+    /// A person's own key-value pairs.
+    fn metadata(&self) -> &BTreeMap<String, String>;
+
+    /// The same, to change them; that is a change of the whole.
+    fn metadata_mut(&mut self) -> &mut BTreeMap<String, String>;
+
+    /// It was changed.
+    fn touched(&mut self);
+}
+
+/// What every piece has.
+pub struct Common<'a> {
+    pub id: &'a str,
+    pub project_id: &'a str,
+    pub name: &'a str,
+    pub status: &'a str,
+    pub created_at: &'a str,
+}
+
+/// Whether a list's filters want it.
+fn fits<T: Piece>(row: &T, filters: &[(String, String)]) -> bool {
+    let common = row.common();
+    filters.iter().all(|(name, wanted)| match name.as_str() {
+        "name" | "display_name" => common.name == wanted,
+        "status" => common.status == wanted,
+        "id" => common.id == wanted,
+        other => row.fits(other, wanted),
+    })
+}
+
+/// What lists are ordered by.
+fn order<T: Piece>(row: &T, key: &str) -> String {
+    let common = row.common();
+    let known = match key {
+        "name" | "display_name" => common.name,
+        "status" => common.status,
+        "created_at" => common.created_at,
+        other => return row.order(other).unwrap_or_else(|| common.id.to_owned()),
+    };
+    known.to_owned()
+}
+
+/// How much of each row a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Bare,
+    Full,
+}
+
+/// The piece with this id, if it is the project's.
+pub fn owned<'a, T: Piece>(model: &'a Model, project_id: &str, id: &str) -> Result<&'a T, Refusal> {
+    let row = T::table(model).get(id);
+    row.filter(|row| row.common().project_id == project_id)
+        .ok_or_else(|| T::not_found(id))
+}
+
+/// Change the piece of the path, if it is the caller's.
+pub fn change<T: Piece, R>(call: &Call, change: impl FnOnce(&mut T) -> R) -> Result<R, Refusal> {
+    let member = call.member()?;
+    call.app.change(|model| {
+        owned::<T>(model, &member.project_id, call.id())?;
+        let row = T::table_mut(model).get_mut(call.id());
+        let row = row.ok_or_else(|| T::not_found(call.id()))?;
+        row.touched();
+        Ok(change(row))
+    })
+}
+
+/// What each list is asked by, beside the filters of its kind.
+const ASKED: &[&str] = &[
+    "all_tenants",
+    "limit",
+    "marker",
+    "offset",
+    "project_id",
+    "sort",
+    "sort_dir",
+    "sort_key",
+    "with_count",
+];
+
+/// What lists are ordered by.
+const ORDERS: &[&str] = &[
+    "availability_zone",
+    "bootable",
+    "created_at",
+    "display_name",
+    "host",
+    "id",
+    "name",
+    "size",
+    "status",
+    "updated_at",
+    "volume_id",
+    "volume_type_id",
+];
+
+/// Whether a list may be asked so.
+fn may_be_asked<T: Piece>(filters: &[(String, String)]) -> Result<(), Refusal> {
+    let order = |value: &str| {
+        let mut keys = value
+            .split(',')
+            .map(|key| key.split(':').next().unwrap_or_default());
+        keys.all(|key| ORDERS.contains(&key))
+    };
+    for (name, value) in filters {
+        let sentence = match name.as_str() {
+            "limit" => match value.parse::<i64>() {
+                Ok(0..) => continue,
+                Ok(_) => "limit param must be positive".to_owned(),
+                Err(_) => "limit param must be an integer".to_owned(),
+            },
+            "offset" if value.parse::<u32>().is_err() => "offset must be an integer".to_owned(),
+            "sort" | "sort_key" if !order(value) => {
+                "Invalid input received: Invalid sort key".to_owned()
+            }
+            name if !ASKED.contains(&name) && !T::FILTERS.contains(&name) => {
+                format!("Invalid filters {name} are found in query options.")
+            }
+            _ => continue,
+        };
+        return Err(Refusal::bad_request(sentence));
+    }
+    Ok(())
+}
+
+/// A list.
+async fn list<T: Piece>(call: Call, detail: Detail) -> Answer {
+    let (member, filters) = (call.member()?, &call.query);
+    may_be_asked::<T>(filters)?;
+    let (page, count) = call.app.read(|model| {
+        // Newest first, as Cinder sorts when nobody says otherwise.
+        let mine = T::table(model)
+            .iter()
+            .rev()
+            .filter(|row| row.common().project_id == member.project_id && fits(*row, filters));
+        let mut rows: Vec<&T> = mine.collect();
+        query::sort_rows(&mut rows, filters, |row, key| order(row, key));
+        let count = rows.len();
+        let page = query::page_rows(rows, filters, 1_000, |row| row.key());
+        let page = page.map(|(rows, next)| {
+            let shown = rows.into_iter().map(|row| row.row(model, &call, detail));
+            (shown.collect::<Vec<Value>>(), next)
+        });
+        (page, count)
+    });
+    let marker = call.asked("marker").unwrap_or_default();
+    let (items, next) = page.ok_or_else(|| T::not_found(marker))?;
+    let mut body = json!({T::COLLECTION: items});
+    if let Some(next) = next {
+        let below = if detail == Detail::Full {
+            "/detail"
+        } else {
+            ""
+        };
+        let href = format!(
+            "{}/volume/v3/{}/{}{below}?{}",
+            call.base,
+            member.project_id,
+            T::COLLECTION,
+            query::with_marker(filters, &next)
+        );
+        body[format!("{}_links", T::COLLECTION)] = json!([{"rel": "next", "href": href}]);
+    }
+    let counts = call.version >= Microversion(3, 45);
+    if counts && call.asked("with_count") == Some("True") {
+        body["count"] = count.into();
+    }
+    reply(200, body)
+}
+
+/// The lists of a kind of piece, and its metadata.
+pub fn routes<T: Piece>() -> Routes {
+    let all = format!("/{}", T::COLLECTION);
+    let metadata_path = format!("{all}/{{id}}/metadata");
+    let item = format!("{metadata_path}/{{key}}");
+    Routes::below_each(PREFIXES)
+        .get(&all, |call| list::<T>(call, Detail::Bare))
+        .get(&format!("{all}/detail"), |call| {
+            list::<T>(call, Detail::Full)
+        })
+        .get(&metadata_path, metadata::<T>)
+        .post(&metadata_path, add_metadata::<T>)
+        .put(&metadata_path, set_metadata::<T>)
+        .get(&item, metadata_item::<T>)
+        .put(&item, set_metadata_item::<T>)
+        .delete(&item, delete_metadata_item::<T>)
+}
+
+async fn metadata<T: Piece>(call: Call) -> Answer {
+    let member = call.member()?;
+    let pairs = call.app.read(|model| {
+        let row = owned::<T>(model, &member.project_id, call.id())?;
+        Ok::<_, Refusal>(row.metadata().clone())
+    })?;
+    reply(200, json!({ "metadata": pairs }))
+}
+
+/// The pairs of a body, which has to have some.
+fn metadata_of(body: &Bytes) -> Result<BTreeMap<String, String>, Refusal> {
+    let body = read_json(body)?;
+    let said = body.get("metadata");
+    let said = said.ok_or_else(|| Refusal::bad_request("'metadata' is a required property"))?;
+    pairs(Some(said))
+}
+
+async fn add_metadata<T: Piece>(call: Call, body: Bytes) -> Answer {
+    let new = metadata_of(&body)?;
+    let all = change::<T, _>(&call, |row| {
+        row.metadata_mut().extend(new);
+        row.metadata().clone()
+    })?;
+    reply(200, json!({ "metadata": all }))
+}
+
+async fn set_metadata<T: Piece>(call: Call, body: Bytes) -> Answer {
+    let new = metadata_of(&body)?;
+    change::<T, _>(&call, |row| *row.metadata_mut() = new.clone())?;
+    reply(200, json!({ "metadata": new }))
+}
+
+fn no_such_key<T: Piece>(key: &str) -> Refusal {
+    Refusal::not_found(
+        "MetadataNotFound",
+        format!("{} has no metadata with key {key}.", T::WORD),
+    )
+}
+
+async fn metadata_item<T: Piece>(call: Call) -> Answer {
+    let (member, key) = (call.member()?, call.part("key"));
+    let value = call.app.read(|model| {
+        let row = owned::<T>(model, &member.project_id, call.id())?;
+        let value = row.metadata().get(key).cloned();
+        value.ok_or_else(|| no_such_key::<T>(key))
+    })?;
+    reply(200, json!({"meta": {key: value}}))
+}
+
+async fn set_metadata_item<T: Piece>(call: Call, body: Bytes) -> Answer {
+    let (body, key) = (read_json(&body)?, call.part("key"));
+    let said = body.get("meta");
+    let said = said.ok_or_else(|| Refusal::bad_request("'meta' is a required property"))?;
+    let new = pairs(Some(said))?;
+    if new.len() != 1 || !new.contains_key(key) {
+        return Err(Refusal::bad_request("Request body and URI mismatch"));
+    }
+    change::<T, _>(&call, |row| row.metadata_mut().extend(new.clone()))?;
+    reply(200, json!({ "meta": new }))
+}
+
+async fn delete_metadata_item<T: Piece>(call: Call) -> Answer {
+    let key = call.part("key");
+    let gone = change::<T, _>(&call, |row| row.metadata_mut().remove(key))?;
+    gone.ok_or_else(|| no_such_key::<T>(key))?;
+    empty(200)
+}

@@ -1,0 +1,22 @@
+//! Cinder's quality of service specifications. Kept, without effect: the lab has one kind of disk.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::table::keyed_by_id;
+
+/// What volumes of some types promise.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QosSpecs {
+    /// Id.
+    pub id: String,
+    /// Unique.
+    pub name: String,
+    /// Who reads the keys: `front-end`, `back-end`, `both`.
+    pub consumer: String,
+    /// The keys.
+    pub specs: BTreeMap<String, String>,
+}
+
+keyed_by_id!(QosSpecs);

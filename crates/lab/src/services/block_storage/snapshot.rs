@@ -1,0 +1,148 @@
+//! Snapshots: a volume as it was.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::ids::{new_id, now};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+use crate::services::block_storage::volume::{VolumeStatus, limited};
+
+/// A snapshot.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: Option<String>,
+    /// Free text.
+    pub description: Option<String>,
+    /// Owner.
+    pub project_id: String,
+    /// Who made it.
+    pub user_id: String,
+    /// Of this volume.
+    pub volume_id: String,
+    /// The volume's size then, GiB.
+    pub size: u32,
+    /// `creating`, `available`, `deleting`, `error`.
+    pub status: VolumeStatus,
+    /// A person's own key-value pairs.
+    pub metadata: BTreeMap<String, String>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was changed.
+    pub updated_at: Option<String>,
+}
+
+keyed_by_id!(Snapshot);
+
+/// What a creation asks for.
+#[derive(Debug, Clone, Default)]
+pub struct CreateSnapshot {
+    /// Of this volume.
+    pub volume_id: String,
+    /// Name.
+    pub name: Option<String>,
+    /// Free text.
+    pub description: Option<String>,
+    /// Pairs.
+    pub metadata: BTreeMap<String, String>,
+    /// Whether the volume may be in use.
+    pub while_in_use: bool,
+}
+
+/// The 404.
+pub fn snapshot_not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "SnapshotNotFound",
+        format!("Snapshot {id} could not be found."),
+    )
+}
+
+impl Model {
+    /// A project's snapshot.
+    pub fn snapshot_of(&self, project_id: &str, id: &str) -> Result<&Snapshot, Refusal> {
+        self.block_storage
+            .snapshots
+            .get(id)
+            .filter(|row| row.project_id == project_id)
+            .ok_or_else(|| snapshot_not_found(id))
+    }
+
+    /// Make a row in `creating`; answers its id.
+    pub fn create_snapshot(
+        &mut self,
+        project_id: &str,
+        user_id: &str,
+        wanted: CreateSnapshot,
+    ) -> Result<String, Refusal> {
+        let volume = self.volume_of(project_id, &wanted.volume_id)?;
+        let fits = volume.status == VolumeStatus::Available
+            || (wanted.while_in_use && volume.status == VolumeStatus::InUse);
+        if !fits {
+            return Err(Refusal::bad_request(format!(
+                "Invalid volume: Volume {} status must be available, but current status is: {}.",
+                volume.id,
+                volume.status.as_str()
+            )));
+        }
+        let size = volume.size;
+        let mine = || {
+            self.block_storage
+                .snapshots
+                .iter()
+                .filter(|row| row.project_id == project_id)
+        };
+        limited(
+            self.quotas.limit(project_id, "snapshots"),
+            mine().count() as i64,
+            1,
+            || {
+                format!(
+                    "SnapshotLimitExceeded: Maximum number of snapshots allowed ({}) exceeded",
+                    self.quotas.limit(project_id, "snapshots")
+                )
+            },
+        )?;
+        let id = new_id();
+        self.block_storage.snapshots.insert(Snapshot {
+            id: id.clone(),
+            name: wanted.name,
+            description: wanted.description,
+            project_id: project_id.into(),
+            user_id: user_id.into(),
+            volume_id: wanted.volume_id,
+            size,
+            status: VolumeStatus::Creating,
+            metadata: wanted.metadata,
+            created_at: now(),
+            updated_at: None,
+        });
+        Ok(id)
+    }
+
+    /// Mark a snapshot for deletion.
+    pub fn delete_snapshot(&mut self, project_id: &str, id: &str) -> Result<(), Refusal> {
+        let status = self.snapshot_of(project_id, id)?.status;
+        if !matches!(status, VolumeStatus::Available | VolumeStatus::Error) {
+            return Err(Refusal::bad_request(
+                "Invalid snapshot: Snapshot status must be available or error or error_deleting and must not be part of a group.",
+            ));
+        }
+        if let Some(row) = self.block_storage.snapshots.get_mut(id) {
+            row.status = VolumeStatus::Deleting;
+        }
+        Ok(())
+    }
+
+    /// Set a snapshot's state.
+    pub fn snapshot_is(&mut self, id: &str, status: VolumeStatus) {
+        if let Some(row) = self.block_storage.snapshots.get_mut(id) {
+            row.status = status;
+            row.updated_at = Some(now());
+        }
+    }
+}

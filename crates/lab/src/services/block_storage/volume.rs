@@ -1,0 +1,391 @@
+//! Volumes: disks that live longer than servers.
+//!
+//! ```text
+//! creating -> available -> attaching -> in-use -> detaching -> available -> deleting -> (the row goes)
+//!      \-> error   \-> extending -> available
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::ids::{new_id, now};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::kit::token::Member;
+use crate::services::Model;
+use crate::services::block_storage::attach::Attachment;
+use crate::services::block_storage::volume_type::DEFAULT_TYPE;
+
+/// A volume.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Volume {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: Option<String>,
+    /// Free text.
+    pub description: Option<String>,
+    /// Owner.
+    pub project_id: String,
+    /// Who made it.
+    pub user_id: String,
+    /// GiB.
+    pub size: u32,
+    /// Its state.
+    pub status: VolumeStatus,
+    /// Name of its type.
+    pub volume_type: String,
+    /// `nova`.
+    pub availability_zone: String,
+    /// Whether a server may boot from it.
+    pub bootable: bool,
+    /// Whether several servers may have it at once; kept, and refused when they try.
+    pub multiattach: bool,
+    /// The snapshot that it was made from.
+    pub snapshot_id: Option<String>,
+    /// The volume that it was made from.
+    pub source_volid: Option<String>,
+    /// The image that it was made from: `volume_image_metadata`.
+    pub image_metadata: BTreeMap<String, String>,
+    /// A person's own key-value pairs.
+    pub metadata: BTreeMap<String, String>,
+    /// Where it is plugged in.
+    pub attachments: Vec<Attachment>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was changed.
+    pub updated_at: Option<String>,
+}
+
+keyed_by_id!(Volume);
+
+/// The state of a volume or snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeStatus {
+    /// Being made.
+    Creating,
+    /// There, and free.
+    Available,
+    /// A server is promised it.
+    Reserved,
+    /// Being plugged in.
+    Attaching,
+    /// A server has it.
+    InUse,
+    /// Being unplugged.
+    Detaching,
+    /// Growing.
+    Extending,
+    /// Being removed.
+    Deleting,
+    /// Broken.
+    Error,
+}
+
+impl VolumeStatus {
+    /// As Cinder writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Creating => "creating",
+            Self::Available => "available",
+            Self::Reserved => "reserved",
+            Self::Attaching => "attaching",
+            Self::InUse => "in-use",
+            Self::Detaching => "detaching",
+            Self::Extending => "extending",
+            Self::Deleting => "deleting",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a creation asks for.
+#[derive(Debug, Clone, Default)]
+pub struct CreateVolume {
+    /// GiB; the source's when there is one.
+    pub size: Option<u32>,
+    /// Name.
+    pub name: Option<String>,
+    /// Free text.
+    pub description: Option<String>,
+    /// Type by name or id.
+    pub volume_type: Option<String>,
+    /// Zone.
+    pub availability_zone: Option<String>,
+    /// Content of this snapshot.
+    pub snapshot_id: Option<String>,
+    /// Content of this volume.
+    pub source_volid: Option<String>,
+    /// Content of this image.
+    pub image_id: Option<String>,
+    /// Pairs.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The 404.
+pub fn volume_not_found(id: &str) -> Refusal {
+    Refusal::not_found("VolumeNotFound", format!("Volume {id} could not be found."))
+}
+
+fn invalid_input(reason: impl std::fmt::Display) -> Refusal {
+    Refusal::bad_request(format!("Invalid input received: {reason}"))
+}
+
+/// Refuse what goes beyond a limit, as Cinder does: 413.
+pub fn limited(
+    limit: i64,
+    used: i64,
+    more: i64,
+    sentence: impl FnOnce() -> String,
+) -> Result<(), Refusal> {
+    match limit >= 0 && used + more > limit {
+        true => Err(Refusal::new(413, "OverQuota", sentence())),
+        false => Ok(()),
+    }
+}
+
+impl Model {
+    /// A project's volume.
+    pub fn volume_of(&self, project_id: &str, id: &str) -> Result<&Volume, Refusal> {
+        self.block_storage
+            .volumes
+            .get(id)
+            .filter(|row| row.project_id == project_id)
+            .ok_or_else(|| volume_not_found(id))
+    }
+
+    /// How many volumes a project has, and their size together in GiB, snapshots included.
+    pub fn volume_usage(&self, project_id: &str) -> (i64, i64) {
+        let volumes = self
+            .block_storage
+            .volumes
+            .iter()
+            .filter(|row| row.project_id == project_id);
+        let (count, size) = volumes.fold((0, 0), |(count, size), row| {
+            (count + 1, size + i64::from(row.size))
+        });
+        let snapshots = self
+            .block_storage
+            .snapshots
+            .iter()
+            .filter(|row| row.project_id == project_id);
+        (
+            count,
+            size + snapshots.map(|row| i64::from(row.size)).sum::<i64>(),
+        )
+    }
+
+    /// Make a row in `creating`; answers its id.
+    pub fn create_volume(
+        &mut self,
+        asker: &Member,
+        wanted: CreateVolume,
+    ) -> Result<String, Refusal> {
+        let project_id = asker.project_id.as_str();
+        let (source_size, image_metadata) = self.volume_source(project_id, &wanted)?;
+        let size = wanted.size.or(source_size).filter(|size| *size > 0);
+        let size = size.ok_or_else(|| {
+            let given = wanted
+                .size
+                .map_or("None".to_owned(), |size| size.to_string());
+            invalid_input(format!(
+                "Volume size '{given}' must be an integer and greater than 0"
+            ))
+        })?;
+        if let Some(least) = source_size.filter(|least| size < *least) {
+            return Err(too_small(&wanted, size, least));
+        }
+        let volume_type = self.volume_type_named(asker, wanted.volume_type.as_deref())?;
+        if let Some(zone) = wanted.availability_zone.filter(|zone| zone != "nova") {
+            return Err(invalid_input(format!(
+                "Availability zone '{zone}' is invalid."
+            )));
+        }
+        self.check_volume_quota(project_id, size)?;
+        let bootable = wanted.image_id.is_some()
+            || wanted.source_volid.as_ref().is_some_and(|source| {
+                let source = self.block_storage.volumes.get(source);
+                source.is_some_and(|source| source.bootable)
+            });
+        let id = new_id();
+        self.block_storage.volumes.insert(Volume {
+            id: id.clone(),
+            name: wanted.name,
+            description: wanted.description,
+            project_id: project_id.into(),
+            user_id: asker.user_id.clone(),
+            size,
+            status: VolumeStatus::Creating,
+            volume_type,
+            availability_zone: "nova".into(),
+            bootable,
+            multiattach: false,
+            snapshot_id: wanted.snapshot_id,
+            source_volid: wanted.source_volid,
+            image_metadata,
+            metadata: wanted.metadata,
+            attachments: Vec::new(),
+            created_at: now(),
+            updated_at: None,
+        });
+        Ok(id)
+    }
+
+    /// The least size that the source of a creation allows, and the image's own words if it is one.
+    fn volume_source(
+        &self,
+        project_id: &str,
+        wanted: &CreateVolume,
+    ) -> Result<(Option<u32>, BTreeMap<String, String>), Refusal> {
+        if let Some(id) = &wanted.snapshot_id {
+            let snapshot = self.snapshot_of(project_id, id)?;
+            if snapshot.status != VolumeStatus::Available {
+                return Err(Refusal::bad_request(
+                    "Invalid snapshot: Originating snapshot status must be one of 'available' values",
+                ));
+            }
+            return Ok((Some(snapshot.size), BTreeMap::new()));
+        }
+        if let Some(id) = &wanted.source_volid {
+            let source = self.volume_of(project_id, id)?;
+            if !matches!(source.status, VolumeStatus::Available | VolumeStatus::InUse) {
+                return Err(Refusal::bad_request(
+                    "Invalid volume: Source volume status must be one of 'available, in-use' values",
+                ));
+            }
+            return Ok((Some(source.size), source.image_metadata.clone()));
+        }
+        if let Some(id) = &wanted.image_id {
+            let image = self
+                .images
+                .get(id)
+                .filter(|image| image.visible_to(project_id));
+            let image = image.ok_or_else(|| {
+                invalid_input("Invalid image identifier or unable to access requested image.")
+            })?;
+            if let Some(size) = wanted.size.filter(|size| *size < image.min_disk) {
+                return Err(invalid_input(format!(
+                    "Volume size {size}GB cannot be smaller than the image minDisk size {}GB.",
+                    image.min_disk
+                )));
+            }
+            // An image has no size that a volume could take.
+            return Ok((None, image.volume_metadata()));
+        }
+        Ok((None, BTreeMap::new()))
+    }
+
+    fn volume_type_named(&self, asker: &Member, wanted: Option<&str>) -> Result<String, Refusal> {
+        let Some(wanted) = wanted else {
+            return Ok(DEFAULT_TYPE.into());
+        };
+        let mut types = self.volume_types_for(asker);
+        let found = types.find(|row| row.id == wanted || row.name == wanted);
+        found.map(|row| row.name.clone()).ok_or_else(|| {
+            Refusal::not_found(
+                "VolumeTypeNotFoundByName",
+                format!("Volume type with name {wanted} could not be found."),
+            )
+        })
+    }
+
+    fn check_volume_quota(&self, project_id: &str, size: u32) -> Result<(), Refusal> {
+        let limit = |name: &str| self.quotas.limit(project_id, name);
+        if limit("volumes") < 0 && limit("gigabytes") < 0 {
+            return Ok(());
+        }
+        let (count, used) = self.volume_usage(project_id);
+        limited(limit("volumes"), count, 1, || {
+            format!(
+                "VolumeLimitExceeded: Maximum number of volumes allowed ({}) exceeded for quota 'volumes'.",
+                limit("volumes")
+            )
+        })?;
+        limited(limit("gigabytes"), used, size.into(), || {
+            format!(
+                "VolumeSizeExceedsAvailableQuota: Requested volume or snapshot exceeds allowed gigabytes quota. Requested {size}G, \
+                 quota is {}G and {used}G has been consumed.",
+                limit("gigabytes")
+            )
+        })
+    }
+
+    /// Mark a volume for deletion, and with `cascade` its snapshots; answers the snapshots that go.
+    pub fn delete_volume(
+        &mut self,
+        project_id: &str,
+        id: &str,
+        cascade: bool,
+    ) -> Result<Vec<String>, Refusal> {
+        let volume = self.volume_of(project_id, id)?;
+        let snapshots: Vec<String> = self
+            .block_storage
+            .snapshots
+            .iter()
+            .filter(|row| row.volume_id == id)
+            .map(|row| row.id.clone())
+            .collect();
+        let removable = matches!(volume.status, VolumeStatus::Available | VolumeStatus::Error);
+        if !removable || !volume.attachments.is_empty() || (!snapshots.is_empty() && !cascade) {
+            return Err(Refusal::bad_request(
+                "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing \
+                 and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated \
+                 from snapshots after volume transfer.",
+            ));
+        }
+        self.volume_is(id, VolumeStatus::Deleting);
+        for snapshot in &snapshots {
+            self.snapshot_is(snapshot, VolumeStatus::Deleting);
+        }
+        Ok(snapshots)
+    }
+
+    /// Mark a volume as growing.
+    pub fn extend_volume(
+        &mut self,
+        project_id: &str,
+        id: &str,
+        new_size: u32,
+    ) -> Result<(), Refusal> {
+        let volume = self.volume_of(project_id, id)?;
+        if volume.status != VolumeStatus::Available {
+            return Err(Refusal::bad_request(format!(
+                "Invalid volume: Volume {id} status must be '('available',)' to extend, currently {}.",
+                volume.status.as_str()
+            )));
+        }
+        if new_size <= volume.size {
+            return Err(invalid_input(format!(
+                "New size for extend must be greater than current size. (current: {}, extended: {new_size}).",
+                volume.size
+            )));
+        }
+        self.check_volume_quota(project_id, new_size - volume.size)?;
+        if let Some(row) = self.block_storage.volumes.get_mut(id) {
+            row.status = VolumeStatus::Extending;
+            row.size = new_size;
+        }
+        Ok(())
+    }
+
+    /// Set a volume's state.
+    pub fn volume_is(&mut self, id: &str, status: VolumeStatus) {
+        if let Some(row) = self.block_storage.volumes.get_mut(id) {
+            row.status = status;
+            row.updated_at = Some(now());
+        }
+    }
+}
+
+fn too_small(wanted: &CreateVolume, size: u32, least: u32) -> Refusal {
+    invalid_input(match wanted.snapshot_id {
+        Some(_) => format!(
+            "Volume size '{size}'GB cannot be smaller than the snapshot size {least}GB. They must be >= original snapshot size."
+        ),
+        None => format!(
+            "Volume size '{size}'GB cannot be smaller than original volume size {least}GB. They must be >= original volume size."
+        ),
+    })
+}

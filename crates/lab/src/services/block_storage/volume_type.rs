@@ -1,0 +1,81 @@
+//! Cinder's volume types. They differ in name only: the lab has one kind of disk.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::kit::ids::stable_id;
+use crate::kit::table::keyed_by_id;
+use crate::kit::token::Member;
+use crate::services::Model;
+
+/// A kind of volumes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct VolumeType {
+    /// Id, the same in every lab.
+    pub id: String,
+    /// Unique.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// Whether everybody may use it.
+    #[serde(default = "yes")]
+    pub is_public: bool,
+    /// Further keys.
+    #[serde(default)]
+    pub extra_specs: BTreeMap<String, String>,
+    /// Projects that may use it where it is not public.
+    #[serde(default)]
+    pub projects: Vec<String>,
+    /// How its volumes would be encrypted.
+    #[serde(default)]
+    pub encryption: Option<Map<String, Value>>,
+    /// The id of its quality of service specification.
+    #[serde(default)]
+    pub qos_specs: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl VolumeType {
+    /// Whether a project may use it.
+    pub fn is_for(&self, project_id: &str) -> bool {
+        self.is_public || self.projects.iter().any(|one| one == project_id)
+    }
+}
+
+keyed_by_id!(VolumeType);
+
+impl Model {
+    /// The volume types, without those that are there for others only.
+    pub fn volume_types_for(&self, asker: &Member) -> impl Iterator<Item = &VolumeType> {
+        let all = self.block_storage.types.iter();
+        all.filter(move |row| asker.admin || row.is_for(&asker.project_id))
+    }
+}
+
+/// The type of volumes that name none.
+pub const DEFAULT_TYPE: &str = "standard";
+
+/// The types of every lab.
+pub fn standard_types() -> Vec<VolumeType> {
+    [
+        (DEFAULT_TYPE, "The default"),
+        ("fast", "Another name for the same disk"),
+    ]
+    .into_iter()
+    .map(|(name, description)| VolumeType {
+        id: stable_id(&format!("volume-type/{name}")),
+        name: name.into(),
+        description: Some(description.into()),
+        is_public: true,
+        extra_specs: BTreeMap::new(),
+        projects: Vec::new(),
+        encryption: None,
+        qos_specs: None,
+    })
+    .collect()
+}

@@ -1,0 +1,142 @@
+//! Application credentials: passwords that programs have, each for one project and some of its maker's roles.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::ids::{digest, new_hex_id};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::kit::token::Token;
+use crate::services::identity::account::{Identity, User};
+
+/// A password that a program has for one project.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ApplicationCredential {
+    /// Hexadecimal id.
+    pub id: String,
+    /// Unique for the user.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// Digest of the secret.
+    pub secret: String,
+    /// Whose.
+    pub user_id: String,
+    /// For which project.
+    pub project_id: String,
+    /// Names of the roles that it gives.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Whether it may make further ones.
+    #[serde(default)]
+    pub unrestricted: bool,
+    /// When it ends, if ever.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What a new application credential is to be.
+#[derive(Debug, Clone, Default)]
+pub struct CreateCredential {
+    /// Its name.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// The secret; a random one when not told.
+    pub secret: Option<String>,
+    /// Roles by name or id; all that the maker has when not told.
+    pub roles: Option<Vec<String>>,
+    /// See [`ApplicationCredential::unrestricted`].
+    pub unrestricted: bool,
+    /// See [`ApplicationCredential::expires_at`].
+    pub expires_at: Option<Timestamp>,
+}
+
+keyed_by_id!(ApplicationCredential);
+
+impl Identity {
+    /// The application credential with this id (or of this user with this name), with the right secret, of a user who can log
+    /// in and still has its roles.
+    pub fn check_application_credential(
+        &self,
+        id: Option<&str>,
+        name: Option<(&User, &str)>,
+        secret: &str,
+    ) -> Result<&ApplicationCredential, Refusal> {
+        let found = match (id, name) {
+            (Some(id), _) => self.application_credentials.get(id),
+            (None, Some((user, name))) => {
+                let mut all = self.application_credentials.iter();
+                all.find(|row| row.user_id == user.id && row.name == name)
+            }
+            _ => None,
+        };
+        let is_usable = |row: &&ApplicationCredential| {
+            let user = self.users.get(&row.user_id);
+            let has = self.roles_of(&row.user_id, &row.project_id);
+            user.is_some_and(|user| self.may_log_in(user))
+                && self.is_open(&row.project_id)
+                && row.roles.iter().all(|role| has.contains(role))
+        };
+        found
+            .filter(|row| row.secret == digest(secret))
+            .filter(is_usable)
+            .filter(|row| row.expires_at.is_none_or(|end| end > Timestamp::now()))
+            .ok_or_else(Refusal::unauthorized)
+    }
+
+    /// Make an application credential for the token's project; answers it and the secret.
+    pub fn add_application_credential(
+        &mut self,
+        token: &Token,
+        project_id: &str,
+        wanted: CreateCredential,
+    ) -> Result<(ApplicationCredential, String), Refusal> {
+        let user_id = &token.user_id;
+        let name = wanted.name;
+        if self
+            .application_credentials
+            .iter()
+            .any(|row| &row.user_id == user_id && row.name == name)
+        {
+            return Err(Refusal::conflict(
+                "Conflict",
+                format!(
+                    "Conflict occurred attempting to store application_credential - Duplicate entry found with name {name}."
+                ),
+            ));
+        }
+        let roles = match wanted.roles {
+            None => token.roles.clone(),
+            Some(asked) => {
+                let named = |asked: String| {
+                    let role = self.roles.get(&asked);
+                    role.map_or(asked, |role| role.name.clone())
+                };
+                let roles: Vec<String> = asked.into_iter().map(named).collect();
+                if roles.iter().any(|role| !token.roles.contains(role)) {
+                    return Err(Refusal::bad_request(
+                        "Invalid application credential: Cannot create an application credential with unassigned role",
+                    ));
+                }
+                roles
+            }
+        };
+        let secret = wanted
+            .secret
+            .unwrap_or_else(|| format!("{}{}", new_hex_id(), new_hex_id()));
+        let row = ApplicationCredential {
+            id: new_hex_id(),
+            name,
+            description: wanted.description,
+            secret: digest(&secret),
+            user_id: user_id.clone(),
+            project_id: project_id.into(),
+            roles,
+            unrestricted: wanted.unrestricted,
+            expires_at: wanted.expires_at,
+        };
+        self.application_credentials.insert(row.clone());
+        Ok((row, secret))
+    }
+}

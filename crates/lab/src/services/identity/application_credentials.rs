@@ -1,0 +1,199 @@
+//! Keystone v3: application credentials, passwords that programs have for one project.
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::ids::micros;
+use crate::kit::refusal::Refusal;
+use crate::services::identity::application_credential::{ApplicationCredential, CreateCredential};
+use crate::services::identity::{admin, forbidden, list, needed, not_found, text};
+use crate::services::{Call, Model, Routes};
+
+pub fn routes() -> Routes {
+    Routes::below("/identity/v3")
+        .get(
+            "/users/{user}/application_credentials",
+            application_credentials,
+        )
+        .post(
+            "/users/{user}/application_credentials",
+            create_application_credential,
+        )
+        .get("/users/{user}/access_rules", access_rules)
+        .get(
+            "/users/{user}/application_credentials/{id}",
+            application_credential,
+        )
+        .delete(
+            "/users/{user}/application_credentials/{id}",
+            delete_application_credential,
+        )
+}
+
+fn credential_document(model: &Model, row: &ApplicationCredential, base: &str) -> Value {
+    let roles: Value = model
+        .identity
+        .roles
+        .iter()
+        .filter(|role| row.roles.contains(&role.name))
+        .map(|role| json!({"id": role.id, "name": role.name, "domain_id": null, "description": null, "options": {}}))
+        .collect();
+    let path = format!("users/{}/application_credentials/{}", row.user_id, row.id);
+    json!({
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "project_id": row.project_id,
+        "user_id": row.user_id,
+        "roles": roles,
+        // Keystone leaves the zone away here, and nowhere else.
+        "expires_at": row.expires_at.map(|end| micros(end).trim_end_matches('Z').to_owned()),
+        "unrestricted": row.unrestricted,
+        "system": null,
+        "links": {"self": format!("{base}/identity/v3/{path}")},
+    })
+}
+
+async fn create_application_credential(call: Call, body: Bytes) -> Answer {
+    let user = call.part("user");
+    let member = call.member()?;
+    let token = call.token()?;
+    own(&token.user_id, user, "create_application_credential")?;
+    // One that was made to be restricted makes no further ones.
+    if token
+        .methods
+        .iter()
+        .any(|method| method == "application_credential")
+        && !token.unrestricted
+    {
+        return Err(forbidden("create_application_credential"));
+    }
+    let body = read_json(&body)?;
+    let wanted = needed(&body, "application_credential")?;
+    let name = text(wanted, "name")
+        .ok_or_else(|| Refusal::bad_request("'name' is a required property"))?;
+    let owned = |name: &str| text(wanted, name).map(str::to_owned);
+    let expires_at = match text(wanted, "expires_at") {
+        None => None,
+        Some(end) => Some(read_time(end)?),
+    };
+    let roles = wanted.get("roles").and_then(Value::as_array).map(|roles| {
+        let named = |role: &Value| text(role, "id").or(text(role, "name")).map(str::to_owned);
+        roles.iter().filter_map(named).collect()
+    });
+    let wanted = CreateCredential {
+        name: name.into(),
+        description: owned("description"),
+        secret: owned("secret"),
+        roles,
+        unrestricted: wanted["unrestricted"] == true,
+        expires_at,
+    };
+    let base = &call.base;
+    let shown = call.app.change(|model| {
+        let identity = &mut model.identity;
+        let (row, secret) =
+            identity.add_application_credential(token, &member.project_id, wanted)?;
+        let mut shown = credential_document(model, &row, base);
+        shown["secret"] = secret.into();
+        Ok::<_, Refusal>(shown)
+    })?;
+    reply(201, json!({ "application_credential": shown }))
+}
+
+/// How Keystone ends such sentences.
+const MALFORMED: &str = "The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed \
+     to be in error.";
+
+/// A time as clients write it: with a zone or, as Keystone itself does, without.
+fn read_time(text: &str) -> Result<jiff::Timestamp, Refusal> {
+    let zoned = text.parse().or_else(|_| format!("{text}Z").parse());
+    let time: jiff::Timestamp = zoned.map_err(|_| {
+        Refusal::bad_request(format!("Timestamp not in expected format. {MALFORMED}"))
+    })?;
+    match time > jiff::Timestamp::now() {
+        true => Ok(time),
+        false => Err(Refusal::bad_request(format!(
+            "The 'expires_at' must not be before now. {MALFORMED}"
+        ))),
+    }
+}
+
+fn own(mine: &str, asked: &str, rule: &str) -> Result<(), Refusal> {
+    match mine == asked {
+        true => Ok(()),
+        false => Err(forbidden(rule)),
+    }
+}
+
+async fn application_credentials(call: Call) -> Answer {
+    let user = call.part("user");
+    if call.token()?.user_id != user {
+        admin(&call, "list_application_credentials")?;
+    }
+    let base = &call.base;
+    let named = call.asked("name");
+    let rows = call.app.read(|model| {
+        let mine = model
+            .identity
+            .application_credentials
+            .iter()
+            .filter(|row| row.user_id == user && named.is_none_or(|name| row.name == name));
+        mine.map(|row| credential_document(model, row, base))
+            .collect()
+    });
+    Ok(list(
+        "application_credentials",
+        rows,
+        &call.base,
+        &format!("/users/{user}/application_credentials"),
+    ))
+}
+
+async fn application_credential(call: Call) -> Answer {
+    let (user, id) = (call.part("user"), call.part("id"));
+    if call.token()?.user_id != user {
+        admin(&call, "get_application_credential")?;
+    }
+    let base = &call.base;
+    let shown = call.app.read(|model| {
+        let row = model
+            .identity
+            .application_credentials
+            .get(id)
+            .filter(|row| row.user_id == user);
+        row.map(|row| credential_document(model, row, base))
+    });
+    let shown = shown.ok_or_else(|| not_found("Application Credential", id))?;
+    reply(200, json!({ "application_credential": shown }))
+}
+
+async fn delete_application_credential(call: Call) -> Answer {
+    let (user, id) = (call.part("user"), call.part("id"));
+    own(
+        &call.token()?.user_id,
+        user,
+        "delete_application_credential",
+    )?;
+    let gone = call.app.change(|model| {
+        let mine = model
+            .identity
+            .application_credentials
+            .get(id)
+            .is_some_and(|row| row.user_id == user);
+        mine && model.identity.application_credentials.remove(id).is_some()
+    });
+    match gone {
+        true => empty(204),
+        false => Err(not_found("Application Credential", id)),
+    }
+}
+
+/// There are none.
+async fn access_rules(call: Call) -> Answer {
+    let user = call.part("user");
+    own(&call.token()?.user_id, user, "list_access_rules")?;
+    let path = format!("/users/{user}/access_rules");
+    Ok(list("access_rules", Vec::new(), &call.base, &path))
+}

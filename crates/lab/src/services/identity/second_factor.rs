@@ -1,0 +1,196 @@
+//! Keystone's second factor: seeds of one-time codes, rules of users, and receipts for what was right so far.
+//!
+//! Codes are those of RFC 6238 with SHA-1, six digits, thirty seconds; that of the window before is taken, too.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha1::{Digest, Sha1};
+
+use crate::kit::ids::{digest, new_hex_id};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::identity::account::{Identity, User};
+
+/// How long a receipt lasts.
+const RECEIPT_LIFETIME: Duration = Duration::from_secs(300);
+/// Keystone's library takes no shorter seeds.
+const SEED_BYTES_MIN: usize = 16;
+/// Seconds of a code.
+const WINDOW: i64 = 30;
+
+/// Something that Keystone keeps for a user; of type `totp`, the seed of codes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Credential {
+    /// Hexadecimal id.
+    pub id: String,
+    /// Whose.
+    pub user_id: String,
+    /// `totp`, `ec2`, `cert`, or anything.
+    pub kind: String,
+    /// What it is; of `totp`, base 32.
+    pub blob: String,
+    /// For which project, if for one.
+    pub project_id: Option<String>,
+}
+
+/// That some methods of a login were right.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Digest of its text.
+    pub id: String,
+    /// Whose login.
+    pub user_id: String,
+    /// What was right.
+    pub methods: Vec<String>,
+    /// When it was given.
+    pub issued_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+keyed_by_id!(Credential, Receipt);
+
+impl User {
+    /// Whether these methods are enough for a token. Without rules, or with rules that are off, any are.
+    fn is_satisfied(&self, methods: &[String]) -> bool {
+        let all_of = |rule: &Vec<String>| rule.iter().all(|method| methods.contains(method));
+        !self.rules_count || self.rules.is_empty() || self.rules.iter().any(all_of)
+    }
+}
+
+impl Identity {
+    /// Whether it is the user's code now.
+    pub fn check_code(&self, user_id: &str, code: &str) -> Result<(), Refusal> {
+        let now = Timestamp::now().as_second();
+        let mut seeds = self.credentials.iter().filter_map(|credential| {
+            let theirs = credential.user_id == user_id && credential.kind == "totp";
+            let seed = theirs.then(|| base32(&credential.blob)).flatten();
+            seed.filter(|seed| seed.len() >= SEED_BYTES_MIN)
+        });
+        let fits = seeds.any(|seed| {
+            [now, now - WINDOW]
+                .iter()
+                .any(|time| code_at(&seed, *time) == code)
+        });
+        fits.then_some(()).ok_or_else(Refusal::unauthorized)
+    }
+
+    /// What was right before, by the text of a receipt.
+    pub fn receipt(&self, text: &str, user_id: &str) -> Result<&[String], Refusal> {
+        let receipt = self.receipts.get(&digest(text));
+        receipt
+            .filter(|receipt| receipt.user_id == user_id && receipt.expires_at > Timestamp::now())
+            .map(|receipt| receipt.methods.as_slice())
+            .ok_or_else(Refusal::unauthorized)
+    }
+
+    /// A receipt, with its text, if the user's rules want more than these methods.
+    pub fn half_way(&mut self, user_id: &str, methods: &[String]) -> Option<(String, Receipt)> {
+        let user = self.users.get(user_id)?;
+        if user.is_satisfied(methods) {
+            return None;
+        }
+        let issued_at = Timestamp::now();
+        let ended: Vec<String> = self
+            .receipts
+            .iter()
+            .filter(|receipt| receipt.expires_at < issued_at)
+            .map(|receipt| receipt.id.clone())
+            .collect();
+        for id in ended {
+            self.receipts.remove(&id);
+        }
+        let text = format!("lab-receipt-{}", new_hex_id());
+        let receipt = Receipt {
+            id: digest(&text),
+            user_id: user_id.into(),
+            methods: methods.to_vec(),
+            issued_at,
+            expires_at: issued_at + RECEIPT_LIFETIME,
+        };
+        self.receipts.insert(receipt.clone());
+        Some((text, receipt))
+    }
+}
+
+/// The six digits at a time in seconds.
+fn code_at(seed: &[u8], time: i64) -> String {
+    let hash = hmac(seed, &(time / WINDOW).to_be_bytes());
+    let at = usize::from(hash[19] & 15);
+    let four = [hash[at] & 127, hash[at + 1], hash[at + 2], hash[at + 3]];
+    format!("{:06}", u32::from_be_bytes(four) % 1_000_000)
+}
+
+/// RFC 2104 with SHA-1.
+fn hmac(key: &[u8], message: &[u8]) -> [u8; 20] {
+    let hashed: [u8; 20];
+    let key = if key.len() > 64 {
+        hashed = Sha1::digest(key).into();
+        &hashed[..]
+    } else {
+        key
+    };
+    let pad = |with: u8| {
+        let mut block = [with; 64];
+        for (byte, of_key) in block.iter_mut().zip(key) {
+            *byte ^= of_key;
+        }
+        block
+    };
+    let inner = Sha1::new().chain_update(pad(0x36)).chain_update(message);
+    let outer = Sha1::new().chain_update(pad(0x5c));
+    outer.chain_update(inner.finalize()).finalize().into()
+}
+
+/// RFC 4648, capitals, with or without padding.
+fn base32(text: &str) -> Option<Vec<u8>> {
+    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for digit in text.trim_end_matches('=').bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'2'..=b'7' => digit - b'2' + 26,
+            _ => return None,
+        };
+        bits = (bits << 5 | u32::from(value)) & 0xfff;
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::services::identity::second_factor::*;
+
+    #[test]
+    fn codes_of_the_standard() {
+        // RFC 6238, appendix B: the last six of eight digits.
+        let seed = b"12345678901234567890";
+        assert_eq!(code_at(seed, 59), "287082");
+        assert_eq!(code_at(seed, 1_111_111_109), "081804");
+        assert_eq!(code_at(seed, 20_000_000_000), "353130");
+    }
+
+    #[test]
+    fn seeds_of_the_standard() {
+        // RFC 4648, section 10.
+        assert_eq!(base32("MZXW6YTBOI======").unwrap(), b"foobar");
+        assert_eq!(base32("MZXW6").unwrap(), b"foo");
+        assert_eq!(base32("mzxw6"), None);
+    }
+
+    #[test]
+    fn long_keys_are_hashed_first() {
+        // RFC 2202, case 6.
+        let told = hmac(
+            &[0xaa; 80],
+            b"Test Using Larger Than Block-Size Key - Hash Key First",
+        );
+        assert_eq!(told[..4], [0xaa, 0x4a, 0xe5, 0xe1]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Glance: the images there are. The one that the lab brings has a container image behind it and boots everywhere; what people
+//! upload is kept, can be downloaded again, and boots where servers are only remembered.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::ids::{new_id, now, stable_id};
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+
+/// An image.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Image {
+    /// Id with dashes.
+    pub id: String,
+    /// Not unique, as in Glance.
+    pub name: Option<String>,
+    /// Project that owns it.
+    pub owner: String,
+    /// Its state.
+    pub status: ImageStatus,
+    /// `public`, `private`, `shared`, `community`.
+    pub visibility: String,
+    /// Whether it may not be deleted.
+    pub protected: bool,
+    /// Whether lists leave it out.
+    pub os_hidden: bool,
+    /// `bare`, ...
+    pub container_format: Option<String>,
+    /// `qcow2`, `raw`, ...
+    pub disk_format: Option<String>,
+    /// Bytes; none before there is data.
+    pub size: Option<u64>,
+    /// SHA-512 of the data.
+    pub os_hash_value: Option<String>,
+    /// MD5 of the data.
+    pub checksum: Option<String>,
+    /// Smallest memory, MiB.
+    pub min_ram: u32,
+    /// Smallest disk, GiB.
+    pub min_disk: u32,
+    /// Words.
+    pub tags: Vec<String>,
+    /// Everything else that people say about it: `os_distro`, `os_admin_user`, ...
+    pub properties: BTreeMap<String, String>,
+    /// What servers with it are made of.
+    pub origin: Origin,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was changed.
+    pub updated_at: String,
+}
+
+/// The state of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageStatus {
+    /// No data yet.
+    Queued,
+    /// Data are coming.
+    Saving,
+    /// Usable.
+    Active,
+}
+
+impl ImageStatus {
+    /// As Glance writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Saving => "saving",
+            Self::Active => "active",
+        }
+    }
+}
+
+/// Where an image comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The lab's own: a container image stands behind it.
+    Lab,
+    /// Data that somebody sent.
+    Upload,
+    /// A server's disk of some moment.
+    Snapshot,
+}
+
+keyed_by_id!(Image);
+
+impl Model {
+    /// Delete the oldest backups of a server of one type, but for as many as are kept. Answers the ids of those deleted.
+    pub fn rotate_backups(&mut self, server: &str, backup_type: &str, keep: usize) -> Vec<String> {
+        let is = |image: &Image, name: &str, wanted: &str| {
+            let value = image.properties.get(name);
+            value.is_some_and(|value| value == wanted)
+        };
+        let backups = self.images.iter().rev().filter(|image| {
+            is(image, "image_type", "backup")
+                && is(image, "backup_type", backup_type)
+                && is(image, "instance_uuid", server)
+        });
+        let old: Vec<String> = backups.skip(keep).map(|image| image.id.clone()).collect();
+        for id in &old {
+            self.images.remove(id);
+        }
+        old
+    }
+}
+
+impl Image {
+    /// The Debian image that every lab has.
+    pub fn debian_12(owner: &str) -> Self {
+        let properties = [
+            ("os_admin_user", "debian"),
+            ("os_distro", "debian"),
+            ("os_version", "12"),
+        ];
+        Self {
+            id: stable_id("image/debian-12"),
+            name: Some("debian-12".into()),
+            status: ImageStatus::Active,
+            visibility: "public".into(),
+            container_format: Some("bare".into()),
+            disk_format: Some("qcow2".into()),
+            size: Some(344_457_216),
+            min_disk: 2,
+            properties: properties
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            origin: Origin::Lab,
+            ..Self::new(owner)
+        }
+    }
+
+    /// An image of which nothing is known yet.
+    pub fn new(owner: &str) -> Self {
+        Self {
+            id: new_id(),
+            name: None,
+            owner: owner.into(),
+            status: ImageStatus::Queued,
+            visibility: "shared".into(),
+            protected: false,
+            os_hidden: false,
+            container_format: None,
+            disk_format: None,
+            size: None,
+            os_hash_value: None,
+            checksum: None,
+            min_ram: 0,
+            min_disk: 0,
+            tags: Vec::new(),
+            properties: BTreeMap::new(),
+            origin: Origin::Upload,
+            created_at: now(),
+            updated_at: now(),
+        }
+    }
+
+    /// Whether a project may use it.
+    pub fn visible_to(&self, project_id: &str) -> bool {
+        self.owner == project_id || matches!(self.visibility.as_str(), "public" | "community")
+    }
+
+    /// What a volume remembers of the image that it was made from.
+    pub fn volume_metadata(&self) -> BTreeMap<String, String> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let mut all = self.properties.clone();
+        all.extend([
+            ("image_id".to_owned(), self.id.clone()),
+            ("image_name".to_owned(), text(&self.name)),
+            ("checksum".to_owned(), text(&self.checksum)),
+            ("container_format".to_owned(), text(&self.container_format)),
+            ("disk_format".to_owned(), text(&self.disk_format)),
+            ("min_disk".to_owned(), self.min_disk.to_string()),
+            ("min_ram".to_owned(), self.min_ram.to_string()),
+            ("size".to_owned(), self.size.unwrap_or(0).to_string()),
+        ]);
+        all
+    }
+}

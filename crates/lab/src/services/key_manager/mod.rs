@@ -1,0 +1,151 @@
+//! Barbican v1: versions, and what secrets, containers and orders have in common.
+//!
+//! Barbican finds a thing whosever it is and then asks its policy, so a stranger who knows an id is told 403 and not 404.
+
+pub(crate) mod acls;
+pub(crate) mod containers;
+pub(crate) mod orders;
+pub(crate) mod secret;
+pub(crate) mod secrets;
+
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, json_answer, reply};
+use crate::kit::query;
+use crate::kit::refusal::Refusal;
+use crate::kit::token::Member;
+use crate::services::key_manager::secret::Guard;
+use crate::services::{Call, Routes};
+
+pub fn routes() -> Routes {
+    Routes::below("/key-manager")
+        .get("", versions)
+        .get("/", versions)
+        .and(v1())
+}
+
+fn v1() -> Routes {
+    Routes::below("/key-manager/v1")
+        .get("", version)
+        .get("/", version)
+        .get("/quotas", limits)
+        .and(secrets::routes())
+        .and(containers::routes())
+        .and(orders::routes())
+        .and(acls::routes())
+}
+
+fn version_document(base: &str) -> Value {
+    json!({
+        "id": "v1",
+        "status": "stable",
+        "updated": "2015-04-28T00:00:00Z",
+        "links": [{"rel": "self", "href": format!("{base}/key-manager/v1/")}],
+        "media-types": [{"base": "application/json", "type": "application/vnd.openstack.key-manager-v1+json"}],
+    })
+}
+
+/// None.
+async fn limits(call: Call) -> Answer {
+    call.member()?;
+    let limits = json!({"secrets": -1, "orders": -1, "containers": -1, "consumers": -1, "cas": -1});
+    reply(200, json!({ "quotas": limits }))
+}
+
+async fn versions(call: Call) -> Response {
+    json_answer(300, json!({"versions": [version_document(&call.base)]}))
+}
+
+async fn version(call: Call) -> Response {
+    json_answer(200, json!({"version": version_document(&call.base)}))
+}
+
+/// What somebody wants of a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Change,
+}
+
+/// Whether a caller may; `what` is the attempt in Barbican's words.
+fn may(guard: &Guard, member: &Member, way: Way, what: &str) -> Result<(), Refusal> {
+    let (project, user, admin) = (&member.project_id, &member.user_id, member.admin);
+    let lets = match way {
+        Way::Read => guard.lets_read(project, user, admin),
+        Way::Change => guard.lets_change(project, user, admin),
+    };
+    let refusal = || {
+        Refusal::forbidden(format!(
+            "{what} attempt not allowed - please review your user/project privileges"
+        ))
+    };
+    lets.then_some(()).ok_or_else(refusal)
+}
+
+/// The guard of something new.
+fn guard(member: &Member) -> Guard {
+    Guard {
+        project_id: member.project_id.clone(),
+        creator_id: member.user_id.clone(),
+        acl: None,
+    }
+}
+
+/// A body that does not fit, by the name of Barbican's schema.
+fn schema(name: &str, reason: &str) -> Refusal {
+    Refusal::bad_request(format!(
+        "Provided object does not match schema '{name}': {reason}."
+    ))
+}
+
+/// 201, with the place of what was made.
+fn made(name: &str, place: String) -> Response {
+    let mut response = json_answer(201, json!({name: place}));
+    if let Ok(location) = HeaderValue::try_from(place) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// A part of a list, by `offset` and `limit`.
+struct Page {
+    collection: &'static str,
+    offset: usize,
+    limit: usize,
+}
+
+impl Page {
+    fn of(collection: &'static str, asked: &[(String, String)]) -> Self {
+        let number = |name: &str, default: usize| {
+            query::value(asked, name)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(default)
+        };
+        Self {
+            collection,
+            offset: number("offset", 0),
+            limit: number("limit", 10).clamp(1, 100),
+        }
+    }
+
+    fn answer(&self, rows: Vec<Value>, base: &str) -> Response {
+        let (offset, limit, total) = (self.offset, self.limit, rows.len());
+        let link = |offset: usize| {
+            let collection = self.collection;
+            format!("{base}/key-manager/v1/{collection}?limit={limit}&offset={offset}")
+        };
+        let page: Vec<Value> = rows.into_iter().skip(offset).take(limit).collect();
+        let mut body = json!({self.collection: page, "total": total});
+        // A caller may ask for any offset.
+        let end = offset.saturating_add(limit);
+        if end < total {
+            body["next"] = link(end).into();
+        }
+        if offset > 0 {
+            body["previous"] = link(offset.saturating_sub(limit)).into();
+        }
+        json_answer(200, body)
+    }
+}

@@ -1,0 +1,305 @@
+//! Barbican v1: orders, for secrets that the service makes by itself.
+//!
+//! The lab makes keys of so many random bits. Of a pair it makes the frame, a container with two secrets that look like keys, and
+//! nothing that could be used as such. An order for a certificate waits for an authority that nobody has. Administrators alone
+//! delete orders.
+
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::ids::{new_id, now};
+use crate::kit::refusal::Refusal;
+use crate::kit::token::Member;
+use crate::services::key_manager::secret::{Held, Order, Outcome, Secret, SecretContainer};
+use crate::services::key_manager::{Page, Way, containers, guard, made, may, schema, secrets};
+use crate::services::{Call, Model, Routes};
+
+/// What keys can be for, as Barbican's own plugin has it.
+const ALGORITHMS: &[&str] = &[
+    "aes",
+    "des",
+    "desede",
+    "hmacsha1",
+    "hmacsha256",
+    "hmacsha384",
+    "hmacsha512",
+];
+
+/// What pairs can be of.
+const PAIRS: &[&str] = &["rsa", "dsa"];
+
+pub fn routes() -> Routes {
+    Routes::below("/key-manager/v1")
+        .get("/orders", list)
+        .post("/orders", create)
+        .get("/orders/", list)
+        .post("/orders/", create)
+        .get("/orders/{id}", show)
+        .delete("/orders/{id}", delete)
+}
+
+fn not_found() -> Refusal {
+    Refusal::not_found("NotFound", "Order not found.")
+}
+
+fn reference(id: &str, base: &str) -> String {
+    format!("{base}/key-manager/v1/orders/{id}")
+}
+
+fn document(row: &Order, base: &str) -> Value {
+    let mut document = json!({
+        "type": row.kind,
+        "meta": row.meta,
+        "creator_id": row.guard.creator_id,
+        "created": row.created.trim_end_matches('Z'),
+        "updated": row.created.trim_end_matches('Z'),
+        "order_ref": reference(&row.id, base),
+    });
+    let more = match &row.outcome {
+        Outcome::Made { secret_id } => json!({
+            "status": "ACTIVE",
+            "sub_status": "Unknown",
+            "sub_status_message": "Unknown",
+            "secret_ref": secrets::reference(secret_id, base),
+        }),
+        Outcome::Paired { container_id } => json!({
+            "status": "ACTIVE",
+            "sub_status": "Unknown",
+            "sub_status_message": "Unknown",
+            "container_ref": containers::reference(container_id, base),
+        }),
+        Outcome::Waiting => json!({
+            "status": "PENDING",
+            "sub_status": "cert_request_pending",
+            "sub_status_message": "Request has been submitted to the CA.  Waiting for certificate to be generated",
+        }),
+        Outcome::Failed => json!({
+            "status": "ERROR",
+            "error_status_code": "400",
+            "error_reason": "Process TypeOrder issue seen - Secret generate supported plugin not found..",
+        }),
+    };
+    if let (Some(document), Value::Object(more)) = (document.as_object_mut(), more) {
+        document.extend(more);
+    }
+    document
+}
+
+/// Kind and details, if Barbican takes them.
+fn read_create(body: &Value) -> Result<(String, Map<String, Value>), Refusal> {
+    let wrong = |name: &str, reason: &str| {
+        schema("Order", &format!("{reason}. Invalid property: '{name}'"))
+    };
+    for name in ["type", "meta"] {
+        if body.get(name).is_none() {
+            return Err(wrong(name, &format!("'{name}' is a required property")));
+        }
+    }
+    let kinds = ["key", "asymmetric", "certificate"];
+    let said = body["type"].as_str().unwrap_or_default();
+    if !kinds.contains(&said) {
+        let reason = format!("'{said}' is not one of ['key', 'asymmetric', 'certificate']");
+        return Err(wrong("type", &reason));
+    }
+    let meta = body["meta"].as_object();
+    let meta = meta.ok_or_else(|| wrong("meta", "it is not of type 'object'"))?;
+    if said != "certificate" {
+        for name in ["algorithm", "bit_length"] {
+            if meta.get(name).is_none_or(Value::is_null) {
+                let reason = format!("'{name}' is required field for {said} type order");
+                return Err(wrong("meta", &reason));
+            }
+        }
+        let bits = meta["bit_length"].as_i64();
+        bits.filter(|bits| *bits > 0 && bits % 8 == 0)
+            .ok_or_else(|| wrong("meta", "'bit_length' must be a multiple of 8"))?;
+    }
+    let mut meta = meta.clone();
+    if said != "certificate" {
+        meta.entry("expiration").or_insert(Value::Null);
+    }
+    Ok((said.to_owned(), meta))
+}
+
+/// The algorithm that is ordered, if it is one of these, and the bits.
+fn asked(meta: &Map<String, Value>, algorithms: &[&str]) -> Option<(String, u32)> {
+    let algorithm = meta.get("algorithm")?.as_str()?;
+    let bits = u32::try_from(meta["bit_length"].as_i64()?).ok()?;
+    let known = algorithms.contains(&algorithm.to_lowercase().as_str());
+    known.then(|| (algorithm.to_owned(), bits))
+}
+
+fn random(bits: u32) -> Vec<u8> {
+    (0..bits / 8).map(|_| rand::random()).collect()
+}
+
+/// A secret as it is ordered, of one kind and with these bytes.
+fn secret(
+    member: &Member,
+    meta: &Map<String, Value>,
+    (algorithm, bits): (&str, u32),
+    kind: &str,
+    bytes: &[u8],
+) -> Secret {
+    let text = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
+    let form = text("payload_content_type");
+    Secret {
+        id: new_id(),
+        name: text("name"),
+        guard: guard(member),
+        secret_type: kind.into(),
+        algorithm: Some(algorithm.to_owned()),
+        bit_length: Some(bits),
+        mode: text("mode"),
+        expiration: text("expiration"),
+        content_type: Some(form.unwrap_or_else(|| "application/octet-stream".into())),
+        payload: Some(STANDARD.encode(bytes)),
+        metadata: Map::new(),
+        created: now(),
+        updated: now(),
+    }
+}
+
+/// What the service makes at once of an order for a key or for a pair of them.
+#[derive(Default)]
+struct Things {
+    secrets: Vec<Secret>,
+    container: Option<SecretContainer>,
+}
+
+impl Things {
+    fn of(kind: &str, member: &Member, meta: &Map<String, Value>) -> Self {
+        match kind {
+            "key" => Self::key(member, meta),
+            "asymmetric" => Self::pair(member, meta),
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+
+    fn key(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
+        let (algorithm, bits) = asked(meta, ALGORITHMS)?;
+        let key = secret(member, meta, (&algorithm, bits), "symmetric", &random(bits));
+        Some(Self {
+            secrets: vec![key],
+            container: None,
+        })
+    }
+
+    fn pair(member: &Member, meta: &Map<String, Value>) -> Option<Self> {
+        let (algorithm, bits) = asked(meta, PAIRS)?;
+        let half = |kind: &str| {
+            let inside = STANDARD.encode(random(bits));
+            let word = kind.to_uppercase();
+            let text = format!("-----BEGIN {word} KEY-----\n{inside}\n-----END {word} KEY-----\n");
+            secret(member, meta, (&algorithm, bits), kind, text.as_bytes())
+        };
+        let secrets = vec![half("private"), half("public")];
+        let held = secrets.iter().map(|half| Held {
+            name: Some(format!("{}_key", half.secret_type)),
+            secret_id: half.id.clone(),
+        });
+        let container = SecretContainer {
+            id: new_id(),
+            name: meta.get("name").and_then(Value::as_str).map(str::to_owned),
+            guard: guard(member),
+            kind: algorithm.to_lowercase(),
+            secrets: held.collect(),
+            created: now(),
+            updated: now(),
+        };
+        Some(Self {
+            secrets,
+            container: Some(container),
+        })
+    }
+
+    fn outcome(&self, kind: &str) -> Outcome {
+        match (&self.container, self.secrets.first()) {
+            (Some(container), _) => Outcome::Paired {
+                container_id: container.id.clone(),
+            },
+            (None, Some(secret)) => Outcome::Made {
+                secret_id: secret.id.clone(),
+            },
+            (None, None) if kind == "certificate" => Outcome::Waiting,
+            (None, None) => Outcome::Failed,
+        }
+    }
+}
+
+async fn create(call: Call, body: Bytes) -> Answer {
+    let member = call.member()?;
+    let base = &call.base;
+    let (kind, meta) = read_create(&read_json(&body)?)?;
+    let things = Things::of(&kind, &member, &meta);
+    let outcome = things.outcome(&kind);
+    let order = Order {
+        id: new_id(),
+        guard: guard(&member),
+        kind,
+        meta,
+        outcome,
+        created: now(),
+    };
+    let place = reference(&order.id, base);
+    call.app.change(|model| {
+        for secret in things.secrets {
+            model.secrets.insert(secret);
+        }
+        if let Some(container) = things.container {
+            model.secret_containers.insert(container);
+        }
+        model.secret_orders.insert(order);
+    });
+    Ok((StatusCode::ACCEPTED, made("order_ref", place)).into_response())
+}
+
+/// The order, if it is one of the caller's project.
+fn seen<'a>(model: &'a Model, member: &Member, id: &str) -> Result<&'a Order, Refusal> {
+    let row = model.secret_orders.get(id).ok_or_else(not_found)?;
+    may(&row.guard, member, Way::Read, "Order retrieval").map(|()| row)
+}
+
+async fn list(call: Call) -> Answer {
+    let member = call.member()?;
+    let base = &call.base;
+    let rows = call.app.read(|model| {
+        let mine = model.secret_orders.iter();
+        let mine = mine.filter(|row| row.guard.project_id == member.project_id);
+        mine.map(|row| document(row, base)).collect()
+    });
+    Ok(Page::of("orders", &call.query).answer(rows, base))
+}
+
+async fn show(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let base = &call.base;
+    let shown = call
+        .app
+        .read(|model| seen(model, &member, id).map(|row| document(row, base)))?;
+    reply(200, shown)
+}
+
+async fn delete(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    call.app.change(|model| {
+        let row = seen(model, &member, id)?;
+        if !member.admin {
+            return Err(Refusal::forbidden(
+                "Order deletion attempt not allowed - please review your user/project privileges",
+            ));
+        }
+        let id = row.id.clone();
+        model.secret_orders.remove(&id);
+        Ok(())
+    })?;
+    empty(204)
+}

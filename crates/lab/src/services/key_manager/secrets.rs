@@ -1,0 +1,453 @@
+//! Barbican v1: secrets.
+
+use axum::body::Bytes;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::IntoResponse;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::ids::{new_id, now};
+use crate::kit::refusal::Refusal;
+use crate::kit::token::Member;
+use crate::kit::{python, query};
+use crate::services::key_manager::secret::Secret;
+use crate::services::key_manager::{Page, Way, guard, made, may};
+use crate::services::{Call, Model, Routes};
+
+/// Barbican's own limit on a payload.
+const PAYLOAD_BYTES_MAX: usize = 20_000;
+const TYPES: &[&str] = &[
+    "symmetric",
+    "public",
+    "private",
+    "passphrase",
+    "certificate",
+    "opaque",
+];
+
+pub fn routes() -> Routes {
+    Routes::below("/key-manager/v1")
+        .get("/secrets", list)
+        .post("/secrets", create)
+        .get("/secrets/", list)
+        .post("/secrets/", create)
+        .get("/secrets/{id}", show)
+        .put("/secrets/{id}", put_payload)
+        .delete("/secrets/{id}", delete)
+        .get("/secrets/{id}/payload", payload)
+        .get("/secrets/{id}/metadata", metadata)
+        .put("/secrets/{id}/metadata", set_metadata)
+        .post("/secrets/{id}/metadata", add_metadata)
+        .get("/secrets/{id}/metadata/{key}", metadata_item)
+        .put("/secrets/{id}/metadata/{key}", set_metadata_item)
+        .delete("/secrets/{id}/metadata/{key}", remove_metadata_item)
+}
+
+pub fn not_found() -> Refusal {
+    Refusal::not_found(
+        "NotFound",
+        "Not Found. Sorry but your secret is in another castle.",
+    )
+}
+
+/// The secret, to read it; `what` is the attempt in Barbican's words.
+fn readable<'a>(
+    model: &'a Model,
+    member: &Member,
+    id: &str,
+    what: &str,
+) -> Result<&'a Secret, Refusal> {
+    let row = model.secrets.get(id).ok_or_else(not_found)?;
+    may(&row.guard, member, Way::Read, what).map(|()| row)
+}
+
+/// The secret, to change it.
+fn owned<'a>(
+    model: &'a mut Model,
+    member: &Member,
+    id: &str,
+    what: &str,
+) -> Result<&'a mut Secret, Refusal> {
+    let row = model.secrets.get_mut(id).ok_or_else(not_found)?;
+    may(&row.guard, member, Way::Change, what).map(|()| row)
+}
+
+fn document(row: &Secret, base: &str) -> Value {
+    let mut document = json!({
+        "name": row.name,
+        "status": "ACTIVE",
+        "secret_type": row.secret_type,
+        "algorithm": row.algorithm,
+        "bit_length": row.bit_length,
+        "mode": row.mode,
+        "expiration": row.expiration,
+        "creator_id": row.guard.creator_id,
+        "created": row.created.trim_end_matches('Z'),
+        "updated": row.updated.trim_end_matches('Z'),
+        "secret_ref": reference(&row.id, base),
+    });
+    if let Some(content_type) = &row.content_type {
+        document["content_types"] = json!({"default": content_type});
+    }
+    document
+}
+
+/// The URL of a secret.
+pub fn reference(id: &str, base: &str) -> String {
+    format!("{base}/key-manager/v1/secrets/{id}")
+}
+
+async fn create(call: Call, body: Bytes) -> Answer {
+    let member = call.member()?;
+    let body = read_json(&body)?;
+    let base = &call.base;
+    let secret = read_create(&member, &body)?;
+    let place = reference(&secret.id, base);
+    call.app.change(|model| model.secrets.insert(secret));
+    Ok(made("secret_ref", place))
+}
+
+fn read_create(member: &Member, body: &Value) -> Result<Secret, Refusal> {
+    let schema = |reason: String| {
+        Refusal::bad_request(format!(
+            "Provided object does not match schema 'Secret': {reason}."
+        ))
+    };
+    let of = |name: &str, reason: String| {
+        Refusal::bad_request(format!(
+            "Provided object does not match schema 'Secret': {reason}. Invalid property: '{name}'"
+        ))
+    };
+    let text = |name: &str| match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.chars().count() > 255 && name == "name" => {
+            Err(of(name, format!("'{text}' is too long")))
+        }
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(schema(format!(
+            "{other} is not of type 'string'. Invalid property: '{name}'"
+        ))),
+    };
+    let secret_type = text("secret_type")?.unwrap_or_else(|| "opaque".into());
+    if !TYPES.contains(&secret_type.as_str()) {
+        return Err(schema(format!(
+            "'{secret_type}' is not one of {TYPES:?}. Invalid property: 'secret_type'"
+        )));
+    }
+    let content_type = text("payload_content_type")?;
+    let payload = match text("payload")? {
+        None => None,
+        Some(payload) => {
+            let content_type = content_type.as_deref().ok_or_else(|| {
+                schema(
+                    "If 'payload' is supplied, 'payload_content_type' must also be supplied".into(),
+                )
+            })?;
+            Some(encoded(
+                payload.as_bytes(),
+                content_type,
+                text("payload_content_encoding")?.as_deref(),
+            )?)
+        }
+    };
+    if content_type.is_some() && payload.is_none() {
+        return Err(of(
+            "payload",
+            "payload must be provided when payload_content_type is specified".into(),
+        ));
+    }
+    let bit_length = match body.get("bit_length") {
+        None | Some(Value::Null) => None,
+        Some(value) => Some(bits(value).map_err(|reason| of("bit_length", reason))?),
+    };
+    let expiration = text("expiration")?.filter(|text| !text.trim().is_empty());
+    if let Some(end) = &expiration {
+        let zoned = end.parse().or_else(|_| format!("{end}Z").parse());
+        let end: jiff::Timestamp =
+            zoned.map_err(|_| of("expiration", "Invalid date for 'expiration'".into()))?;
+        if end < jiff::Timestamp::now() {
+            return Err(of(
+                "expiration",
+                "'expiration' is before current time".into(),
+            ));
+        }
+    }
+    Ok(Secret {
+        id: new_id(),
+        name: text("name")?,
+        guard: guard(member),
+        secret_type,
+        algorithm: text("algorithm")?,
+        bit_length,
+        mode: text("mode")?,
+        expiration,
+        content_type: payload.as_ref().and(content_type),
+        payload,
+        metadata: serde_json::Map::new(),
+        created: now(),
+        updated: now(),
+    })
+}
+
+/// A number of bits, or why it is none.
+fn bits(value: &Value) -> Result<u32, String> {
+    let number = value.as_i64();
+    let number =
+        number.ok_or_else(|| format!("{} is not of type 'integer'", python::repr(value)))?;
+    match u32::try_from(number) {
+        Ok(bits @ 1..=32767) => Ok(bits),
+        Ok(0) | Err(_) => Err(format!("{number} is less than the minimum of 1")),
+        Ok(_) => Err(format!("{number} is greater than the maximum of 32767")),
+    }
+}
+
+/// The payload in base64, whatever it came in.
+fn encoded(payload: &[u8], content_type: &str, encoding: Option<&str>) -> Result<String, Refusal> {
+    if payload.is_empty() {
+        return Err(Refusal::bad_request(
+            "Provided object does not match schema 'Secret': '' is too short. Invalid property: 'payload'.",
+        ));
+    }
+    let text = match (content_type, encoding) {
+        (_, Some("base64")) => {
+            let text: String = String::from_utf8_lossy(payload)
+                .split_whitespace()
+                .collect();
+            STANDARD
+                .decode(&text)
+                .map_err(|_| Refusal::bad_request("Problem decoding payload"))?;
+            text
+        }
+        (kind, None) if kind.starts_with("text/plain") => STANDARD.encode(payload),
+        ("application/octet-stream", None) => {
+            return Err(Refusal::bad_request(
+                "Provided object does not match schema 'Secret': payload_content_encoding must be specified when payload_content_type \
+                 is application/octet-stream. Invalid property: 'payload_content_encoding'.",
+            ));
+        }
+        (kind, _) => {
+            return Err(Refusal::bad_request(format!(
+                "Provided object does not match schema 'Secret': payload_content_type {kind} not supported."
+            )));
+        }
+    };
+    if payload.len() > PAYLOAD_BYTES_MAX {
+        return Err(Refusal::new(
+            413,
+            "PayloadTooLarge",
+            "Problem with data in certificate request. Payload is too large.",
+        ));
+    }
+    Ok(text)
+}
+
+async fn list(call: Call) -> Answer {
+    let member = call.member()?;
+    let base = &call.base;
+    let rows: Vec<Value> = call.app.read(|model| {
+        let mine = model
+            .secrets
+            .iter()
+            .filter(|row| row.guard.project_id == member.project_id);
+        let fitting = mine.map(|row| document(row, base)).filter(|row| {
+            ["name", "secret_type", "algorithm", "mode"]
+                .iter()
+                .all(|name| {
+                    call.asked(name)
+                        .is_none_or(|wanted| query::attribute_is(row, name, wanted))
+                })
+        });
+        fitting.collect()
+    });
+    Ok(Page::of("secrets", &call.query).answer(rows, base))
+}
+
+async fn show(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let shown = call.app.read(|model| {
+        let row = readable(model, &member, id, "Secret retrieval")?;
+        Ok::<_, Refusal>(document(row, &call.base))
+    })?;
+    reply(200, shown)
+}
+
+async fn payload(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let row = call
+        .app
+        .read(|model| readable(model, &member, id, "Secret payload retrieval").cloned())?;
+    let payload = row.payload.ok_or_else(not_found)?;
+    let content_type = row.content_type.unwrap_or_else(|| "text/plain".into());
+    let accepted = call
+        .headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("*/*");
+    let bytes = STANDARD
+        .decode(payload)
+        .map_err(|error| Refusal::new(500, "Damaged", error.to_string()))?;
+    // As Barbican gives it: anything as bytes, and as text what reads as such, however it came in.
+    let asked = accepted.split([',', ';']).next().unwrap_or_default().trim();
+    let content_type = match asked {
+        "*/*" | "" => content_type,
+        "application/octet-stream" => asked.to_owned(),
+        "text/plain" if std::str::from_utf8(&bytes).is_ok() => asked.to_owned(),
+        _ => return Err(Refusal::new(406, "NotAcceptable", "Not Acceptable")),
+    };
+    let content_type =
+        HeaderValue::try_from(content_type).unwrap_or(HeaderValue::from_static("text/plain"));
+    Ok((
+        StatusCode::OK,
+        [(header::CONTENT_TYPE, content_type)],
+        bytes,
+    )
+        .into_response())
+}
+
+async fn put_payload(call: Call, body: Bytes) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let text = |name: &str| {
+        call.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
+    };
+    let content_type = text("content-type").unwrap_or_else(|| "text/plain".into());
+    // Raw bytes need no encoding here, unlike in JSON.
+    let payload = match (content_type.as_str(), text("content-encoding").as_deref()) {
+        ("application/octet-stream", None) => STANDARD.encode(&body),
+        (kind, encoding) => encoded(&body, kind, encoding)?,
+    };
+    call.app.change(|model| {
+        let row = owned(model, &member, id, "Secret update")?;
+        if row.payload.is_some() {
+            return Err(Refusal::conflict(
+                "SecretAlreadyHasData",
+                "Secret already has data, cannot modify it.",
+            ));
+        }
+        row.payload = Some(payload);
+        row.content_type = Some(content_type);
+        row.updated = now();
+        Ok(())
+    })?;
+    empty(204)
+}
+
+async fn delete(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    call.app.change(|model| {
+        owned(model, &member, id, "Secret deletion")?;
+        model.secrets.remove(id);
+        Ok::<_, Refusal>(())
+    })?;
+    empty(204)
+}
+
+async fn metadata(call: Call) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let pairs = call.app.read(|model| {
+        let row = readable(model, &member, id, "Secret metadata retrieval")?;
+        Ok::<_, Refusal>(row.metadata.clone())
+    })?;
+    reply(200, json!({ "metadata": pairs }))
+}
+
+async fn set_metadata(call: Call, body: Bytes) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let body = read_json(&body)?;
+    let pairs = body.get("metadata").and_then(Value::as_object).cloned();
+    let pairs = pairs.ok_or_else(|| {
+        Refusal::bad_request("Provided object does not match schema 'SecretMetadata'.")
+    })?;
+    call.app.change(|model| {
+        owned(model, &member, id, "Secret metadata creation")?.metadata = pairs;
+        Ok::<_, Refusal>(())
+    })?;
+    let place = format!("{}/metadata", reference(id, &call.base));
+    reply(201, json!({ "metadata_ref": place }))
+}
+
+fn no_such_key() -> Refusal {
+    Refusal::not_found("NotFound", "Not Found. Secret metadata not found.")
+}
+
+/// A pair of a body.
+fn pair(body: &Bytes) -> Result<(String, Value), Refusal> {
+    let body = read_json(body)?;
+    match (body.get("key").and_then(Value::as_str), body.get("value")) {
+        (Some(key), Some(value)) => Ok((key.to_owned(), value.clone())),
+        _ => Err(Refusal::bad_request(
+            "Provided object does not match schema 'SecretMetadatum'.",
+        )),
+    }
+}
+
+async fn add_metadata(call: Call, body: Bytes) -> Answer {
+    let id = call.part("id");
+    let member = call.member()?;
+    let (key, value) = pair(&body)?;
+    let shown = json!({"key": key, "value": value});
+    call.app.change(|model| {
+        let row = owned(model, &member, id, "Secret metadatum creation")?;
+        match row.metadata.contains_key(&key) {
+            true => Err(Refusal::conflict(
+                "Conflict",
+                "Conflict. Key in request is already in the secret metadata",
+            )),
+            false => {
+                row.metadata.insert(key, value);
+                Ok(())
+            }
+        }
+    })?;
+    reply(201, shown)
+}
+
+async fn metadata_item(call: Call) -> Answer {
+    let (id, key) = (call.part("id"), call.part("key"));
+    let member = call.member()?;
+    let value = call.app.read(|model| {
+        let row = readable(model, &member, id, "Secret metadatum retrieval")?;
+        row.metadata.get(key).cloned().ok_or_else(no_such_key)
+    })?;
+    reply(200, json!({"key": key, "value": value}))
+}
+
+async fn set_metadata_item(call: Call, body: Bytes) -> Answer {
+    let (id, key) = (call.part("id"), call.part("key"));
+    let member = call.member()?;
+    let (named, value) = pair(&body)?;
+    if named != key {
+        return Err(Refusal::conflict(
+            "Conflict",
+            "Key in request does not match key in the request url.",
+        ));
+    }
+    let shown = json!({"key": key, "value": value});
+    call.app.change(|model| {
+        let row = owned(model, &member, id, "Secret metadatum update")?;
+        let old = row.metadata.get_mut(key).ok_or_else(no_such_key)?;
+        *old = value;
+        Ok::<_, Refusal>(())
+    })?;
+    reply(200, shown)
+}
+
+async fn remove_metadata_item(call: Call) -> Answer {
+    let (id, key) = (call.part("id"), call.part("key"));
+    let member = call.member()?;
+    call.app.change(|model| {
+        let row = owned(model, &member, id, "Secret metadatum removal")?;
+        row.metadata.remove(key).ok_or_else(no_such_key)
+    })?;
+    empty(204)
+}

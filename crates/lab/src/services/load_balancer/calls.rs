@@ -1,0 +1,297 @@
+//! Octavia v2: one set of handlers for all pieces of load balancers, driven by [`crate::services::load_balancer`].
+//!
+//! Clients write the version as `v2` or `v2.0`; both are served.
+
+use axum::body::Bytes;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use crate::kit::answer::{Answer, empty, json_answer, read_json, reply};
+use crate::kit::query;
+use crate::kit::refusal::Refusal;
+use crate::services::load_balancer::change::Children;
+use crate::services::load_balancer::settle::BalancerAction;
+use crate::services::load_balancer::show::{document, status_tree};
+use crate::services::load_balancer::{Part, Piece, quotas};
+use crate::services::{Call, Model, Routes};
+
+pub fn routes() -> Routes {
+    Routes::below("/load-balancer")
+        .get("", versions)
+        .get("/", versions)
+        .and(lbaas())
+}
+
+/// Clients write the version as `v2` or `v2.0`.
+pub const PREFIXES: &[&str] = &["/load-balancer/v2/lbaas", "/load-balancer/v2.0/lbaas"];
+
+fn lbaas() -> Routes {
+    let routes = Routes::below_each(PREFIXES)
+        .get("/providers", providers)
+        .get("/flavors", no_flavors)
+        .get("/availabilityzones", no_zones)
+        .get("/loadbalancers/{id}/status", status)
+        .get("/loadbalancers/{id}/statuses", status)
+        .get("/loadbalancers/{id}/stats", stats)
+        .put("/loadbalancers/{id}/failover", failover)
+        .get("/listeners/{id}/stats", stats)
+        .and(quotas::routes());
+    ["/{kind}", "/{upper}/{parent}/{kind}"]
+        .iter()
+        .fold(routes, |routes, many| {
+            let one = format!("{many}/{{id}}");
+            routes
+                .get(many, list)
+                .post(many, create)
+                .get(&one, show)
+                .put(&one, update)
+                .delete(&one, delete)
+        })
+}
+
+impl Call {
+    /// Members and rules live below another piece, all others on their own.
+    fn part_kind(&self) -> Result<Part, Refusal> {
+        let kind = Part::of_collection(self.part("kind"));
+        let fits = match (self.part("upper"), kind) {
+            ("", Some(Part::Member | Part::L7Rule)) => false,
+            ("", Some(_)) | ("pools", Some(Part::Member)) | ("l7policies", Some(Part::L7Rule)) => {
+                true
+            }
+            _ => false,
+        };
+        kind.filter(|_| fits)
+            .ok_or_else(|| Refusal::not_found("NotFound", "The resource could not be found."))
+    }
+
+    fn parent_piece(&self) -> Option<&str> {
+        Some(self.part("parent")).filter(|parent| !parent.is_empty())
+    }
+
+    /// The piece, if it is the caller's and lives where the path says.
+    fn seen_piece<'a>(&self, model: &'a Model, kind: Part) -> Result<&'a Piece, Refusal> {
+        let member = self.member()?;
+        let piece = model.piece(kind, self.id())?;
+        let here = self
+            .parent_piece()
+            .is_none_or(|parent| parent == piece.parent);
+        match here && member.may_touch(&piece.project_id) {
+            true => Ok(piece),
+            false => Err(kind.not_found(self.id())),
+        }
+    }
+}
+
+async fn versions(call: Call) -> Response {
+    let href = format!("{}/load-balancer/v2", call.base);
+    let version = |minor: u16, status: &str| json!({"id": format!("v2.{minor}"), "status": status, "updated": "2021-11-09T00:00:00Z", "links": [{"rel": "self", "href": href}]});
+    let older = (0..26).map(|minor| version(minor, "SUPPORTED"));
+    let all: Vec<Value> = older.chain([version(26, "CURRENT")]).collect();
+    json_answer(200, json!({ "versions": all }))
+}
+
+/// Query words that are not filters.
+const NOT_FILTERS: &[&str] = &[
+    "fields",
+    "limit",
+    "marker",
+    "page_reverse",
+    "sort",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
+];
+
+async fn list(call: Call) -> Answer {
+    let (member, kind) = (call.member()?, call.part_kind()?);
+    let page = call.app.read(|model| {
+        if let Some(parent) = call.parent_piece() {
+            let above = if kind == Part::Member {
+                Part::Pool
+            } else {
+                Part::L7Policy
+            };
+            model.piece(above, parent)?;
+        }
+        let here = |row: &&Piece| {
+            row.part == kind
+                && member.may_touch(&row.project_id)
+                && call
+                    .parent_piece()
+                    .is_none_or(|parent| row.parent == parent)
+        };
+        let shown = model
+            .balancing
+            .iter()
+            .filter(here)
+            .map(|row| document(model, row));
+        let fitting = shown.filter(|thing| {
+            let filters = call
+                .query
+                .iter()
+                .filter(|(name, _)| !NOT_FILTERS.contains(&name.as_str()));
+            let mut filters = filters.map(|(name, wanted)| {
+                // Where a piece hangs is a filter too, though it is shown as a list.
+                let place = ["loadbalancer_id", "listener_id", "pool_id"].contains(&name.as_str());
+                match (place, thing.get(name)) {
+                    (true, None) => thing.to_string().contains(wanted.as_str()),
+                    _ => query::attribute_is(thing, name, wanted),
+                }
+            });
+            filters.all(|fits| fits) && query::tags_fit(thing, &call.query)
+        });
+        Ok::<_, Refusal>(query::page(fitting.collect(), &call.query, 1_000))
+    })?;
+    let marker = call.asked("marker").unwrap_or_default();
+    let page = page.ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "Supplied pagination marker '{marker}' is not valid."
+        ))
+    })?;
+    let (_, many) = kind.words();
+    let mut links = Vec::new();
+    if let Some(next) = page.next {
+        let href = format!(
+            "{}/load-balancer/v2/lbaas/{many}?{}",
+            call.base,
+            query::with_marker(&call.query, &next)
+        );
+        links.push(json!({"rel": "next", "href": href}));
+    }
+    reply(
+        200,
+        json!({many: page.items, format!("{many}_links"): links}),
+    )
+}
+
+async fn show(call: Call) -> Answer {
+    let kind = call.part_kind()?;
+    let shown = call
+        .app
+        .read(|model| Ok::<_, Refusal>(document(model, call.seen_piece(model, kind)?)))?;
+    reply(200, json!({kind.words().0: shown}))
+}
+
+/// What a body says of a piece.
+fn said(kind: Part, body: &Bytes) -> Result<Map<String, Value>, Refusal> {
+    let (one, _) = kind.words();
+    match read_json(body)?.get(one) {
+        Some(Value::Object(said)) => Ok(said.clone()),
+        _ => Err(Refusal::bad_request(format!("Missing argument: \"{one}\""))),
+    }
+}
+
+async fn create(call: Call, body: Bytes) -> Answer {
+    let (member, kind) = (call.member()?, call.part_kind()?);
+    let said = said(kind, &body)?;
+    let (shown, balancer) = call.app.change(|model| {
+        let is_mine = |row: &&Piece| row.part == kind && row.project_id == member.project_id;
+        let mine = model.balancing.iter().filter(is_mine).count() as i64;
+        let limit = model.quotas.limit(&member.project_id, kind.limit());
+        if limit >= 0 && mine >= limit {
+            let resource = kind.title();
+            return Err(Refusal::forbidden(format!(
+                "Quota has been met for resources: {resource}"
+            )));
+        }
+        let id = model.create_piece(&member.project_id, kind, call.parent_piece(), &said)?;
+        let balancer = model.balancer_of(&id).unwrap_or_default();
+        Ok::<_, Refusal>((document(model, model.piece(kind, &id)?), balancer))
+    })?;
+    call.app.spawn_balance(balancer, BalancerAction::Create);
+    reply(201, json!({kind.words().0: shown}))
+}
+
+async fn update(call: Call, body: Bytes) -> Answer {
+    let kind = call.part_kind()?;
+    let said = said(kind, &body)?;
+    let (shown, balancer) = call.app.change(|model| {
+        call.seen_piece(model, kind)?;
+        model.update_piece(kind, call.id(), &said)?;
+        let balancer = model.balancer_of(call.id()).unwrap_or_default();
+        Ok::<_, Refusal>((document(model, model.piece(kind, call.id())?), balancer))
+    })?;
+    call.app.spawn_balance(balancer, BalancerAction::Update);
+    reply(200, json!({kind.words().0: shown}))
+}
+
+async fn delete(call: Call) -> Answer {
+    let kind = call.part_kind()?;
+    let cascade = call.asked("cascade");
+    let children =
+        match cascade.is_some_and(|word| ["true", "1"].contains(&word.to_lowercase().as_str())) {
+            true => Children::Go,
+            false => Children::KeepIt,
+        };
+    let balancer = call.app.change(|model| {
+        call.seen_piece(model, kind)?;
+        let balancer = model.balancer_of(call.id()).unwrap_or_default();
+        model.delete_piece(kind, call.id(), children)?;
+        Ok::<_, Refusal>(balancer)
+    })?;
+    call.app.spawn_balance(balancer, BalancerAction::Delete);
+    empty(204)
+}
+
+/// Administrators have what a load balancer runs on made anew. Here nothing changes by that.
+async fn failover(call: Call) -> Answer {
+    let member = call.member()?;
+    call.app.change(|model| {
+        call.seen_piece(model, Part::LoadBalancer)?;
+        if !member.admin {
+            let sentence = "Policy does not allow this request to be performed.";
+            return Err(Refusal::forbidden(sentence));
+        }
+        model.begin_failover(call.id())
+    })?;
+    call.app
+        .spawn_balance(call.id().to_owned(), BalancerAction::Failover);
+    empty(202)
+}
+
+async fn status(call: Call) -> Answer {
+    let tree = call.app.read(|model| {
+        let piece = call.seen_piece(model, Part::LoadBalancer)?;
+        Ok::<_, Refusal>(status_tree(model, piece))
+    })?;
+    reply(200, json!({"statuses": {"loadbalancer": tree}}))
+}
+
+/// The lab does not count.
+async fn stats(call: Call) -> Answer {
+    let found = call.app.read(|model| {
+        let balancer = call.seen_piece(model, Part::LoadBalancer).map(|_| ());
+        balancer.or_else(|_| call.seen_piece(model, Part::Listener).map(|_| ()))
+    });
+    found?;
+    let names = [
+        "bytes_in",
+        "bytes_out",
+        "active_connections",
+        "total_connections",
+        "request_errors",
+    ];
+    let none: Map<String, Value> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), 0.into()))
+        .collect();
+    reply(200, json!({ "stats": none }))
+}
+
+async fn providers(call: Call) -> Answer {
+    call.member()?;
+    let all =
+        json!([{"name": "octavia", "description": "HAProxy in a container, or in memory nothing"}]);
+    reply(200, json!({ "providers": all }))
+}
+
+async fn no_flavors(call: Call) -> Answer {
+    call.member()?;
+    reply(200, json!({"flavors": []}))
+}
+
+async fn no_zones(call: Call) -> Answer {
+    call.member()?;
+    reply(200, json!({"availability_zones": []}))
+}

@@ -1,0 +1,586 @@
+//! Making, changing and deleting pieces, under the lock of their load balancer.
+//!
+//! A change marks the piece and everything that it hangs on as pending and is then carried out by the cloud, which says when it is
+//! done ([`Model::balancer_settles`]).
+
+use serde_json::{Map, Value, json};
+
+use crate::kit::ids::{new_id, now};
+use crate::kit::refusal::Refusal;
+use crate::services::Model;
+use crate::services::load_balancer::fields::{read_change, read_new};
+use crate::services::load_balancer::{Part, Piece, Provisioning};
+use crate::services::network::port::Port;
+
+/// The owner of the ports that Octavia makes.
+pub const OWNER: &str = "Octavia";
+
+/// What the lab cannot balance.
+const UNSUPPORTED: &[&str] = &["TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"];
+
+/// Whether what hangs on a load balancer goes with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Children {
+    /// It does.
+    Go,
+    /// They keep it from going.
+    KeepIt,
+}
+
+fn invalid(detail: impl std::fmt::Display) -> Refusal {
+    Refusal::bad_request(format!("Validation failure: {detail}"))
+}
+
+fn said<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    body.get(name).and_then(Value::as_str)
+}
+
+impl Model {
+    /// Refuse if something of a load balancer is being changed. The load balancer itself has words of its own for it.
+    fn unlocked(&self, balancer: &str, changed: Part) -> Result<(), Refusal> {
+        let Some(row) = self.balancing.get(balancer) else {
+            return Err(Part::LoadBalancer.not_found(balancer));
+        };
+        let state = json!(row.status);
+        match (row.status, changed) {
+            (Provisioning::Active, _) => Ok(()),
+            (_, Part::LoadBalancer) => Err(Refusal::conflict(
+                "LBPendingStateError",
+                format!(
+                    "Invalid state {} of loadbalancer resource {balancer}",
+                    state.as_str().unwrap_or_default()
+                ),
+            )),
+            _ => Err(Refusal::conflict(
+                "ImmutableObject",
+                format!("Load Balancer {balancer} is immutable and cannot be updated."),
+            )),
+        }
+    }
+
+    /// Mark a piece, and all that it hangs on.
+    fn mark(&mut self, id: &str, status: Provisioning) {
+        let up: Vec<String> = self.up_from(id).iter().map(|row| row.id.clone()).collect();
+        for (at, id) in up.iter().enumerate() {
+            if let Some(row) = self.balancing.get_mut(id) {
+                row.status = match at {
+                    0 => status,
+                    _ => Provisioning::PendingUpdate,
+                };
+            }
+        }
+    }
+
+    /// A piece of the project's.
+    fn own_piece(&self, project_id: &str, part: Part, id: &str) -> Result<&Piece, Refusal> {
+        let piece = self.piece(part, id)?;
+        match piece.project_id == project_id {
+            true => Ok(piece),
+            false => Err(part.not_found(id)),
+        }
+    }
+
+    /// Make a piece; `parent` is what the path names. Answers its id.
+    pub fn create_piece(
+        &mut self,
+        project_id: &str,
+        part: Part,
+        parent: Option<&str>,
+        body: &Map<String, Value>,
+    ) -> Result<String, Refusal> {
+        let mut fields = read_new(part, body)?;
+        let parent = self.parent_of_new(project_id, part, parent, body)?;
+        let id = new_id();
+        if part == Part::LoadBalancer {
+            self.give_vip(project_id, &id, &mut fields)?;
+        } else {
+            let balancer = self.balancer_of(&parent).unwrap_or_default();
+            self.check_new(project_id, part, &parent, &mut fields)?;
+            if let (Part::Pool, Some(listener)) = (part, said(body, "listener_id")) {
+                let protocol = said(&fields, "protocol").unwrap_or_default();
+                self.check_listener(project_id, listener, protocol)?;
+            }
+            self.unlocked(&balancer, part)?;
+        }
+        let position = fields.get("position").and_then(Value::as_i64);
+        self.balancing.insert(Piece {
+            id: id.clone(),
+            part,
+            project_id: project_id.into(),
+            parent: parent.clone(),
+            status: Provisioning::PendingCreate,
+            fields,
+            created_at: now(),
+            updated_at: None,
+        });
+        self.mark(&id, Provisioning::PendingCreate);
+        match (part, said(body, "listener_id")) {
+            (Part::Pool, Some(listener)) => {
+                if let Some(row) = self.balancing.get_mut(listener) {
+                    row.fields
+                        .insert("default_pool_id".into(), id.clone().into());
+                    row.status = Provisioning::PendingUpdate;
+                }
+            }
+            (Part::L7Policy, _) => self.place_policy(&parent, &id, position),
+            _ => {}
+        }
+        Ok(id)
+    }
+
+    /// What a new piece hangs on.
+    fn parent_of_new(
+        &self,
+        project_id: &str,
+        part: Part,
+        parent: Option<&str>,
+        body: &Map<String, Value>,
+    ) -> Result<String, Refusal> {
+        let named = |name: &'static str| {
+            said(body, name).ok_or_else(|| {
+                Refusal::bad_request(format!(
+                    "Invalid input for field/attribute {name}. Value: 'None'. Mandatory field missing."
+                ))
+            })
+        };
+        let (kind, id) = match part {
+            Part::LoadBalancer => return Ok(String::new()),
+            Part::Listener => (Part::LoadBalancer, named("loadbalancer_id")?),
+            Part::Pool => match (said(body, "loadbalancer_id"), said(body, "listener_id")) {
+                (Some(id), _) => (Part::LoadBalancer, id),
+                (None, Some(id)) => {
+                    let listener = self.own_piece(project_id, Part::Listener, id)?;
+                    return Ok(listener.parent.clone());
+                }
+                (None, None) => {
+                    return Err(invalid(
+                        "Must provide at least one of: listener_id, loadbalancer_id",
+                    ));
+                }
+            },
+            Part::HealthMonitor => (Part::Pool, named("pool_id")?),
+            Part::L7Policy => (Part::Listener, named("listener_id")?),
+            Part::Member => (Part::Pool, parent.unwrap_or_default()),
+            Part::L7Rule => (Part::L7Policy, parent.unwrap_or_default()),
+        };
+        Ok(self.own_piece(project_id, kind, id)?.id.clone())
+    }
+
+    fn check_new(
+        &self,
+        project_id: &str,
+        part: Part,
+        parent: &str,
+        fields: &mut Map<String, Value>,
+    ) -> Result<(), Refusal> {
+        let text = |name: &str| {
+            fields
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let protocol = text("protocol");
+        if UNSUPPORTED.contains(&protocol.as_str()) {
+            return Err(Refusal::new(
+                501,
+                "ProviderUnsupportedOptionError",
+                format!(
+                    "Provider 'octavia' does not support a requested option: protocol {protocol}"
+                ),
+            ));
+        }
+        let port = fields.get("protocol_port").and_then(Value::as_i64);
+        match part {
+            Part::Listener => {
+                let mut others = self.hanging_on(parent, Part::Listener);
+                if others.any(|other| other.number("protocol_port") == port) {
+                    return Err(Refusal::conflict(
+                        "DuplicateListenerEntry",
+                        format!(
+                            "Another Listener on this Load Balancer is already using protocol {protocol} and protocol_port {}",
+                            port.unwrap_or_default()
+                        ),
+                    ));
+                }
+                self.check_pool(parent, &text("default_pool_id"), Some(&protocol))
+            }
+            Part::Member => {
+                let address = text("address");
+                let mut others = self.hanging_on(parent, Part::Member);
+                if others.any(|other| {
+                    other.text("address") == address && other.number("protocol_port") == port
+                }) {
+                    return Err(Refusal::conflict(
+                        "DuplicateMemberEntry",
+                        format!(
+                            "Another member on this pool is already using ip {address} on protocol_port {}",
+                            port.unwrap_or_default()
+                        ),
+                    ));
+                }
+                let subnet = text("subnet_id");
+                if !subnet.is_empty() && self.subnet_for(project_id, &subnet).is_err() {
+                    return Err(Refusal::bad_request(format!("Subnet {subnet} not found.")));
+                }
+                Ok(())
+            }
+            Part::HealthMonitor => {
+                if self
+                    .hanging_on(parent, Part::HealthMonitor)
+                    .next()
+                    .is_some()
+                {
+                    return Err(Refusal::conflict(
+                        "DuplicateHealthMonitor",
+                        "This pool already has a health monitor",
+                    ));
+                }
+                if text("type").starts_with("HTTP") {
+                    for (name, usual) in [
+                        ("http_method", "GET"),
+                        ("url_path", "/"),
+                        ("expected_codes", "200"),
+                    ] {
+                        if fields.get(name).is_none_or(Value::is_null) {
+                            fields.insert(name.into(), usual.into());
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Part::L7Policy => self.check_policy(parent, fields),
+            Part::L7Rule => check_rule(fields),
+            Part::LoadBalancer | Part::Pool => Ok(()),
+        }
+    }
+
+    /// Whether a listener may get this new pool.
+    fn check_listener(&self, project_id: &str, id: &str, protocol: &str) -> Result<(), Refusal> {
+        let listener = self.own_piece(project_id, Part::Listener, id)?;
+        fitting(listener.text("protocol"), protocol)?;
+        match listener.text("default_pool_id").is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::conflict(
+                "DuplicatePoolEntry",
+                "This listener already has a default pool",
+            )),
+        }
+    }
+
+    /// Whether a listener of this load balancer may lead to this pool; an empty id is none.
+    fn check_pool(&self, balancer: &str, pool: &str, listens: Option<&str>) -> Result<(), Refusal> {
+        if pool.is_empty() {
+            return Ok(());
+        }
+        let found = self.piece(Part::Pool, pool)?;
+        if found.parent != balancer {
+            return Err(Part::Pool.not_found(pool));
+        }
+        listens.map_or(Ok(()), |listens| fitting(listens, found.text("protocol")))
+    }
+
+    fn check_policy(&self, listener: &str, fields: &mut Map<String, Value>) -> Result<(), Refusal> {
+        let action = fields
+            .get("action")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let wanted = match action {
+            "REDIRECT_TO_POOL" => "redirect_pool_id",
+            "REDIRECT_TO_URL" => "redirect_url",
+            "REDIRECT_PREFIX" => "redirect_prefix",
+            _ => "",
+        };
+        let led_to = fields
+            .get(wanted)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        if !wanted.is_empty() && led_to.is_none() {
+            return Err(Refusal::bad_request(format!(
+                "Invalid L7 Policy arguments: {wanted} must not be None"
+            )));
+        }
+        if wanted.starts_with("redirect_") && wanted != "redirect_pool_id" {
+            let code = fields.entry("redirect_http_code").or_insert(Value::Null);
+            if code.is_null() {
+                *code = 302.into();
+            }
+        }
+        for name in ["redirect_pool_id", "redirect_url", "redirect_prefix"] {
+            if name != wanted && fields.contains_key(name) {
+                fields.insert(name.into(), Value::Null);
+            }
+        }
+        let balancer = self.balancer_of(listener).unwrap_or_default();
+        let pool = (wanted == "redirect_pool_id").then_some(led_to).flatten();
+        self.check_pool(&balancer, &pool.unwrap_or_default(), None)
+    }
+
+    /// Give a load balancer its address: a port that is there, or a new one.
+    fn give_vip(
+        &mut self,
+        project_id: &str,
+        id: &str,
+        fields: &mut Map<String, Value>,
+    ) -> Result<(), Refusal> {
+        let text = |name: &str| said(fields, name).map(str::to_owned);
+        let port_id = match (
+            text("vip_port_id"),
+            text("vip_subnet_id"),
+            text("vip_network_id"),
+        ) {
+            (Some(port), _, _) => {
+                let mine = |port: &&Port| port.common.project_id == project_id;
+                let found = self.ports.get(&port).filter(mine);
+                let found =
+                    found.ok_or_else(|| Refusal::bad_request(format!("Port {port} not found.")))?;
+                if !found.device_id.is_empty() {
+                    return Err(invalid(format!(
+                        "VIP port {port} is already used by {}",
+                        found.device_id
+                    )));
+                }
+                port
+            }
+            (None, None, None) => {
+                return Err(invalid(
+                    "VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.",
+                ));
+            }
+            (None, subnet, network) => {
+                let network = match &subnet {
+                    Some(subnet) => self
+                        .subnet_for(project_id, subnet)
+                        .map_err(|_| Refusal::bad_request(format!("Subnet {subnet} not found.")))?
+                        .network_id
+                        .clone(),
+                    None => network.unwrap_or_default(),
+                };
+                let mut wanted = Map::new();
+                if let Some(subnet) = subnet {
+                    wanted.insert("subnet_id".into(), subnet.into());
+                }
+                if let Some(address) = text("vip_address") {
+                    wanted.insert("ip_address".into(), address.into());
+                }
+                let mut port = json!({
+                    "network_id": network,
+                    "name": format!("octavia-lb-{id}"),
+                    "device_owner": OWNER,
+                    "security_groups": [],
+                });
+                if !wanted.is_empty() {
+                    port["fixed_ips"] = json!([wanted]);
+                }
+                self.create_port(project_id, port)
+                    .map_err(|refusal| Refusal::bad_request(refusal.message))?
+            }
+        };
+        self.ports
+            .change(&port_id, |port| port.device_id = format!("lb-{id}"));
+        if let Some(port) = self.ports.get(&port_id) {
+            let first = port.fixed_ips.first();
+            fields.insert("vip_port_id".into(), port_id.clone().into());
+            fields.insert("vip_network_id".into(), port.network_id.clone().into());
+            fields.insert("vip_subnet_id".into(), json!(first.map(|ip| &ip.subnet_id)));
+            fields.insert("vip_address".into(), json!(first.map(|ip| ip.ip_address)));
+        }
+        Ok(())
+    }
+
+    /// Put a policy at its place among those of its listener; at the end if none is said.
+    fn place_policy(&mut self, listener: &str, id: &str, position: Option<i64>) {
+        let mut order: Vec<(i64, String)> = self
+            .hanging_on(listener, Part::L7Policy)
+            .filter(|policy| policy.id != id)
+            .map(|policy| {
+                (
+                    policy.number("position").unwrap_or(i64::MAX),
+                    policy.id.clone(),
+                )
+            })
+            .collect();
+        order.sort();
+        let last = order.len();
+        let at = position.and_then(|position| usize::try_from(position - 1).ok());
+        order.insert(at.unwrap_or(last).min(last), (0, id.to_owned()));
+        for (at, (_, id)) in order.iter().enumerate() {
+            if let Some(policy) = self.balancing.get_mut(id) {
+                policy.fields.insert("position".into(), json!(at + 1));
+            }
+        }
+    }
+
+    /// Begin to change a piece.
+    pub fn update_piece(
+        &mut self,
+        part: Part,
+        id: &str,
+        body: &Map<String, Value>,
+    ) -> Result<(), Refusal> {
+        let piece = self.piece(part, id)?;
+        let parent = piece.parent.clone();
+        let mut all = piece.fields.clone();
+        let change = read_change(part, body)?;
+        let position = change.get("position").and_then(Value::as_i64);
+        all.extend(change);
+        match part {
+            Part::Listener => {
+                let protocol = said(&all, "protocol").unwrap_or_default();
+                self.check_pool(
+                    &parent,
+                    said(&all, "default_pool_id").unwrap_or_default(),
+                    Some(protocol),
+                )?;
+            }
+            Part::L7Policy => self.check_policy(&parent, &mut all)?,
+            Part::L7Rule => check_rule(&all)?,
+            _ => {}
+        }
+        let balancer = self.balancer_of(id).unwrap_or_default();
+        self.unlocked(&balancer, part)?;
+        if let Some(row) = self.balancing.get_mut(id) {
+            row.fields = all;
+            row.updated_at = Some(now());
+        }
+        self.mark(id, Provisioning::PendingUpdate);
+        if part == Part::L7Policy && position.is_some() {
+            self.place_policy(&parent, id, position);
+        }
+        Ok(())
+    }
+
+    /// Begin to take a piece away.
+    pub fn delete_piece(
+        &mut self,
+        part: Part,
+        id: &str,
+        children: Children,
+    ) -> Result<(), Refusal> {
+        let piece = self.piece(part, id)?;
+        if part == Part::LoadBalancer
+            && children == Children::KeepIt
+            && self.down_from(id).len() > 1
+        {
+            return Err(invalid(format!(
+                "Cannot delete Load Balancer {id} - it has children"
+            )));
+        }
+        let user = self
+            .balancing
+            .iter()
+            .find(|row| row.part == Part::L7Policy && row.text("redirect_pool_id") == id)
+            .filter(|_| part == Part::Pool);
+        if let Some(policy) = user {
+            return Err(Refusal::conflict(
+                "PoolInUseByL7Policy",
+                format!("Pool {id} is in use by L7 policy {}", policy.id),
+            ));
+        }
+        // One that is broken can still go.
+        if !(part == Part::LoadBalancer && piece.status == Provisioning::Error) {
+            let balancer = self.balancer_of(id).unwrap_or_default();
+            self.unlocked(&balancer, part)?;
+        }
+        self.mark(id, Provisioning::PendingDelete);
+        Ok(())
+    }
+
+    /// Begin to fail a load balancer over. One in ERROR may be: that is how administrators repair it.
+    pub fn begin_failover(&mut self, balancer: &str) -> Result<(), Refusal> {
+        let error = self.piece(Part::LoadBalancer, balancer)?.status == Provisioning::Error;
+        if !error {
+            self.unlocked(balancer, Part::LoadBalancer)?;
+        }
+        self.mark(balancer, Provisioning::PendingUpdate);
+        Ok(())
+    }
+
+    /// The changes of a load balancer are done, or came to nothing: `rest` says which. A part that could not be deleted stays, in
+    /// ERROR.
+    pub fn balancer_settles(&mut self, balancer: &str, rest: Provisioning) {
+        for id in self.down_from(balancer) {
+            let Some(row) = self.balancing.get_mut(&id) else {
+                continue;
+            };
+            match row.status {
+                Provisioning::PendingDelete if rest == Provisioning::Active => {
+                    self.piece_is_gone(&id);
+                }
+                Provisioning::PendingCreate
+                | Provisioning::PendingUpdate
+                | Provisioning::PendingDelete => {
+                    row.status = rest;
+                    row.updated_at = Some(now());
+                }
+                Provisioning::Active | Provisioning::Error => {}
+            }
+        }
+        let port = self.balancing.get(balancer);
+        if let Some(port) = port.map(|row| row.text("vip_port_id").to_owned()) {
+            self.ports
+                .change(&port, |port| port.status = "ACTIVE".into());
+        }
+    }
+
+    fn piece_is_gone(&mut self, id: &str) {
+        for id in self.down_from(id) {
+            let Some(gone) = self.balancing.remove(&id) else {
+                continue;
+            };
+            match gone.part {
+                Part::LoadBalancer => {
+                    let port = gone.text("vip_port_id").to_owned();
+                    let own = self.ports.get(&port);
+                    let own = own.is_some_and(|port| port.device_owner == OWNER);
+                    self.release_port(&port, own);
+                }
+                Part::Pool => {
+                    for row in self.balancing.iter_mut() {
+                        if row.text("default_pool_id") == id {
+                            row.fields.insert("default_pool_id".into(), Value::Null);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Which pools a listener may lead to.
+fn fitting(listens: &str, pool: &str) -> Result<(), Refusal> {
+    let fine = match listens {
+        "HTTP" => ["HTTP", "PROXY", "PROXYV2"].contains(&pool),
+        "HTTPS" => ["HTTPS", "PROXY", "PROXYV2", "TCP"].contains(&pool),
+        _ => ["HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"].contains(&pool),
+    };
+    fine.then_some(()).ok_or_else(|| {
+        invalid(format!(
+            "The pool protocol '{pool}' is invalid while the listener protocol is '{listens}'."
+        ))
+    })
+}
+
+fn check_rule(fields: &Map<String, Value>) -> Result<(), Refusal> {
+    let bad = |error: &str| Refusal::bad_request(format!("Error parsing L7Rule: {error}"));
+    let text = |name: &str| said(fields, name).unwrap_or_default();
+    let key = text("key");
+    let token = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    match text("type") {
+        "HEADER" | "COOKIE" if key.is_empty() => Err(bad("A key must be specified")),
+        "HEADER" | "COOKIE" if !token(key) => Err(bad("Invalid characters in key")),
+        "FILE_TYPE" if !["REGEX", "EQUAL_TO"].contains(&text("compare_type")) => {
+            Err(bad("File type rules only support REGEX and EQUAL_TO"))
+        }
+        "SSL_CONN_HAS_CERT" | "SSL_VERIFY_RESULT" | "SSL_DN_FIELD" => Err(Refusal::new(
+            501,
+            "ProviderUnsupportedOptionError",
+            "Provider 'octavia' does not support a requested option: rules about TLS",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,211 @@
+//! Octavia: load balancers and the pieces that hang on them, as one table.
+//!
+//! All pieces work alike: they have attributes that [`fields`] lists, hang on another piece, and are changed under the lock of their
+//! load balancer: while anything of it is `PENDING_...`, every other change is refused. So what is special of a kind is a
+//! table there, and the moves are written once in [`change`].
+//!
+//! ```text
+//! load balancer <- listener <- L7 policy <- L7 rule
+//!               <- pool     <- member, health monitor      (a listener names its default pool, a policy the one it leads to)
+//! ```
+
+pub(crate) mod calls;
+pub(crate) mod change;
+pub(crate) mod fields;
+pub(crate) mod haproxy;
+pub(crate) mod quotas;
+pub(crate) mod settle;
+pub(crate) mod show;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+
+/// A kind of piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The address where clients arrive.
+    LoadBalancer,
+    /// A port of it that listens.
+    Listener,
+    /// Servers that share work.
+    Pool,
+    /// One of them.
+    Member,
+    /// How they are watched.
+    HealthMonitor,
+    /// What happens to requests that are special.
+    L7Policy,
+    /// What makes them special.
+    L7Rule,
+}
+
+impl Part {
+    /// The kind of a collection's name in a path.
+    pub fn of_collection(name: &str) -> Option<Self> {
+        Some(match name {
+            "loadbalancers" => Part::LoadBalancer,
+            "listeners" => Part::Listener,
+            "pools" => Part::Pool,
+            "members" => Part::Member,
+            "healthmonitors" => Part::HealthMonitor,
+            "l7policies" => Part::L7Policy,
+            "rules" => Part::L7Rule,
+            _ => return None,
+        })
+    }
+
+    /// The words for one and for many in bodies.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Part::LoadBalancer => ("loadbalancer", "loadbalancers"),
+            Part::Listener => ("listener", "listeners"),
+            Part::Pool => ("pool", "pools"),
+            Part::Member => ("member", "members"),
+            Part::HealthMonitor => ("healthmonitor", "healthmonitors"),
+            Part::L7Policy => ("l7policy", "l7policies"),
+            Part::L7Rule => ("rule", "rules"),
+        }
+    }
+
+    /// The name of the limit on how many a project may have.
+    pub fn limit(self) -> &'static str {
+        match self {
+            Part::LoadBalancer => "load_balancer",
+            Part::HealthMonitor => "health_monitor",
+            Part::L7Rule => "l7rule",
+            other => other.words().0,
+        }
+    }
+
+    /// As Octavia says it in refusals.
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::LoadBalancer => "Load Balancer",
+            Part::Listener => "Listener",
+            Part::Pool => "Pool",
+            Part::Member => "Member",
+            Part::HealthMonitor => "Health Monitor",
+            Part::L7Policy => "L7 Policy",
+            Part::L7Rule => "L7 Rule",
+        }
+    }
+
+    /// The 404.
+    pub fn not_found(self, id: &str) -> Refusal {
+        Refusal::not_found("NotFound", format!("{} {id} not found.", self.title()))
+    }
+}
+
+/// What is being done to a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Provisioning {
+    /// Nothing.
+    Active,
+    /// It is being made.
+    PendingCreate,
+    /// It is being changed, or what hangs on it is.
+    PendingUpdate,
+    /// It is going.
+    PendingDelete,
+    /// It could not be made or changed.
+    Error,
+}
+
+/// A piece.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Piece {
+    /// Id.
+    pub id: String,
+    /// Its kind.
+    pub part: Part,
+    /// Owner.
+    pub project_id: String,
+    /// What it hangs on; nothing for a load balancer.
+    pub parent: String,
+    /// What is being done to it.
+    pub status: Provisioning,
+    /// Its attributes, as they are shown.
+    pub fields: Map<String, Value>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was changed, if ever.
+    pub updated_at: Option<String>,
+}
+
+keyed_by_id!(Piece);
+
+impl Piece {
+    /// A text among its attributes; empty if there is none.
+    pub fn text(&self, name: &str) -> &str {
+        self.fields
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// A number among its attributes.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.fields.get(name).and_then(Value::as_i64)
+    }
+
+    /// A switch among its attributes.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.fields.get(name).and_then(Value::as_bool) == Some(true)
+    }
+}
+
+impl Model {
+    /// A piece of this kind.
+    pub fn piece(&self, part: Part, id: &str) -> Result<&Piece, Refusal> {
+        let piece = self.balancing.get(id).filter(|piece| piece.part == part);
+        piece.ok_or_else(|| part.not_found(id))
+    }
+
+    /// The pieces of a kind that hang on one, in the order in which they were made.
+    pub fn hanging_on<'a>(
+        &'a self,
+        parent: &'a str,
+        part: Part,
+    ) -> impl Iterator<Item = &'a Piece> + use<'a> {
+        let all = self.balancing.iter();
+        all.filter(move |piece| piece.part == part && piece.parent == parent)
+    }
+
+    /// A piece and all that it hangs on, up to its load balancer.
+    pub fn up_from(&self, id: &str) -> Vec<&Piece> {
+        let mut up = Vec::new();
+        let mut next = self.balancing.get(id);
+        while let Some(piece) = next {
+            up.push(piece);
+            next = self.balancing.get(&piece.parent);
+        }
+        up
+    }
+
+    /// The id of the load balancer that a piece belongs to.
+    pub fn balancer_of(&self, id: &str) -> Option<String> {
+        self.up_from(id).last().map(|piece| piece.id.clone())
+    }
+
+    /// All that hangs on a piece, at any distance, the piece itself included.
+    pub fn down_from(&self, id: &str) -> Vec<String> {
+        let mut down = vec![id.to_owned()];
+        let mut at = 0;
+        while at < down.len() {
+            let on = self
+                .balancing
+                .iter()
+                .filter(|piece| piece.parent == down[at]);
+            let more: Vec<String> = on.map(|piece| piece.id.clone()).collect();
+            down.extend(more);
+            at += 1;
+        }
+        down
+    }
+}

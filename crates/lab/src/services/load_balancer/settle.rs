@@ -1,0 +1,90 @@
+//! What happens to load balancers over time: wires first, then what was pending is not.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::services::cloud::Cloud;
+use crate::services::load_balancer::{Part, Provisioning};
+use crate::services::wires::wiring;
+
+/// A load balancer that does not do what it is told for so long is broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at one.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// An order to a load balancer, about itself or a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BalancerAction {
+    /// A part is made.
+    Create,
+    /// A part is changed.
+    Update,
+    /// A part goes.
+    Delete,
+    /// What it runs on is made anew.
+    Failover,
+}
+
+impl BalancerAction {
+    fn as_str(self) -> &'static str {
+        match self {
+            BalancerAction::Create => "create",
+            BalancerAction::Update => "update",
+            BalancerAction::Delete => "delete",
+            BalancerAction::Failover => "failover",
+        }
+    }
+}
+
+impl Cloud {
+    /// Carry out what was ordered of a load balancer. As with Octavia, it is done when traffic goes that way and not before, and one
+    /// that cannot be made to do it is in ERROR.
+    pub fn spawn_balance(self: &Arc<Self>, balancer: String, action: BalancerAction) {
+        let cloud = Arc::clone(self);
+        tokio::spawn(async move {
+            let name = cloud.read(|model| {
+                let row = model.balancing.get(&balancer);
+                row.map(|row| row.text("name").to_owned())
+            });
+            let fails = name.is_some_and(|name| cloud.faults.fails(&name, action.as_str()));
+            let rest = match !fails && cloud.balances(&balancer).await {
+                true => Provisioning::Active,
+                false => Provisioning::Error,
+            };
+            tokio::time::sleep(cloud.substrate.beat()).await;
+            cloud.change(|model| model.balancer_settles(&balancer, rest));
+        });
+    }
+
+    /// Wait until a load balancer does what the model says; whether it came to that.
+    async fn balances(&self, balancer: &str) -> bool {
+        if !self.substrate.has_wires() {
+            return true;
+        }
+        let started = Instant::now();
+        loop {
+            self.wire().await;
+            let wanted = self.read(|model| wiring(model).balancers.remove(balancer));
+            let follows = self.substrate.balancer_follows(balancer, wanted.as_ref());
+            if follows.await {
+                return true;
+            }
+            if started.elapsed() >= PATIENCE {
+                tracing::error!(%balancer, "a load balancer does not do what it is told");
+                return false;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// After a start: load balancers that were on their way when the lab stopped.
+    pub(crate) fn take_up_balancers(self: &Arc<Self>) {
+        let all: Vec<String> = self.read(|model| {
+            let all = model.hanging_on("", Part::LoadBalancer);
+            all.map(|row| row.id.clone()).collect()
+        });
+        for balancer in all {
+            self.spawn_balance(balancer, BalancerAction::Update);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How Octavia shows its pieces: each with the ids of what hangs on it, and a load balancer as a tree of states.
+
+use serde_json::{Value, json};
+
+use crate::services::Model;
+use crate::services::load_balancer::{Part, Piece, Provisioning};
+
+/// A piece as JSON.
+pub fn document(model: &Model, piece: &Piece) -> Value {
+    let mut shown = Value::Object(piece.fields.clone());
+    let time = |text: &str| text.trim_end_matches('Z').to_owned();
+    shown["id"] = piece.id.clone().into();
+    shown["project_id"] = piece.project_id.clone().into();
+    shown["tenant_id"] = piece.project_id.clone().into();
+    shown["provisioning_status"] = json!(piece.status);
+    shown["operating_status"] = operating(model, piece).into();
+    shown["created_at"] = time(&piece.created_at).into();
+    shown["updated_at"] = json!(piece.updated_at.as_deref().map(time));
+    let on = |part: Part| -> Value {
+        let all = model.hanging_on(&piece.id, part);
+        all.map(|one| json!({"id": one.id})).collect()
+    };
+    match piece.part {
+        Part::LoadBalancer => {
+            shown["listeners"] = on(Part::Listener);
+            shown["pools"] = on(Part::Pool);
+        }
+        Part::Listener => {
+            shown["loadbalancers"] = json!([{"id": piece.parent}]);
+            shown["l7policies"] = on(Part::L7Policy);
+        }
+        Part::Pool => {
+            shown["loadbalancers"] = json!([{"id": piece.parent}]);
+            let using = model.hanging_on(&piece.parent, Part::Listener);
+            shown["listeners"] = using
+                .filter(|listener| listener.text("default_pool_id") == piece.id)
+                .map(|listener| json!({"id": listener.id}))
+                .collect();
+            shown["members"] = on(Part::Member);
+            let monitor = model.hanging_on(&piece.id, Part::HealthMonitor).next();
+            if let Some(monitor) = monitor {
+                shown["healthmonitor_id"] = monitor.id.clone().into();
+            }
+        }
+        Part::HealthMonitor => shown["pools"] = json!([{"id": piece.parent}]),
+        Part::L7Policy => {
+            shown["listener_id"] = piece.parent.clone().into();
+            shown["rules"] = on(Part::L7Rule);
+        }
+        Part::Member | Part::L7Rule => {}
+    }
+    shown
+}
+
+/// Whether it works. Nobody looks at the members of a pool without a monitor.
+fn operating(model: &Model, piece: &Piece) -> &'static str {
+    let made = piece.status != Provisioning::PendingCreate;
+    if !made || !piece.is_on("admin_state_up") {
+        return "OFFLINE";
+    }
+    if piece.status == Provisioning::Error {
+        return "ERROR";
+    }
+    let watched = model
+        .hanging_on(&piece.parent, Part::HealthMonitor)
+        .any(|monitor| monitor.is_on("admin_state_up"));
+    match piece.part {
+        Part::Member if !watched => "NO_MONITOR",
+        _ => "ONLINE",
+    }
+}
+
+/// A load balancer as a tree of states.
+pub fn status_tree(model: &Model, piece: &Piece) -> Value {
+    let mut shown = json!({
+        "id": piece.id,
+        "name": piece.text("name"),
+        "provisioning_status": piece.status,
+        "operating_status": operating(model, piece),
+    });
+    let on = |part: Part| -> Value {
+        let all = model.hanging_on(&piece.id, part);
+        all.map(|one| status_tree(model, one)).collect()
+    };
+    let pool = |id: &str| model.piece(Part::Pool, id).ok();
+    match piece.part {
+        Part::LoadBalancer => shown["listeners"] = on(Part::Listener),
+        Part::Listener => {
+            let policies = model.hanging_on(&piece.id, Part::L7Policy);
+            let led_to = policies.map(|policy| policy.text("redirect_pool_id"));
+            let mut ids = vec![piece.text("default_pool_id")];
+            ids.extend(led_to);
+            ids.sort_unstable();
+            ids.dedup();
+            shown["pools"] = ids
+                .into_iter()
+                .filter_map(pool)
+                .map(|pool| status_tree(model, pool))
+                .collect();
+            shown["l7policies"] = on(Part::L7Policy);
+        }
+        Part::Pool => {
+            shown["members"] = on(Part::Member);
+            let monitor = model.hanging_on(&piece.id, Part::HealthMonitor).next();
+            shown["health_monitor"] =
+                monitor.map_or_else(|| json!({}), |monitor| status_tree(model, monitor));
+        }
+        Part::Member => {
+            shown["address"] = piece.text("address").into();
+            shown["protocol_port"] = json!(piece.number("protocol_port"));
+        }
+        Part::HealthMonitor => shown["type"] = piece.text("type").into(),
+        Part::L7Policy => {
+            shown["action"] = piece.text("action").into();
+            shown["rules"] = on(Part::L7Rule);
+        }
+        Part::L7Rule => shown["type"] = piece.text("type").into(),
+    }
+    shown
+}

@@ -1,0 +1,245 @@
+//! The cloud as data: what there is, and what may be done to it.
+//!
+//! No sockets, no containers, no waiting: handlers in [`crate::services::router`] call it under a lock, [`crate::substrate`] is told afterwards
+//! what [`wiring`] makes of it. So the same rules hold with Docker and without, and tests of the rules are fast.
+
+pub mod block_storage;
+pub(crate) mod cloud;
+pub mod compute;
+pub(crate) mod control;
+pub(crate) mod faulty;
+pub(crate) mod identity;
+pub(crate) mod image;
+pub(crate) mod keep_wiring;
+pub(crate) mod key_manager;
+pub(crate) mod leftovers;
+pub mod load_balancer;
+pub mod network;
+pub(crate) mod nothing;
+pub mod quota;
+pub(crate) mod router;
+pub mod store;
+pub(crate) mod wires;
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kit::indexed::Indexed;
+use crate::kit::ip::{Cidr, Pool};
+use crate::kit::table::Table;
+use crate::services::block_storage::BlockStorage;
+use crate::services::compute::aggregate::Aggregate;
+use crate::services::compute::flavor::{Flavor, standard_flavors};
+use crate::services::compute::keypair::KeyPair;
+use crate::services::compute::server::Server;
+use crate::services::compute::server_group::ServerGroup;
+use crate::services::identity::account::Identity;
+use crate::services::image::record::Image;
+use crate::services::key_manager::secret::{Order, Secret, SecretContainer};
+use crate::services::network::Common;
+use crate::services::network::address_scope::AddressScope;
+use crate::services::network::attributes::Attributes;
+use crate::services::network::floating_ip::FloatingIp;
+use crate::services::network::metering::{MeteringLabel, MeteringRule};
+use crate::services::network::network::Network;
+use crate::services::network::port::Port;
+use crate::services::network::provider::Provider;
+use crate::services::network::qos_policy::QosPolicy;
+use crate::services::network::rbac_policy::RbacPolicy;
+use crate::services::network::router::Router;
+use crate::services::network::security_group::SecurityGroup;
+use crate::services::network::security_group_rule::SecurityGroupRule;
+use crate::services::network::segment::Segment;
+use crate::services::network::subnet::Subnet;
+use crate::services::network::subnet_pool::SubnetPool;
+use crate::services::network::trunk::Trunk;
+use crate::services::quota::Quotas;
+
+/// The running cloud, as handlers hold it.
+pub(crate) type App = Arc<cloud::Cloud>;
+
+/// A call of one of the services.
+pub(crate) type Call = crate::kit::call::Call<App>;
+
+/// The routes of a service.
+pub(crate) type Routes = crate::kit::routes::Routes<App>;
+
+/// The services: name in the catalogue's words, prefix.
+pub const SERVICES: &[(&str, &str)] = &[
+    ("identity", "/identity"),
+    ("compute", "/compute"),
+    ("network", "/network"),
+    ("image", "/image"),
+    ("block-storage", "/volume"),
+    ("key-manager", "/key-manager"),
+    ("load-balancer", "/load-balancer"),
+];
+
+/// Everything.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Model {
+    /// Keystone.
+    pub identity: Identity,
+    /// Glance.
+    pub images: Table<Image>,
+    /// Nova.
+    pub flavors: Table<Flavor>,
+    /// Nova.
+    pub keypairs: Table<KeyPair>,
+    /// Nova.
+    pub servers: Table<Server>,
+    /// Nova: those that are no more, for who asks what has changed.
+    #[serde(default)]
+    pub deleted_servers: Table<Server>,
+    /// Nova.
+    #[serde(default)]
+    pub server_groups: Table<ServerGroup>,
+    /// Nova.
+    #[serde(default)]
+    pub aggregates: Table<Aggregate>,
+    /// Neutron.
+    pub networks: Table<Network>,
+    /// Neutron.
+    pub subnets: Table<Subnet>,
+    /// Neutron.
+    pub ports: Indexed<Port>,
+    /// Neutron.
+    pub routers: Table<Router>,
+    /// Neutron.
+    pub floating_ips: Indexed<FloatingIp>,
+    /// Neutron.
+    pub security_groups: Table<SecurityGroup>,
+    /// Neutron.
+    pub security_group_rules: Table<SecurityGroupRule>,
+    /// Neutron.
+    #[serde(default)]
+    pub subnet_pools: Table<SubnetPool>,
+    /// Neutron.
+    #[serde(default)]
+    pub qos_policies: Table<QosPolicy>,
+    /// Neutron.
+    #[serde(default)]
+    pub trunks: Table<Trunk>,
+    /// Neutron.
+    #[serde(default)]
+    pub address_scopes: Table<AddressScope>,
+    /// Neutron.
+    #[serde(default)]
+    pub rbac_policies: Table<RbacPolicy>,
+    /// Neutron.
+    #[serde(default)]
+    pub metering_labels: Table<MeteringLabel>,
+    /// Neutron.
+    #[serde(default)]
+    pub metering_rules: Table<MeteringRule>,
+    /// Neutron.
+    #[serde(default)]
+    pub segments: Table<Segment>,
+    /// Cinder.
+    #[serde(default)]
+    pub block_storage: BlockStorage,
+    /// Octavia.
+    #[serde(default)]
+    pub balancing: Table<load_balancer::Piece>,
+    /// Barbican.
+    pub secrets: Table<Secret>,
+    /// Barbican.
+    #[serde(default)]
+    pub secret_containers: Table<SecretContainer>,
+    /// Barbican.
+    #[serde(default)]
+    pub secret_orders: Table<Order>,
+    /// Limits.
+    pub quotas: Quotas,
+    /// By subnet: no address below this one is free. A hint only, so it is not kept.
+    #[serde(skip)]
+    pub free_from: HashMap<String, IpAddr>,
+}
+
+/// The name of the external network.
+pub const PUBLIC: &str = "public";
+
+impl Model {
+    /// A fresh cloud: two projects with a user each, one who may only look at the first, an administrator, an image, flavors, and the external network with this range. The range's
+    /// first address is the host's, and the tenth the first that is handed out.
+    pub fn fresh(public_cidr: Cidr) -> Self {
+        let mut model = Self::default();
+        for role in ["admin", "member", "reader"] {
+            model.identity.add_role(role);
+        }
+        for (name, role) in [("demo", "member"), ("other", "member"), ("admin", "admin")] {
+            let project = model.identity.add_project(name);
+            model.identity.add_user(name, name, &project, role);
+        }
+        let demo = crate::kit::ids::stable_hex_id("project/demo");
+        model.identity.add_user("reader", "reader", &demo, "reader");
+        let service = model.identity.add_project("service");
+        model.images.insert(Image::debian_12(&service));
+        for flavor in standard_flavors() {
+            model.flavors.insert(flavor);
+        }
+        model.add_public_network(&service, public_cidr);
+        model
+    }
+
+    fn add_public_network(&mut self, owner: &str, cidr: Cidr) {
+        let common = || Common::new(owner, &mut Attributes::default()).unwrap_or_default();
+        let (network_id, subnet_id) = (
+            crate::kit::ids::stable_id("network/public"),
+            crate::kit::ids::stable_id("subnet/public"),
+        );
+        self.networks.insert(Network {
+            id: network_id.clone(),
+            name: PUBLIC.into(),
+            admin_state_up: true,
+            status: "ACTIVE".into(),
+            subnets: vec![subnet_id.clone()],
+            shared: false,
+            external: true,
+            mtu: 1500,
+            port_security_enabled: true,
+            availability_zone_hints: Vec::new(),
+            availability_zones: vec!["nova".into()],
+            ipv4_address_scope: None,
+            ipv6_address_scope: None,
+            provider: Provider {
+                network_type: Some(network::provider::FLAT.into()),
+                physical_network: Some(PUBLIC.into()),
+                segmentation_id: None,
+            },
+            common: common(),
+        });
+        self.subnets.insert(Subnet {
+            id: subnet_id,
+            name: "public-subnet".into(),
+            network_id,
+            ip_version: 4,
+            cidr,
+            gateway_ip: Some(cidr.nth(1)),
+            allocation_pools: vec![Pool {
+                start: cidr.nth(10),
+                // All but the last, which is that of all.
+                end: cidr.nth((1 << (32 - cidr.prefix())) - 2),
+            }],
+            dns_nameservers: Vec::new(),
+            host_routes: Vec::new(),
+            enable_dhcp: false,
+            ipv6_address_mode: None,
+            ipv6_ra_mode: None,
+            subnetpool_id: None,
+            service_types: Vec::new(),
+            common: common(),
+        });
+    }
+
+    /// The range of the external network.
+    pub fn public_cidr(&self) -> Option<Cidr> {
+        let network = self.networks.iter().find(|network| network.external)?;
+        self.subnets
+            .get(network.subnets.first()?)
+            .map(|subnet| subnet.cidr)
+    }
+}

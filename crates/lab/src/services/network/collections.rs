@@ -1,0 +1,348 @@
+//! Neutron v2.0: one set of handlers for all kinds, driven by the table in [`crate::services::network`]. What only some kinds can do has
+//! a file each.
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::kit::answer::{Answer, empty, read_json, reply};
+use crate::kit::query;
+use crate::kit::refusal::Refusal;
+use crate::kit::token::Member;
+use crate::services::network::attributes::{Attributes, Author, is_filter};
+use crate::services::network::network::only_admin;
+use crate::services::network::provider::hide;
+use crate::services::network::{
+    KINDS, Kind, Look, Makers, extensions, port_forwardings, qos, quotas, routers, tags, trunks,
+};
+use crate::services::{Call, Model, Routes};
+
+pub fn routes() -> Routes {
+    // QoS policies and metering have paths of their own.
+    Routes::below_each(&[
+        "/network/v2.0",
+        "/network/v2.0/qos",
+        "/network/v2.0/metering",
+    ])
+    .get("/{collection}", list)
+    .post("/{collection}", create)
+    .get("/{collection}/{id}", show)
+    .put("/{collection}/{id}", update)
+    .delete("/{collection}/{id}", delete)
+    .and(extensions::routes())
+    .and(port_forwardings::routes())
+    .and(qos::routes())
+    .and(quotas::routes())
+    .and(routers::routes())
+    .and(tags::routes())
+    .and(trunks::routes())
+}
+
+pub(crate) fn kind_of(collection: &str) -> Result<&'static Kind, Refusal> {
+    let collection = collection.trim_end_matches(".json");
+    let found = KINDS
+        .iter()
+        .find(|kind| kind.collection == collection)
+        .copied();
+    found.ok_or_else(|| Refusal::not_found("HTTPNotFound", "The resource could not be found."))
+}
+
+fn visible(model: &Model, kind: &Kind, member: &Member, thing: &Value) -> bool {
+    let owner = thing["project_id"].as_str().unwrap_or_default();
+    member.may_touch(owner) || (kind.shared)(model, thing, &member.project_id)
+}
+
+/// The thing, if the caller may see it.
+pub(crate) fn seen(
+    model: &Model,
+    kind: &Kind,
+    member: &Member,
+    id: &str,
+) -> Result<Value, Refusal> {
+    let thing = (kind.get)(model, id).filter(|thing| visible(model, kind, member, thing));
+    thing.ok_or_else(|| (kind.not_found)(id))
+}
+
+/// The thing, if it is the caller's own. One that can only be seen is forbidden.
+pub(crate) fn owned(
+    model: &Model,
+    kind: &Kind,
+    member: &Member,
+    id: &str,
+    verb: &str,
+) -> Result<Value, Refusal> {
+    let thing = seen(model, kind, member, id)?;
+    may_make(kind, member, verb)?;
+    match member.may_touch(thing["project_id"].as_str().unwrap_or_default()) {
+        true => Ok(thing),
+        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    }
+}
+
+/// Some kinds are for administrators to make.
+fn may_make(kind: &Kind, member: &Member, verb: &str) -> Result<(), Refusal> {
+    match kind.makers == Makers::Members || member.admin {
+        true => Ok(()),
+        false => Err(only_admin(&format!("{verb}_{}", kind.singular))),
+    }
+}
+
+/// What the caller may know of a thing.
+fn for_eyes(member: &Member, mut thing: Value) -> Value {
+    if !member.admin {
+        hide(&mut thing);
+    }
+    thing
+}
+
+fn with_fields(mut thing: Value, asked: &[(String, String)]) -> Value {
+    let wanted: Vec<&str> = asked
+        .iter()
+        .filter(|(name, _)| name == "fields")
+        .flat_map(|(_, value)| value.split(','))
+        .collect();
+    if let (Some(fields), false) = (thing.as_object_mut(), wanted.is_empty()) {
+        fields.retain(|name, _| wanted.contains(&name.as_str()));
+    }
+    thing
+}
+
+/// Query words that are not filters.
+const NOT_FILTERS: &[&str] = &[
+    "fields",
+    "limit",
+    "marker",
+    "page_reverse",
+    "sort_key",
+    "sort_dir",
+    "tags",
+    "tags-any",
+    "not-tags",
+    "not-tags-any",
+];
+
+/// Attributes of every kind, or of several, that only answers bear.
+const SHOWN: &[&str] = &["shared", "rules", "rule_ids", "port_forwardings"];
+
+/// Whether a list of this kind may be asked so.
+fn may_be_asked(kind: &Kind, asked: &[(String, String)]) -> Result<(), Refusal> {
+    let known = |name: &str| is_filter(kind.attributes, name) || SHOWN.contains(&name);
+    for (name, value) in asked {
+        match name.as_str() {
+            "limit" if value.parse::<u32>().is_err() => {
+                return Err(Refusal::new(
+                    400,
+                    "BadRequest",
+                    format!(
+                        "Bad limit request: Limit must be an integer 0 or greater and not '{value}'."
+                    ),
+                ));
+            }
+            "sort_key" if !known(value) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{value}'] is invalid attribute for sort_keys"
+                )));
+            }
+            "sort_dir" if !["asc", "desc"].contains(&value.as_str()) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{value}'] is invalid value for sort_dirs, valid value is 'asc' and 'desc'"
+                )));
+            }
+            name if !known(name) && !NOT_FILTERS.contains(&name) => {
+                return Err(Refusal::bad_request(format!(
+                    "['{name}'] is invalid attribute for filtering"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+async fn list(call: Call) -> Answer {
+    let collection = call.part("collection");
+    let member = call.member()?;
+    let kind = kind_of(collection)?;
+    // Neutron makes a project's default group when the project first looks.
+    if kind.singular == "security_group" {
+        call.app
+            .change(|model| model.default_security_group(&member.project_id));
+    }
+    may_be_asked(kind, &call.query)?;
+    let mut things = call.app.read(|model| {
+        let look = Look {
+            project: (!member.admin).then_some(member.project_id.as_str()),
+            filters: &call.query,
+        };
+        let mut things = (kind.list)(model, &look);
+        things.retain(|thing| visible(model, kind, &member, thing));
+        things
+            .into_iter()
+            .map(|thing| for_eyes(&member, thing))
+            .collect::<Vec<_>>()
+    });
+    let mut names: Vec<&str> = call
+        .query
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| !NOT_FILTERS.contains(name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    // The same name twice means either value.
+    things.retain(|thing| {
+        names.iter().all(|name| {
+            let mut values = call.query.iter().filter(|(key, _)| key == name);
+            values.any(|(_, value)| query::attribute_is(thing, name, value))
+        }) && query::tags_fit(thing, &call.query)
+    });
+    query::sort(&mut things, &call.query);
+    let page = query::page(things, &call.query, 5_000);
+    let marker = call.asked("marker").unwrap_or_default();
+    let page = page.ok_or_else(|| (kind.not_found)(marker))?;
+    let items: Vec<Value> = page
+        .items
+        .into_iter()
+        .map(|thing| with_fields(thing, &call.query))
+        .collect();
+    let name = kind.collection.replace('-', "_");
+    let mut body = json!({ name.clone(): items });
+    if let Some(next) = page.next {
+        let href = format!(
+            "{}/network/v2.0/{}?{}",
+            call.base,
+            kind.collection,
+            query::with_marker(&call.query, &next)
+        );
+        body[format!("{name}_links")] = json!([{"rel": "next", "href": href}]);
+    }
+    reply(200, body)
+}
+
+async fn show(call: Call) -> Answer {
+    let (collection, id) = (call.part("collection"), call.part("id"));
+    let member = call.member()?;
+    let kind = kind_of(collection)?;
+    let thing = call.app.read(|model| seen(model, kind, &member, id))?;
+    let thing = for_eyes(&member, thing);
+    reply(200, json!({kind.singular: with_fields(thing, &call.query)}))
+}
+
+fn author(member: &Member) -> Author {
+    match member.admin {
+        true => Author::Admin,
+        false => Author::Member,
+    }
+}
+
+/// A body that is JSON.
+fn read_body(bytes: &Bytes) -> Result<Value, Refusal> {
+    read_json(bytes).map_err(|_| Refusal::bad_request("Body contains invalid data"))
+}
+
+/// The bodies of a creation: one, or many under the collection's name.
+fn bodies(kind: &Kind, body: Value) -> Result<(Vec<Value>, Amount), Refusal> {
+    let plural = kind.collection.replace('-', "_");
+    match body.get(&plural) {
+        None => Ok((vec![body], Amount::One)),
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let each = items.iter().map(|item| json!({ kind.singular: item }));
+            Ok((each.collect(), Amount::Many(plural)))
+        }
+        Some(_) => Err(Refusal::bad_request("Resources required")),
+    }
+}
+
+/// How an answer is worded.
+enum Amount {
+    One,
+    Many(String),
+}
+
+async fn create(call: Call, body: Bytes) -> Answer {
+    let collection = call.part("collection");
+    let member = call.member()?;
+    let kind = kind_of(collection)?;
+    may_make(kind, &member, "create")?;
+    let (bodies, amount) = bodies(kind, read_body(&body)?)?;
+    let mut wanted = Vec::new();
+    for body in bodies {
+        let owner = owner(kind, &member, &body)?;
+        let by = author(&member);
+        let attributes = Attributes::for_create(kind.singular, kind.attributes, body, by)?;
+        wanted.push((owner, attributes));
+    }
+    let mut things = call
+        .app
+        .rewire(|model| {
+            // All or none of them.
+            let mut made: Vec<String> = Vec::new();
+            for (owner, attributes) in wanted {
+                match (kind.create)(model, &owner, attributes) {
+                    Ok(id) => made.push(id),
+                    Err(refusal) => {
+                        for id in made.iter().rev() {
+                            (kind.delete)(model, id)?;
+                        }
+                        return Err(refusal);
+                    }
+                }
+            }
+            let shown = made.iter().filter_map(|id| (kind.get)(model, id));
+            let shown = shown.map(|thing| for_eyes(&member, thing));
+            Ok(shown.collect::<Vec<Value>>())
+        })
+        .await?;
+    let body = match amount {
+        Amount::Many(plural) => json!({ plural: things }),
+        Amount::One => json!({kind.singular: things.pop()}),
+    };
+    reply(201, body)
+}
+
+/// The project that a new thing is for: the caller's own, or any if an administrator says so.
+fn owner(kind: &Kind, member: &Member, body: &Value) -> Result<String, Refusal> {
+    for name in ["project_id", "tenant_id"] {
+        let said = body[kind.singular].get(name).and_then(Value::as_str);
+        match said {
+            Some(id) if !member.may_touch(id) => {
+                return Err(Refusal::bad_request(
+                    "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or \
+                     advsvc privileges",
+                ));
+            }
+            Some(id) => return Ok(id.to_owned()),
+            None => {}
+        }
+    }
+    Ok(member.project_id.clone())
+}
+
+async fn update(call: Call, body: Bytes) -> Answer {
+    let (collection, id) = (call.part("collection"), call.part("id"));
+    let member = call.member()?;
+    let kind = kind_of(collection)?;
+    let (body, by) = (read_body(&body)?, author(&member));
+    let attributes = Attributes::for_update(kind.singular, kind.attributes, body, by)?;
+    let thing = call
+        .app
+        .rewire(|model| {
+            owned(model, kind, &member, id, "update")?;
+            (kind.update)(model, id, attributes)?;
+            (kind.get)(model, id).ok_or_else(|| (kind.not_found)(id))
+        })
+        .await?;
+    reply(200, json!({kind.singular: for_eyes(&member, thing)}))
+}
+
+async fn delete(call: Call) -> Answer {
+    let (collection, id) = (call.part("collection"), call.part("id"));
+    let member = call.member()?;
+    let kind = kind_of(collection)?;
+    call.app
+        .rewire(|model| {
+            owned(model, kind, &member, id, "delete")?;
+            (kind.delete)(model, id)
+        })
+        .await?;
+    empty(204)
+}

@@ -1,0 +1,376 @@
+//! Floating IPs: public addresses, and the port that each leads to.
+//!
+//! An association needs a way: a router with a leg on the port's subnet and a leg in the address's network. Neutron refuses it
+//! otherwise, and so does the lab.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::kit::ids::{new_id, new_mac};
+use crate::kit::indexed::Worded;
+use crate::kit::ip;
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use crate::services::network::port::{FLOATING_IP as OWNER, Taker};
+use crate::services::network::port_forwarding::PortForwarding;
+use crate::services::network::{Common, Kind, Makers, assign, to_value};
+
+/// A floating IP.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FloatingIp {
+    /// Id.
+    pub id: String,
+    /// The address outside.
+    pub floating_ip_address: Ipv4Addr,
+    /// The external network.
+    pub floating_network_id: String,
+    /// `ACTIVE` while it leads somewhere, else `DOWN`.
+    pub status: String,
+    /// The port that it leads to.
+    pub port_id: Option<String>,
+    /// The address that it leads to.
+    pub fixed_ip_address: Option<Ipv4Addr>,
+    /// The router that translates.
+    pub router_id: Option<String>,
+    /// None.
+    pub qos_policy_id: Option<String>,
+    /// Empty.
+    pub dns_name: String,
+    /// Empty.
+    pub dns_domain: String,
+    /// Single ports of the address, and where each leads.
+    pub port_forwardings: Vec<PortForwarding>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+keyed_by_id!(FloatingIp);
+crate::services::network::row!(FloatingIp, floating_network_id);
+
+impl Worded for FloatingIp {
+    fn words(&self) -> Vec<String> {
+        let word = |kind: &str, id: &Option<String>| id.as_ref().map(|id| format!("{kind}:{id}"));
+        let all = [word("port", &self.port_id), word("router", &self.router_id)];
+        let forwards = self.port_forwardings.iter();
+        let forwards = forwards.map(|one| format!("forward:{}", one.internal_port_id));
+        all.into_iter().flatten().chain(forwards).collect()
+    }
+}
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("floating_network_id", Form::Id, Said::Required),
+    attribute("subnet_id", Form::Id, Said::OnCreate),
+    attribute("floating_ip_address", Form::TextOrNull, Said::OnCreate),
+    attribute("port_id", Form::Id, Said::Always),
+    attribute("fixed_ip_address", Form::TextOrNull, Said::Always),
+    attribute("qos_policy_id", Form::Id, Said::Always),
+    attribute("dns_name", Form::Text, Said::OnCreate),
+    attribute("dns_domain", Form::Text, Said::OnCreate),
+];
+
+/// The kind.
+pub static FLOATING_IP: Kind = Kind {
+    collection: "floatingips",
+    singular: "floatingip",
+    attributes: ATTRIBUTES,
+    makers: Makers::Members,
+    list: |model, look| {
+        let show = |row: &FloatingIp| shown(model, row);
+        match look.value("port_id") {
+            Some(port) if !port.is_empty() => {
+                let rows = model.floating_ips.having(&format!("port:{port}"));
+                look.values(rows, |_| false, show)
+            }
+            _ => look.values(model.floating_ips.iter(), |_| false, show),
+        }
+    },
+    get: |model, id| model.floating_ips.get(id).map(|row| shown(model, row)),
+    shared: |_, _, _| false,
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+/// With `port_details`, as Neutron shows it.
+fn shown(model: &Model, row: &FloatingIp) -> Value {
+    let mut value = to_value(row);
+    value["port_forwardings"] = row
+        .port_forwardings
+        .iter()
+        .map(PortForwarding::brief)
+        .collect();
+    let port = row.port_id.as_ref().and_then(|id| model.ports.get(id));
+    value["port_details"] = match port {
+        None => Value::Null,
+        Some(port) => json!({
+            "name": port.name,
+            "network_id": port.network_id,
+            "mac_address": port.mac_address,
+            "admin_state_up": port.admin_state_up,
+            "status": port.status,
+            "device_id": port.device_id,
+            "device_owner": port.device_owner,
+        }),
+    };
+    value
+}
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "FloatingIPNotFound",
+        format!("Floating IP {id} could not be found"),
+    )
+}
+
+fn bad_request(reason: impl std::fmt::Display) -> Refusal {
+    Refusal::new(
+        400,
+        "BadRequest",
+        format!("Bad floatingip request: {reason}."),
+    )
+}
+
+/// Where a floating IP leads.
+struct Target {
+    port_id: String,
+    fixed_ip_address: Ipv4Addr,
+    router_id: String,
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    model
+        .quotas
+        .check_count(project_id, "floatingip", model.floating_ips.iter())?;
+    let network_id = attributes.text("floating_network_id")?.unwrap_or_default();
+    if !model.network_for(project_id, &network_id)?.external {
+        return Err(bad_request(format!(
+            "Network {network_id} is not a valid external network"
+        )));
+    }
+    let id = new_id();
+    let (port_id, fixed) = (
+        attributes.text("port_id")?,
+        attributes.address("fixed_ip_address")?,
+    );
+    let target = match port_id {
+        None if fixed.is_some() => {
+            return Err(bad_request(
+                "fixed_ip_address cannot be specified without a port_id",
+            ));
+        }
+        None => None,
+        Some(port_id) => {
+            Some(model.floating_target(project_id, &network_id, &port_id, fixed, &id)?)
+        }
+    };
+    let wanted = match (
+        attributes.address("floating_ip_address")?,
+        attributes.text("subnet_id")?,
+    ) {
+        (None, None) => None,
+        (Some(_), _) => {
+            return Err(crate::services::network::network::only_admin(
+                "create_floatingip:floating_ip_address",
+            ));
+        }
+        (None, Some(subnet_id)) => Some(json!([{ "subnet_id": subnet_id }])),
+    };
+    let mac = new_mac();
+    let taker = Taker {
+        mac: &mac,
+        device_owner: OWNER,
+        mine: &[],
+    };
+    let fixed_ips = model.allocate(&network_id, wanted, taker)?;
+    let mut addresses = fixed_ips.iter().map(|ip| ip.ip_address);
+    let Some(floating_ip_address) = addresses.find_map(ip::v4) else {
+        return Err(Refusal::conflict(
+            "ExternalIpAddressExhausted",
+            format!("Unable to find any IP address on external network {network_id}."),
+        ));
+    };
+    let mut floating_ip = FloatingIp {
+        id: id.clone(),
+        floating_ip_address,
+        floating_network_id: network_id.clone(),
+        status: "DOWN".into(),
+        port_id: None,
+        fixed_ip_address: None,
+        router_id: None,
+        qos_policy_id: None,
+        dns_name: String::new(),
+        dns_domain: String::new(),
+        port_forwardings: Vec::new(),
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    floating_ip.lead_to(target);
+    model.add_service_port("", &network_id, OWNER, &id, mac, fixed_ips);
+    model.floating_ips.insert(floating_ip);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+    let (project_id, network_id) = (
+        row.common.project_id.clone(),
+        row.floating_network_id.clone(),
+    );
+    if attributes.says_something("port_id") {
+        row.forwards_nothing()?;
+    }
+    if attributes.says("port_id") {
+        let fixed = attributes.address("fixed_ip_address")?;
+        let target = match attributes.text("port_id")? {
+            None => None,
+            Some(port_id) => {
+                Some(model.floating_target(&project_id, &network_id, &port_id, fixed, id)?)
+            }
+        };
+        model.floating_ips.change(id, |row| row.lead_to(target));
+    }
+    attributes.take("fixed_ip_address");
+    attributes.take("port_id");
+    let changed = model.floating_ips.change(id, |row| assign(row, attributes));
+    changed.unwrap_or_else(|| Err(not_found(id)))
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let row = model.floating_ips.get(id).ok_or_else(|| not_found(id))?;
+    row.forwards_nothing()?;
+    model.floating_ips.remove(id);
+    let port = model.service_port(id, OWNER);
+    if let Some(port) = port {
+        model.remove_port(&port);
+    }
+    Ok(())
+}
+
+impl FloatingIp {
+    fn lead_to(&mut self, target: Option<Target>) {
+        match target {
+            None => self.disassociate(),
+            Some(target) => {
+                self.status = "ACTIVE".into();
+                self.port_id = Some(target.port_id);
+                self.fixed_ip_address = Some(target.fixed_ip_address);
+                self.router_id = Some(target.router_id);
+            }
+        }
+    }
+
+    /// Lead nowhere.
+    pub fn disassociate(&mut self) {
+        self.status = "DOWN".into();
+        self.port_id = None;
+        self.fixed_ip_address = None;
+        if self.port_forwardings.is_empty() {
+            self.router_id = None;
+        }
+    }
+
+    /// An address leads somewhere as a whole, or port by port.
+    fn forwards_nothing(&self) -> Result<(), Refusal> {
+        match self.port_forwardings.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::conflict(
+                "FipInUseByPortForwarding",
+                format!(
+                    "Floating IP {} in use by Port Forwarding resources.",
+                    self.id
+                ),
+            )),
+        }
+    }
+}
+
+impl Model {
+    fn floating_target(
+        &self,
+        project_id: &str,
+        network_id: &str,
+        port_id: &str,
+        fixed: Option<Ipv4Addr>,
+        floating_ip_id: &str,
+    ) -> Result<Target, Refusal> {
+        let port = self
+            .ports
+            .get(port_id)
+            .filter(|port| port.common.project_id == project_id)
+            .ok_or_else(|| {
+                Refusal::not_found(
+                    "PortNotFound",
+                    format!("Port {port_id} could not be found."),
+                )
+            })?;
+        let (fixed_ip, address) = match fixed {
+            None => port.v4().next().ok_or_else(|| {
+                bad_request(format!(
+                    "Cannot add floating IP to port {port_id} that has no fixed IPv4 addresses"
+                ))
+            })?,
+            Some(fixed) => port
+                .v4()
+                .find(|(_, address)| *address == fixed)
+                .ok_or_else(|| {
+                    bad_request(format!("Port {port_id} does not have fixed ip {fixed}"))
+                })?,
+        };
+        let mut others = self.floating_ips.having(&format!("port:{port_id}"));
+        let taken = others.find(|row| {
+            row.id != floating_ip_id
+                && row.fixed_ip_address == Some(address)
+                && row.floating_network_id == network_id
+        });
+        if let Some(taken) = taken {
+            return Err(Refusal::conflict(
+                "FloatingIPPortAlreadyAssociated",
+                format!(
+                    "Cannot associate floating IP {} ({}) with port {port_id} using fixed IP {}, as that fixed IP already has a \
+                     floating IP on external network {network_id}.",
+                    taken.floating_ip_address, taken.id, address
+                ),
+            ));
+        }
+        let way = self.way_out(network_id, &port.network_id, &fixed_ip.subnet_id);
+        let router_id = way.ok_or_else(|| {
+            Refusal::not_found(
+                "ExternalGatewayForFloatingIPNotFound",
+                format!(
+                    "External network {network_id} is not reachable from subnet {}.  Therefore, cannot associate Port {port_id} \
+                     with a Floating IP.",
+                    fixed_ip.subnet_id
+                ),
+            )
+        })?;
+        Ok(Target {
+            port_id: port_id.into(),
+            fixed_ip_address: address,
+            router_id,
+        })
+    }
+
+    /// The router that joins a subnet of a network with an external network.
+    pub fn way_out(&self, external: &str, network: &str, subnet: &str) -> Option<String> {
+        let leads_out = |id: &str| {
+            let router = self.routers.get(id);
+            let gateway = router.and_then(|router| router.external_gateway_info.as_ref());
+            gateway.is_some_and(|gateway| gateway.network_id == external)
+        };
+        let mut legs = self.ports.having(&format!("legs:{network}"));
+        let leg = legs.find(|leg| {
+            let mut addresses = leg.fixed_ips.iter();
+            addresses.any(|ip| ip.subnet_id == subnet) && leads_out(&leg.device_id)
+        });
+        leg.map(|leg| leg.device_id.clone())
+    }
+}

@@ -1,0 +1,290 @@
+//! Neutron: one file a kind of thing, and the table of kinds that the HTTP side walks.
+//!
+//! A kind says which attributes it has, who may set them, and how it is made, changed and deleted. Everything that is the same for
+//! all of them (reading bodies, filtering, visibility, `description`, tags) is written once and works on this table, so a
+//! further kind is a file and a line here.
+
+pub(crate) mod address_scope;
+pub(crate) mod attributes;
+pub(crate) mod collections;
+pub(crate) mod extensions;
+pub(crate) mod floating_ip;
+pub(crate) mod metering;
+#[expect(
+    clippy::module_inception,
+    reason = "Neutron's word for the resource is network too"
+)]
+pub mod network;
+pub mod port;
+pub(crate) mod port_addresses;
+pub(crate) mod port_checks;
+pub(crate) mod port_forwarding;
+pub(crate) mod port_forwardings;
+pub(crate) mod provider;
+pub(crate) mod qos;
+pub(crate) mod qos_policy;
+pub(crate) mod quotas;
+pub(crate) mod rbac_policy;
+pub(crate) mod router;
+pub(crate) mod routers;
+pub(crate) mod security_group;
+pub(crate) mod security_group_rule;
+pub(crate) mod segment;
+pub(crate) mod subnet;
+pub(crate) mod subnet_pool;
+pub(crate) mod tags;
+pub(crate) mod trunk;
+pub(crate) mod trunks;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::kit::ids::now;
+use crate::kit::refusal::Refusal;
+use crate::kit::table::Keyed;
+use crate::services::Model;
+use crate::services::network::attributes::{AttributeSpec, Attributes};
+use crate::services::quota::Quotas;
+
+/// One kind of thing in Neutron.
+pub struct Kind {
+    /// `networks`: the path, and the list's name in bodies.
+    pub collection: &'static str,
+    /// `network`: the thing's name in bodies.
+    pub singular: &'static str,
+    /// What a body may say.
+    pub attributes: &'static [AttributeSpec],
+    /// Who may make, change and delete them.
+    pub makers: Makers,
+    /// What is looked for of this kind, as JSON; perhaps more, never less.
+    pub list: fn(&Model, &Look) -> Vec<Value>,
+    /// One of them.
+    pub get: fn(&Model, &str) -> Option<Value>,
+    /// Whether this project, which is not the owner, sees it.
+    pub shared: fn(&Model, &Value, &str) -> bool,
+    /// The 404.
+    pub not_found: fn(&str) -> Refusal,
+    /// Make one for the project; answers its id.
+    pub create: fn(&mut Model, &str, Attributes) -> Result<String, Refusal>,
+    /// Change one; the attributes are already known to be changeable.
+    pub update: fn(&mut Model, &str, Attributes) -> Result<(), Refusal>,
+    /// Delete one.
+    pub delete: fn(&mut Model, &str) -> Result<(), Refusal>,
+}
+
+/// Who may make and change things of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Makers {
+    /// Each project its own.
+    Members,
+    /// Administrators.
+    Admins,
+}
+
+/// What a list is about. Whoever makes JSON of thousands of rows should leave out first what nobody asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Look<'a> {
+    /// Things of this project and shared ones; everybody's when not told.
+    pub project: Option<&'a str>,
+    /// The query's words.
+    pub filters: &'a [(String, String)],
+}
+
+/// A row that a list can look at before it makes JSON of it.
+pub trait Row: Keyed + Serialize {
+    /// Owner, times, tags.
+    fn common(&self) -> &Common;
+
+    /// An attribute that lists are often asked by; none for others.
+    fn quick(&self, name: &str) -> Option<&str>;
+}
+
+/// Implement [`Row`]: a kind, and the attributes for [`Row::quick`] beside its id.
+macro_rules! row {
+    ($kind:ty $(, $name:ident)*) => {
+        impl $crate::services::network::Row for $kind {
+            fn common(&self) -> &$crate::services::network::Common {
+                &self.common
+            }
+
+            fn quick(&self, name: &str) -> Option<&str> {
+                match name {
+                    "id" => Some(&self.id),
+                    $(stringify!($name) => Some(&self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use row;
+
+impl Look<'_> {
+    /// The first value of a filter.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut all = self.filters.iter().filter(|(key, _)| key == name);
+        let first = all.next().map(|(_, value)| value.as_str());
+        // Two values of a name mean either of them.
+        first.filter(|_| all.next().is_none())
+    }
+
+    /// JSON of the rows that may be meant.
+    pub fn values<'r, T: Row + 'r>(
+        &self,
+        rows: impl Iterator<Item = &'r T>,
+        shared: impl Fn(&T) -> bool,
+        show: impl Fn(&T) -> Value,
+    ) -> Vec<Value> {
+        let fits = |row: &T| {
+            let seen = self
+                .project
+                .is_none_or(|project| row.common().project_id == project || shared(row));
+            seen && self.filters.iter().all(|(name, _)| {
+                let mut values = self.filters.iter().filter(|(key, _)| key == name);
+                row.quick(name)
+                    .is_none_or(|is| values.any(|(_, wanted)| wanted == is))
+            })
+        };
+        let mut fitting = rows.filter(|row| fits(row)).peekable();
+        let Some(limit) = fitting.peek().and_then(|row| self.limit(*row)) else {
+            return fitting.map(show).collect();
+        };
+        // From the marker, which whoever cuts the page looks for, to one behind the page, which says that there are more.
+        let marker = self.value("marker");
+        fitting
+            .skip_while(|row| marker.is_some_and(|marker| row.key() != marker))
+            .take(limit + 1 + usize::from(marker.is_some()))
+            .map(show)
+            .collect()
+    }
+
+    /// How many rows make a page, if nothing is left to look at but what rows answer at once.
+    fn limit<T: Row>(&self, row: &T) -> Option<usize> {
+        let plain = |name: &str| ["limit", "marker", "fields"].contains(&name);
+        let mut names = self.filters.iter().map(|(name, _)| name.as_str());
+        let quick = names.all(|name| plain(name) || row.quick(name).is_some());
+        let limit = self.value("limit").filter(|_| quick)?;
+        limit.parse().ok().filter(|limit| *limit > 0)
+    }
+}
+
+/// All kinds.
+pub static KINDS: &[&Kind] = &[
+    &network::NETWORK,
+    &subnet::SUBNET,
+    &port::PORT,
+    &router::ROUTER,
+    &floating_ip::FLOATING_IP,
+    &security_group::SECURITY_GROUP,
+    &security_group_rule::SECURITY_GROUP_RULE,
+    &subnet_pool::SUBNET_POOL,
+    &qos_policy::QOS_POLICY,
+    &trunk::TRUNK,
+    &address_scope::ADDRESS_SCOPE,
+    &rbac_policy::RBAC_POLICY,
+    &metering::METERING_LABEL,
+    &metering::METERING_RULE,
+    &segment::SEGMENT,
+];
+
+/// What every thing in Neutron carries beside its own attributes.
+#[derive(Debug, Clone, Default, Serialize, serde::Deserialize)]
+pub struct Common {
+    /// Owner.
+    pub project_id: String,
+    /// Owner, under its old name.
+    pub tenant_id: String,
+    /// Free text, at most 255 characters.
+    pub description: String,
+    /// Set with `PUT .../tags`.
+    pub tags: Vec<String>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was last changed.
+    pub updated_at: String,
+    /// Counts changes.
+    pub revision_number: u32,
+}
+
+impl Common {
+    /// For a new thing.
+    pub fn new(project_id: &str, attributes: &mut Attributes) -> Result<Self, Refusal> {
+        let now = now();
+        attributes.take("tenant_id");
+        attributes.take("project_id");
+        Ok(Self {
+            project_id: project_id.into(),
+            tenant_id: project_id.into(),
+            description: attributes.text("description")?.unwrap_or_default(),
+            tags: Vec::new(),
+            created_at: now.clone(),
+            updated_at: now,
+            revision_number: 1,
+        })
+    }
+
+    /// It was changed.
+    pub fn touched(&mut self) {
+        self.updated_at = now();
+        self.revision_number += 1;
+    }
+}
+
+/// A thing as JSON.
+pub fn to_value<T: Serialize>(row: &T) -> Value {
+    serde_json::to_value(row).unwrap_or_default()
+}
+
+/// A thing of a kind that has an owner and nothing else of what most kinds carry.
+pub fn without_standard_attributes(mut thing: Value) -> Value {
+    if let Some(fields) = thing.as_object_mut() {
+        for name in [
+            "description",
+            "tags",
+            "created_at",
+            "updated_at",
+            "revision_number",
+        ] {
+            fields.remove(name);
+        }
+    }
+    thing
+}
+
+/// Set attributes that need no thought: those of the row that have the same name.
+pub fn assign<T>(row: &mut T, attributes: Attributes) -> Result<(), Refusal>
+where
+    T: Serialize + DeserializeOwned,
+{
+    let mut value = to_value(row);
+    let fields: Option<&mut Map<String, Value>> = value.as_object_mut();
+    if let Some(fields) = fields {
+        for (name, new) in attributes.into_inner() {
+            fields.insert(name, new);
+        }
+        fields.insert("updated_at".into(), now().into());
+        if let Some(revision) = fields.get("revision_number").and_then(Value::as_u64) {
+            fields.insert("revision_number".into(), (revision + 1).into());
+        }
+    }
+    *row =
+        serde_json::from_value(value).map_err(|error| Refusal::bad_request(error.to_string()))?;
+    Ok(())
+}
+
+impl Quotas {
+    /// Whether a project may have one more of these.
+    pub fn check_count<'r, T: Row + 'r>(
+        &self,
+        project_id: &str,
+        name: &str,
+        rows: impl Iterator<Item = &'r T>,
+    ) -> Result<(), Refusal> {
+        if self.limit(project_id, name) < 0 {
+            return Ok(());
+        }
+        let mine = rows.filter(|row| row.common().project_id == project_id);
+        self.check(project_id, name, mine.count())
+    }
+}

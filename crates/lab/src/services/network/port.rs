@@ -1,0 +1,417 @@
+//! Ports: where something plugs into a network, with which addresses and behind which security groups.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::kit::ids::{new_id, new_mac};
+use crate::kit::indexed::Worded;
+use crate::kit::ip;
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+use crate::services::network::attributes::{
+    AttributeSpec, Attributes, Author, Form, Said, attribute,
+};
+use crate::services::network::port_checks::{
+    GROUPS_WITHOUT_FILTER, NO_FILTER_FOR_GROUPS, address_pairs, groups, groups_need_a_filter,
+    is_mac, is_vnic_type, list, owner, qos_policy,
+};
+use crate::services::network::{Common, Kind, Makers, assign, to_value};
+
+/// A port.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Port {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: String,
+    /// Its network.
+    pub network_id: String,
+    /// Kept, without effect.
+    pub admin_state_up: bool,
+    /// `ACTIVE` once what it belongs to runs.
+    pub status: String,
+    /// Ethernet address.
+    pub mac_address: String,
+    /// Addresses.
+    pub fixed_ips: Vec<FixedIp>,
+    /// The server or router that it belongs to, or empty.
+    pub device_id: String,
+    /// `compute:nova`, `network:router_interface`, `network:router_gateway`, `network:floatingip`, or empty.
+    pub device_owner: String,
+    /// Ids of security groups.
+    pub security_groups: Vec<String>,
+    /// Whether the packet filter applies.
+    pub port_security_enabled: bool,
+    /// Kept, without effect.
+    pub allowed_address_pairs: Vec<Value>,
+    /// Kept, without effect.
+    pub extra_dhcp_opts: Vec<Value>,
+    /// `normal`.
+    #[serde(rename = "binding:vnic_type")]
+    pub vnic_type: String,
+    /// Kept, without effect.
+    pub qos_policy_id: Option<String>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// An address of a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixedIp {
+    /// From this subnet.
+    pub subnet_id: String,
+    /// The address.
+    pub ip_address: IpAddr,
+}
+
+impl Port {
+    /// Its addresses of IPv4, which alone lead outside and can be translated.
+    pub fn v4(&self) -> impl Iterator<Item = (&FixedIp, Ipv4Addr)> {
+        let all = self.fixed_ips.iter();
+        all.filter_map(|ip| Some((ip, ip::v4(ip.ip_address)?)))
+    }
+}
+
+/// For whom addresses are found.
+#[derive(Clone, Copy, Default)]
+pub struct Taker<'a> {
+    /// The port's Ethernet address, where there is one already.
+    pub mac: &'a str,
+    /// What the port belongs to.
+    pub device_owner: &'a str,
+    /// What it has already and may keep.
+    pub mine: &'a [FixedIp],
+}
+
+keyed_by_id!(Port);
+crate::services::network::row!(Port, name, device_id, network_id, device_owner);
+
+/// The word of an address in its subnet.
+pub(crate) fn address_word(subnet_id: &str, address: IpAddr) -> String {
+    format!("ip:{subnet_id}/{address}")
+}
+
+/// The word of an Ethernet address on its network.
+fn mac_word(network_id: &str, mac: &str) -> String {
+    format!("mac:{network_id}/{mac}")
+}
+
+impl Worded for Port {
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![
+            mac_word(&self.network_id, &self.mac_address),
+            format!("network:{}", self.network_id),
+        ];
+        if !self.device_id.is_empty() {
+            words.push(format!("device:{}", self.device_id));
+        }
+        // Few among many: the ways out of a network.
+        if self.device_owner == ROUTER_INTERFACE {
+            words.push(format!("legs:{}", self.network_id));
+        }
+        for ip in &self.fixed_ips {
+            words.push(address_word(&ip.subnet_id, ip.ip_address));
+            words.push(format!("subnet:{}", ip.subnet_id));
+        }
+        let groups = self.security_groups.iter();
+        words.extend(groups.map(|group| format!("group:{group}")));
+        words
+    }
+}
+
+/// The owner of a router's leg in a project's network.
+pub const ROUTER_INTERFACE: &str = "network:router_interface";
+/// The owner of a router's leg in the external network.
+pub const ROUTER_GATEWAY: &str = "network:router_gateway";
+/// The owner of the port that holds a floating IP's address.
+pub const FLOATING_IP: &str = "network:floatingip";
+/// The owner of a server's port.
+pub const COMPUTE: &str = "compute:nova";
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("network_id", Form::Id, Said::Required),
+    attribute("name", Form::Text, Said::Always),
+    attribute("admin_state_up", Form::Bool, Said::Always),
+    attribute("mac_address", Form::Text, Said::OnCreate),
+    attribute("fixed_ips", Form::Any, Said::Always),
+    attribute("device_id", Form::Text, Said::Always),
+    attribute("device_owner", Form::Text, Said::Always),
+    attribute("security_groups", Form::Any, Said::Always),
+    attribute("port_security_enabled", Form::Bool, Said::Always),
+    attribute("allowed_address_pairs", Form::Any, Said::Always),
+    attribute("extra_dhcp_opts", Form::Any, Said::Always),
+    attribute("binding:vnic_type", Form::Text, Said::Always),
+    attribute("qos_policy_id", Form::Id, Said::Always),
+    attribute("binding:host_id", Form::Any, Said::Admins),
+    attribute("binding:profile", Form::Any, Said::Admins),
+];
+
+/// The kind.
+pub static PORT: Kind = Kind {
+    collection: "ports",
+    singular: "port",
+    attributes: ATTRIBUTES,
+    makers: Makers::Members,
+    list: |model, look| match look.value("device_id") {
+        Some(device) if !device.is_empty() => {
+            let rows = model.ports.having(&format!("device:{device}"));
+            look.values(rows, |_| false, |row| shown(model, row))
+        }
+        _ => look.values(model.ports.iter(), |_| false, |row| shown(model, row)),
+    },
+    get: |model, id| model.ports.get(id).map(|row| shown(model, row)),
+    shared: |_, _, _| false,
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+/// A parent port shows its trunk.
+fn shown(model: &Model, row: &Port) -> Value {
+    let mut value = to_value(row);
+    value["qos_network_policy_id"] = Value::Null;
+    if let Some(details) = model.trunk_details(&row.id) {
+        value["trunk_details"] = details;
+    }
+    value
+}
+
+fn not_found(id: &str) -> Refusal {
+    Refusal::not_found("PortNotFound", format!("Port {id} could not be found."))
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    model
+        .quotas
+        .check_count(project_id, "port", model.ports.iter())?;
+    let network_id = attributes.text("network_id")?.unwrap_or_default();
+    let network = model.network_for(project_id, &network_id)?;
+    if network.external && network.common.project_id != project_id {
+        return Err(crate::services::network::network::only_admin("create_port"));
+    }
+    let own_network = network.common.project_id == project_id;
+    let device_owner = owner(&mut attributes, own_network)?;
+    let vnic_type = attributes
+        .text("binding:vnic_type")?
+        .unwrap_or_else(|| "normal".into());
+    is_vnic_type(&vnic_type)?;
+    let port_security_enabled = attributes
+        .flag("port_security_enabled")
+        .unwrap_or(network.port_security_enabled);
+    let mac_address = match attributes.text("mac_address")? {
+        // Among ten thousand ports, two are likely to draw the same.
+        None => loop {
+            let mac = new_mac();
+            if !model.ports.has(&mac_word(&network_id, &mac)) {
+                break mac;
+            }
+        },
+        Some(mac) if is_mac(&mac) => mac.to_lowercase(),
+        Some(mac) => {
+            return Err(Refusal::invalid_input(
+                "mac_address",
+                format!("'{mac}' is not a valid MAC address"),
+            ));
+        }
+    };
+    if model.ports.has(&mac_word(&network_id, &mac_address)) {
+        return Err(Refusal::conflict(
+            "MacAddressInUse",
+            format!(
+                "Unable to complete operation for network {network_id}. The mac address {mac_address} is in use."
+            ),
+        ));
+    }
+    let taker = Taker {
+        mac: &mac_address,
+        device_owner: device_owner.as_deref().unwrap_or_default(),
+        mine: &[],
+    };
+    let fixed_ips = model.allocate(&network_id, attributes.take("fixed_ips"), taker)?;
+    let asked = groups(&mut attributes)?;
+    groups_need_a_filter(
+        port_security_enabled,
+        asked.as_deref().unwrap_or_default(),
+        NO_FILTER_FOR_GROUPS,
+    )?;
+    let security_groups = match asked {
+        Some(ids) => model.security_groups_for(project_id, &ids)?,
+        None if port_security_enabled => vec![model.default_security_group(project_id)],
+        None => Vec::new(),
+    };
+    let allowed_address_pairs = address_pairs(&mut attributes, &mac_address)?;
+    let port = Port {
+        id: new_id(),
+        name: attributes.text("name")?.unwrap_or_default(),
+        network_id,
+        admin_state_up: attributes.flag("admin_state_up").unwrap_or(true),
+        status: "DOWN".into(),
+        mac_address,
+        fixed_ips,
+        device_id: attributes.text("device_id")?.unwrap_or_default(),
+        device_owner: device_owner.unwrap_or_default(),
+        security_groups,
+        port_security_enabled,
+        allowed_address_pairs,
+        extra_dhcp_opts: list(&mut attributes, "extra_dhcp_opts")?,
+        vnic_type,
+        qos_policy_id: qos_policy(model, project_id, &mut attributes)?,
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    let id = port.id.clone();
+    model.ports.insert(port);
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let port = model.ports.get(id).ok_or_else(|| not_found(id))?.clone();
+    if let Some(value) = attributes.take("fixed_ips") {
+        let taker = Taker {
+            mac: &port.mac_address,
+            device_owner: &port.device_owner,
+            mine: &port.fixed_ips,
+        };
+        let fixed_ips = model.allocate(&port.network_id, Some(value), taker)?;
+        attributes.set("fixed_ips", to_value(&fixed_ips));
+    }
+    let asked = groups(&mut attributes)?;
+    let filtered = attributes.flag("port_security_enabled");
+    if let Some(on) = filtered {
+        attributes.set("port_security_enabled", on);
+    }
+    let (said, refusal) = match &asked {
+        Some(ids) => (ids, NO_FILTER_FOR_GROUPS),
+        None => (&port.security_groups, GROUPS_WITHOUT_FILTER),
+    };
+    groups_need_a_filter(
+        filtered.unwrap_or(port.port_security_enabled),
+        said,
+        refusal,
+    )?;
+    if let Some(ids) = asked {
+        let ids = model.security_groups_for(&port.common.project_id, &ids)?;
+        attributes.set("security_groups", ids);
+    }
+    if let Some(kind) = attributes.text("binding:vnic_type")? {
+        is_vnic_type(&kind)?;
+        attributes.set("binding:vnic_type", kind);
+    }
+    let network = model.networks.get(&port.network_id);
+    let own_network =
+        network.is_some_and(|network| network.common.project_id == port.common.project_id);
+    if let Some(owner) = owner(&mut attributes, own_network)? {
+        attributes.set("device_owner", owner);
+    }
+    if let Some(policy) = qos_policy(model, &port.common.project_id, &mut attributes)? {
+        attributes.set("qos_policy_id", policy);
+    }
+    if attributes.says("allowed_address_pairs") {
+        let pairs = address_pairs(&mut attributes, &port.mac_address)?;
+        attributes.set("allowed_address_pairs", pairs);
+    }
+    if attributes.says("extra_dhcp_opts") {
+        let items = list(&mut attributes, "extra_dhcp_opts")?;
+        attributes.set("extra_dhcp_opts", items);
+    }
+    model.released(&port.fixed_ips);
+    let changed = model.ports.change(id, |port| assign(port, attributes));
+    changed.unwrap_or_else(|| Err(not_found(id)))
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let port = model.ports.get(id).ok_or_else(|| not_found(id))?;
+    if [ROUTER_INTERFACE, ROUTER_GATEWAY, FLOATING_IP].contains(&port.device_owner.as_str()) {
+        return Err(Refusal::conflict(
+            "ServicePortInUse",
+            format!(
+                "Port {id} cannot be deleted directly via the port API: has device owner {}.",
+                port.device_owner
+            ),
+        ));
+    }
+    model.port_is_free(id)?;
+    model.remove_port(id);
+    Ok(())
+}
+
+impl Model {
+    /// Take a port away, and with it what hangs on it: floating IPs that lead to it lose it.
+    pub fn remove_port(&mut self, id: &str) {
+        if let Some(port) = self.ports.remove(id) {
+            self.released(&port.fixed_ips);
+        }
+        let leading = self.floating_ips.having(&format!("port:{id}"));
+        let leading: Vec<String> = leading.map(|row| row.id.clone()).collect();
+        for floating_ip in leading {
+            self.floating_ips.change(&floating_ip, |row| {
+                row.disassociate();
+                row.common.touched();
+            });
+        }
+        self.forward_no_more(id);
+    }
+
+    /// The id of the port that the cloud made for a device in this role.
+    pub fn service_port(&self, device_id: &str, owner: &str) -> Option<String> {
+        let mut ports = self.ports.having(&format!("device:{device_id}"));
+        let found = ports.find(|port| port.device_owner == owner);
+        found.map(|port| port.id.clone())
+    }
+
+    /// A port that the cloud makes for itself.
+    pub fn add_service_port(
+        &mut self,
+        project_id: &str,
+        network_id: &str,
+        owner: &str,
+        device_id: &str,
+        mac_address: String,
+        fixed_ips: Vec<FixedIp>,
+    ) -> String {
+        let id = new_id();
+        self.ports.insert(Port {
+            id: id.clone(),
+            name: String::new(),
+            network_id: network_id.into(),
+            admin_state_up: true,
+            status: if owner == FLOATING_IP {
+                "N/A"
+            } else {
+                "ACTIVE"
+            }
+            .into(),
+            mac_address,
+            fixed_ips,
+            device_id: device_id.into(),
+            device_owner: owner.into(),
+            security_groups: Vec::new(),
+            port_security_enabled: false,
+            allowed_address_pairs: Vec::new(),
+            extra_dhcp_opts: Vec::new(),
+            vnic_type: "normal".into(),
+            qos_policy_id: None,
+            common: Common::new(project_id, &mut Attributes::default()).unwrap_or_default(),
+        });
+        id
+    }
+
+    /// The body that makes a server's port, so that Nova's ports go through the same door as everybody's.
+    pub fn create_port(&mut self, project_id: &str, fields: Value) -> Result<String, Refusal> {
+        let attributes = Attributes::for_create(
+            "port",
+            ATTRIBUTES,
+            json!({ "port": fields }),
+            Author::Member,
+        )?;
+        create(self, project_id, attributes)
+    }
+}

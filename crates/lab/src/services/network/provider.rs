@@ -1,0 +1,117 @@
+//! What a network is made on, as administrators say and see it. Kept without effect on packets.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kit::refusal::Refusal;
+use crate::services::network::attributes::Attributes;
+use crate::services::network::network::only_admin;
+
+/// Nothing: the network stays on one machine.
+pub const LOCAL: &str = "local";
+/// A physical network as it is.
+pub const FLAT: &str = "flat";
+/// A part of a physical network.
+pub const VLAN: &str = "vlan";
+/// What a network can be made on.
+pub const TYPES: &[&str] = &[LOCAL, FLAT, VLAN, "vxlan", "gre", "geneve"];
+
+const NETWORK_TYPE: &str = "provider:network_type";
+const PHYSICAL_NETWORK: &str = "provider:physical_network";
+const SEGMENTATION_ID: &str = "provider:segmentation_id";
+
+/// What a network is made on; nothing of it is told of those that members make.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Provider {
+    /// One of [`TYPES`].
+    #[serde(rename = "provider:network_type")]
+    pub network_type: Option<String>,
+    /// The network under it.
+    #[serde(rename = "provider:physical_network")]
+    pub physical_network: Option<String>,
+    /// A VLAN's number, or a tunnel's.
+    #[serde(rename = "provider:segmentation_id")]
+    pub segmentation_id: Option<i64>,
+}
+
+/// A member says nothing of it.
+fn is_for_admins(attributes: &Attributes, verb: &str) -> Result<(), Refusal> {
+    let names = [NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID];
+    match names.iter().find(|name| attributes.says(name)) {
+        Some(name) if !attributes.are_admins() => {
+            Err(only_admin(&format!("{verb}_network:{name}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Provider {
+    /// Of a new network; `others` are those that there are.
+    pub fn read<'a>(
+        attributes: &mut Attributes,
+        mut others: impl Iterator<Item = &'a Provider>,
+    ) -> Result<Self, Refusal> {
+        is_for_admins(attributes, "create")?;
+        let said = Self {
+            network_type: attributes.text(NETWORK_TYPE)?,
+            physical_network: attributes.text(PHYSICAL_NETWORK)?,
+            segmentation_id: attributes.number(SEGMENTATION_ID),
+        };
+        let kind = said.network_type.as_deref();
+        let Some(kind) = kind else {
+            return match said == Self::default() {
+                true => Ok(said),
+                false => Err(Refusal::invalid_operation("network_type required")),
+            };
+        };
+        if !TYPES.contains(&kind) {
+            return Err(Refusal::invalid_operation(format_args!(
+                "network_type value '{kind}' not supported"
+            )));
+        }
+        if said.physical_network.is_none() && [FLAT, VLAN].contains(&kind) {
+            return Err(Refusal::invalid_operation(format_args!(
+                "physical_network required for {kind} provider network"
+            )));
+        }
+        if kind == FLAT && others.any(|other| *other == said) {
+            return Err(Refusal::conflict(
+                "FlatNetworkInUse",
+                format!(
+                    "Unable to create the flat network. Physical network {} is in use.",
+                    said.physical_network.unwrap_or_default()
+                ),
+            ));
+        }
+        Ok(said)
+    }
+
+    /// What a change may say: the number of a VLAN, and what is so already of the rest.
+    pub fn check_change(&self, attributes: &mut Attributes) -> Result<(), Refusal> {
+        is_for_admins(attributes, "update")?;
+        for (name, is) in [
+            (NETWORK_TYPE, &self.network_type),
+            (PHYSICAL_NETWORK, &self.physical_network),
+        ] {
+            if attributes.says(name) && attributes.text(name)? != *is {
+                return Err(Refusal::invalid_operation(format_args!(
+                    "Plugin does not support updating the following provider network attributes: {name}"
+                )));
+            }
+        }
+        match attributes.says(SEGMENTATION_ID) && self.network_type.as_deref() != Some(VLAN) {
+            true => Err(Refusal::invalid_operation(
+                "Only VLAN type networks can be updated.",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A thing as somebody sees it who is no administrator.
+pub fn hide(thing: &mut Value) {
+    if let Some(fields) = thing.as_object_mut() {
+        fields.retain(|name, _| !name.starts_with("provider:"));
+    }
+}

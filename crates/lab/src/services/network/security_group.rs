@@ -1,0 +1,227 @@
+//! Security groups: named sets of rules. Every project has one named `default`, made when it is first looked at.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kit::ids::new_id;
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+use crate::services::network::attributes::{AttributeSpec, Attributes, Form, Said, attribute};
+use crate::services::network::security_group_rule::{Direction, EtherType, SecurityGroupRule};
+use crate::services::network::{Common, Kind, Makers, assign, to_value};
+
+/// A security group; its rules are rows of their own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SecurityGroup {
+    /// Id.
+    pub id: String,
+    /// Not unique, but for `default`.
+    pub name: String,
+    /// Always: answers to what is allowed are allowed.
+    pub stateful: bool,
+    /// Never.
+    pub shared: bool,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+keyed_by_id!(SecurityGroup);
+crate::services::network::row!(SecurityGroup, name);
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("name", Form::Text, Said::Always),
+    attribute("stateful", Form::Bool, Said::Always),
+    attribute("shared", Form::Bool, Said::Never),
+    attribute("security_group_rules", Form::Any, Said::Never),
+];
+
+/// The kind.
+pub static SECURITY_GROUP: Kind = Kind {
+    collection: "security-groups",
+    singular: "security_group",
+    attributes: ATTRIBUTES,
+    makers: Makers::Members,
+    list: |model, look| {
+        let show = |row: &SecurityGroup| shown(model, row);
+        let shared =
+            |row: &SecurityGroup| model.shared_with(look.project, "security_group", &row.id);
+        look.values(model.security_groups.iter(), shared, show)
+    },
+    get: |model, id| model.security_groups.get(id).map(|row| shown(model, row)),
+    shared: |model, group, project| {
+        let id = group["id"].as_str().unwrap_or_default();
+        model.shared_with(Some(project), "security_group", id)
+    },
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+/// With its rules, as Neutron shows it.
+fn shown(model: &Model, row: &SecurityGroup) -> Value {
+    let mut value = to_value(row);
+    let rules = model
+        .security_group_rules
+        .iter()
+        .filter(|rule| rule.security_group_id == row.id);
+    value["security_group_rules"] = rules.map(to_value).collect();
+    value
+}
+
+/// The 404.
+pub fn not_found(id: &str) -> Refusal {
+    Refusal::not_found(
+        "SecurityGroupNotFound",
+        format!("Security group {id} does not exist"),
+    )
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    model.default_security_group(project_id);
+    model
+        .quotas
+        .check_count(project_id, "security_group", model.security_groups.iter())?;
+    let name = attributes.text("name")?.unwrap_or_default();
+    if name == "default" {
+        return Err(only_one_default());
+    }
+    if attributes.flag("stateful") == Some(false) {
+        return Err(Refusal::bad_request(
+            "The lab cloud has stateful security groups only.",
+        ));
+    }
+    let common = Common::new(project_id, &mut attributes)?;
+    Ok(model.add_security_group(name, common))
+}
+
+fn only_one_default() -> Refusal {
+    Refusal::conflict(
+        "SecurityGroupDefaultAlreadyExists",
+        "Default security group already exists.",
+    )
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let group = model
+        .security_groups
+        .get_mut(id)
+        .ok_or_else(|| not_found(id))?;
+    if group.name == "default" && attributes.says("name") {
+        return Err(Refusal::conflict(
+            "SecurityGroupCannotUpdateDefault",
+            "Updating default security group not allowed.",
+        ));
+    }
+    if let Some(name) = attributes.text("name")? {
+        if name == "default" {
+            return Err(only_one_default());
+        }
+        attributes.set("name", name);
+    }
+    attributes.take("stateful");
+    assign(group, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let group = model.security_groups.get(id).ok_or_else(|| not_found(id))?;
+    if group.name == "default" {
+        return Err(Refusal::conflict(
+            "SecurityGroupCannotRemoveDefault",
+            "Insufficient rights for removing default security group.",
+        ));
+    }
+    if model.ports.has(&format!("group:{id}")) {
+        return Err(Refusal::conflict(
+            "SecurityGroupInUse",
+            format!("Security Group {id} in use."),
+        ));
+    }
+    model.security_groups.remove(id);
+    let gone = |rule: &SecurityGroupRule| {
+        rule.security_group_id == id || rule.remote_group_id.as_deref() == Some(id)
+    };
+    let rules: Vec<String> = model
+        .security_group_rules
+        .iter()
+        .filter(|rule| gone(rule))
+        .map(|rule| rule.id.clone())
+        .collect();
+    for rule in rules {
+        model.security_group_rules.remove(&rule);
+    }
+    Ok(())
+}
+
+impl Model {
+    /// The project's `default` group; made now if it is not there yet, as Neutron does.
+    pub fn default_security_group(&mut self, project_id: &str) -> String {
+        let found = self
+            .security_groups
+            .iter()
+            .find(|row| row.name == "default" && row.common.project_id == project_id);
+        if let Some(group) = found {
+            return group.id.clone();
+        }
+        let mut common = Common::new(project_id, &mut Attributes::default()).unwrap_or_default();
+        common.description = "Default security group".into();
+        let id = self.add_security_group("default".into(), common);
+        for ethertype in [EtherType::IPv4, EtherType::IPv6] {
+            let rule = SecurityGroupRule::any(
+                &id,
+                project_id,
+                Direction::Ingress,
+                ethertype,
+                Some(id.clone()),
+            );
+            self.security_group_rules.insert(rule);
+        }
+        id
+    }
+
+    fn add_security_group(&mut self, name: String, common: Common) -> String {
+        let id = new_id();
+        let project_id = common.project_id.clone();
+        self.security_groups.insert(SecurityGroup {
+            id: id.clone(),
+            name,
+            stateful: true,
+            shared: false,
+            common,
+        });
+        for ethertype in [EtherType::IPv4, EtherType::IPv6] {
+            let rule = SecurityGroupRule::any(&id, &project_id, Direction::Egress, ethertype, None);
+            self.security_group_rules.insert(rule);
+        }
+        id
+    }
+
+    /// Check that all these groups exist for the project.
+    pub fn security_groups_for(
+        &self,
+        project_id: &str,
+        ids: &[String],
+    ) -> Result<Vec<String>, Refusal> {
+        let mut found: Vec<String> = Vec::new();
+        for id in ids {
+            let row = self.security_groups.get(id);
+            let visible = row.is_some_and(|row| {
+                row.common.project_id == project_id
+                    || self.shared_with(Some(project_id), "security_group", id)
+            });
+            if !visible {
+                return Err(not_found(id));
+            }
+            if !found.contains(id) {
+                found.push(id.clone());
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,553 @@
+//! Subnets: the addresses of a network, of IPv4 or IPv6.
+//!
+//! A subnet of IPv6 gives addresses out of its pools, as one of IPv4 does, or lets ports make them of their Ethernet addresses (SLAAC,
+//! stateless DHCPv6): then every port of the network has one, those too that were there before, and nobody chooses it.
+//! On Docker the lab keeps all that, and moves packets of IPv4 only ([`crate::wiring`]).
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kit::ids::new_id;
+use crate::kit::ip;
+use crate::kit::ip::{Cidr, Pool, default_pools};
+use crate::kit::refusal::Refusal;
+use crate::kit::table::keyed_by_id;
+use crate::services::Model;
+use crate::services::network::attributes::{
+    AttributeSpec, Attributes, Form, Said, attribute, bare,
+};
+use crate::services::network::port::ROUTER_INTERFACE;
+use crate::services::network::{Common, Kind, Makers, assign, to_value};
+use crate::wiring::HostRoute;
+
+/// A subnet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Subnet {
+    /// Id.
+    pub id: String,
+    /// Not unique.
+    pub name: String,
+    /// Its network.
+    pub network_id: String,
+    /// 4 or 6.
+    pub ip_version: u8,
+    /// Its range.
+    pub cidr: Cidr,
+    /// Where servers send what is not for this range.
+    pub gateway_ip: Option<IpAddr>,
+    /// What ports are given.
+    pub allocation_pools: Vec<Pool>,
+    /// Name servers of its servers.
+    pub dns_nameservers: Vec<IpAddr>,
+    /// Further routes of its servers.
+    pub host_routes: Vec<HostRoute>,
+    /// Kept; the lab tells servers their addresses either way.
+    pub enable_dhcp: bool,
+    /// How ports of IPv6 come to their addresses: one of [`MODES`].
+    pub ipv6_address_mode: Option<String>,
+    /// What routers tell of it: one of [`MODES`].
+    pub ipv6_ra_mode: Option<String>,
+    /// The pool that it was cut from.
+    pub subnetpool_id: Option<String>,
+    /// Empty.
+    pub service_types: Vec<String>,
+    /// Owner, description, times.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+/// What [`Subnet::ipv6_address_mode`] and [`Subnet::ipv6_ra_mode`] can be.
+pub const MODES: [&str; 3] = ["slaac", "dhcpv6-stateful", "dhcpv6-stateless"];
+
+impl Subnet {
+    /// Whether ports make their addresses here themselves.
+    pub fn is_automatic(&self) -> bool {
+        let modes = [&self.ipv6_address_mode, &self.ipv6_ra_mode];
+        let is_automatic = |mode: &str| mode != "dhcpv6-stateful";
+        modes.into_iter().flatten().any(|mode| is_automatic(mode))
+    }
+}
+
+keyed_by_id!(Subnet);
+crate::services::network::row!(Subnet, name, network_id);
+
+const ATTRIBUTES: &[AttributeSpec] = &[
+    attribute("ip_version", Form::Number, Said::Required),
+    attribute("network_id", Form::Id, Said::Required),
+    attribute("name", Form::Text, Said::Always),
+    attribute("cidr", Form::TextOrNull, Said::OnCreate),
+    attribute("gateway_ip", Form::TextOrNull, Said::Always),
+    attribute("allocation_pools", Form::Any, Said::Always),
+    attribute("dns_nameservers", Form::Any, Said::Always),
+    attribute("host_routes", Form::Any, Said::Always),
+    attribute("enable_dhcp", Form::Bool, Said::Always),
+    attribute("ipv6_address_mode", Form::TextOrNull, Said::OnCreate),
+    attribute("ipv6_ra_mode", Form::TextOrNull, Said::OnCreate),
+    attribute("subnetpool_id", Form::Id, Said::OnCreate),
+    attribute("prefixlen", Form::Number, Said::OnCreate),
+    attribute("service_types", Form::Any, Said::Always),
+];
+
+/// The kind.
+pub static SUBNET: Kind = Kind {
+    collection: "subnets",
+    singular: "subnet",
+    attributes: ATTRIBUTES,
+    makers: Makers::Members,
+    list: |model, look| {
+        // To an administrator everything is.
+        let shared = |row: &Subnet| {
+            look.project
+                .is_none_or(|project| model.network_for(project, &row.network_id).is_ok())
+        };
+        look.values(model.subnets.iter(), shared, to_value)
+    },
+    get: |model, id| model.subnets.get(id).map(to_value),
+    shared: |model, subnet, project| {
+        let network = crate::services::network::network::network_id(subnet);
+        network.is_some_and(|network| model.network_for(project, network).is_ok())
+    },
+    not_found,
+    create,
+    update,
+    delete,
+};
+
+/// The 404.
+pub fn not_found(id: &str) -> Refusal {
+    Refusal::not_found("SubnetNotFound", format!("Subnet {id} could not be found."))
+}
+
+/// A gateway can be outside, but not one of a range's ends.
+fn gateway_fits(cidr: &Cidr, gateway: Option<IpAddr>) -> Result<(), Refusal> {
+    if let Some(gateway) = gateway {
+        is_of(cidr.version(), "gateway_ip", ip::version(gateway), &gateway)?;
+    }
+    let end = gateway.is_some_and(|gateway| cidr.contains(gateway) && !cidr.has_host(gateway));
+    match end {
+        true => Err(Refusal::invalid_operation("Gateway is not valid on subnet")),
+        false => Ok(()),
+    }
+}
+
+/// That an address is of the subnet's family.
+fn is_of(
+    ip_version: u8,
+    name: &str,
+    version: u8,
+    address: &dyn std::fmt::Display,
+) -> Result<(), Refusal> {
+    match version == ip_version {
+        true => Ok(()),
+        false => Err(Refusal::invalid_operation(format_args!(
+            "{name} '{address}' does not match the ip_version '{ip_version}'"
+        ))),
+    }
+}
+
+fn routes_are_of(ip_version: u8, routes: &[HostRoute]) -> Result<(), Refusal> {
+    routes.iter().try_for_each(|route| {
+        let (hop, range) = (route.nexthop, route.destination);
+        is_of(ip_version, "nexthop", ip::version(hop), &hop)?;
+        is_of(ip_version, "destination", range.version(), &range)
+    })
+}
+
+fn mode(attributes: &mut Attributes, name: &str) -> Result<Option<String>, Refusal> {
+    let mode = attributes.text(name)?;
+    match mode {
+        Some(other) if !MODES.contains(&other.as_str()) => Err(Refusal::invalid_input(
+            name,
+            format!("{other} is not in valid_values"),
+        )),
+        mode => Ok(mode),
+    }
+}
+
+/// What Neutron asks of the two modes: of routers, then of addresses.
+fn modes_fit(
+    cidr: &Cidr,
+    enable_dhcp: bool,
+    modes: [(&str, &Option<String>); 2],
+) -> Result<(), Refusal> {
+    let said = || {
+        modes
+            .iter()
+            .filter_map(|(name, mode)| Some((*name, mode.as_deref()?)))
+    };
+    if let Some((name, _)) = said().next().filter(|_| cidr.version() == 4) {
+        return Err(Refusal::invalid_operation(format_args!(
+            "{name} is not valid when ip_version is 4"
+        )));
+    }
+    if said().next().is_some() && !enable_dhcp {
+        return Err(Refusal::invalid_operation(
+            "ipv6_ra_mode or ipv6_address_mode cannot be set when enable_dhcp is set to False",
+        ));
+    }
+    if let [(_, Some(ra)), (_, Some(address))] = modes
+        && ra != address
+    {
+        return Err(Refusal::invalid_operation(format_args!(
+            "ipv6_ra_mode set to '{ra}' with ipv6_address_mode set to '{address}' is not valid. If both attributes are set, they must be \
+             the same value"
+        )));
+    }
+    let is_automatic = said().any(|(_, mode)| mode != "dhcpv6-stateful");
+    if is_automatic && cidr.prefix() != 64 {
+        return Err(Refusal::invalid_operation(format_args!(
+            "Invalid CIDR {cidr} for IPv6 address mode. OpenStack uses the EUI-64 address format, which requires the prefix to be /64"
+        )));
+    }
+    Ok(())
+}
+
+fn create(
+    model: &mut Model,
+    project_id: &str,
+    mut attributes: Attributes,
+) -> Result<String, Refusal> {
+    model
+        .quotas
+        .check_count(project_id, "subnet", model.subnets.iter())?;
+    let network_id = attributes.text("network_id")?.unwrap_or_default();
+    let network = model.network_for(project_id, &network_id)?;
+    if network.common.project_id != project_id {
+        return Err(crate::services::network::network::only_admin(
+            "create_subnet",
+        ));
+    }
+    let ip_version = match attributes.number("ip_version") {
+        None | Some(4) => 4,
+        Some(6) => 6,
+        Some(other) => {
+            return Err(Refusal::invalid_input(
+                "ip_version",
+                format!("{other} is not in valid_values"),
+            ));
+        }
+    };
+    let ipv6_ra_mode = mode(&mut attributes, "ipv6_ra_mode")?;
+    let ipv6_address_mode = mode(&mut attributes, "ipv6_address_mode")?;
+    let enable_dhcp = attributes.flag("enable_dhcp").unwrap_or(true);
+    let subnetpool_id = attributes.text("subnetpool_id")?;
+    let length = attributes.number("prefixlen");
+    let cidr = match (attributes.cidr("cidr")?, &subnetpool_id) {
+        (Some(cidr), _) => cidr,
+        (None, Some(pool)) => model.cut_subnet(project_id, pool, length)?,
+        (None, None) => {
+            return Err(Refusal::new(
+                400,
+                "BadRequest",
+                "Bad subnets request: a subnetpool must be specified in the absence of a cidr.",
+            ));
+        }
+    };
+    is_of(ip_version, "cidr", ip::version(cidr.network()), &cidr)?;
+    let served_at_most = if ip_version == 4 { 30 } else { 126 };
+    if enable_dhcp && cidr.prefix() > served_at_most {
+        return Err(Refusal::invalid_operation(
+            "Subnet has a prefix length that is incompatible with DHCP service enabled",
+        ));
+    }
+    // Said as null: no gateway. Not said: the first address; of IPv6, whose range's own is anybody's, that one.
+    let gateway_ip = match attributes.says("gateway_ip") {
+        true => attributes.any_address("gateway_ip")?,
+        false => Some(cidr.nth(u128::from(ip_version == 4))),
+    };
+    gateway_fits(&cidr, gateway_ip)?;
+    let dns_nameservers = name_servers(ip_version, attributes.take("dns_nameservers"))?;
+    let host_routes = routes("host_routes", attributes.take("host_routes"))?;
+    routes_are_of(ip_version, &host_routes)?;
+    let modes = [
+        ("ipv6_ra_mode", &ipv6_ra_mode),
+        ("ipv6_address_mode", &ipv6_address_mode),
+    ];
+    modes_fit(&cidr, enable_dhcp, modes)?;
+    if let Some(other) = network
+        .subnets
+        .iter()
+        .filter_map(|id| model.subnets.get(id))
+        .find(|row| row.cidr.overlaps(&cidr))
+    {
+        tracing::debug!(overlaps = %other.id, "subnet refused");
+        return Err(Refusal::new(
+            400,
+            "InvalidInput",
+            format!(
+                "Invalid input for operation: Requested subnet with cidr: {cidr} for network: {network_id} overlaps with another \
+                 subnet."
+            ),
+        ));
+    }
+    let allocation_pools = match attributes.take("allocation_pools") {
+        None => default_pools(&cidr, gateway_ip),
+        Some(value) => pools(value, &cidr, gateway_ip)?,
+    };
+    let subnet = Subnet {
+        id: new_id(),
+        name: attributes.text("name")?.unwrap_or_default(),
+        network_id: network_id.clone(),
+        ip_version,
+        cidr,
+        gateway_ip,
+        allocation_pools,
+        dns_nameservers,
+        host_routes,
+        enable_dhcp,
+        ipv6_address_mode,
+        ipv6_ra_mode,
+        subnetpool_id,
+        service_types: Vec::new(),
+        common: Common::new(project_id, &mut attributes)?,
+    };
+    let id = subnet.id.clone();
+    if let Some(network) = model.networks.get_mut(&network_id) {
+        network.subnets.push(id.clone());
+        network.common.touched();
+    }
+    let automatic = subnet.is_automatic();
+    model.subnets.insert(subnet);
+    if automatic {
+        model.add_automatic_addresses(&id);
+    }
+    Ok(id)
+}
+
+fn update(model: &mut Model, id: &str, mut attributes: Attributes) -> Result<(), Refusal> {
+    let subnet = model.subnets.get(id).ok_or_else(|| not_found(id))?;
+    let (cidr, old_gateway) = (subnet.cidr, subnet.gateway_ip);
+    let ip_version = subnet.ip_version;
+    let has_modes = subnet.ipv6_address_mode.is_some() || subnet.ipv6_ra_mode.is_some();
+    if let Some(on) = attributes.flag("enable_dhcp") {
+        if has_modes && !on {
+            return Err(Refusal::invalid_operation(
+                "Cannot disable enable_dhcp with ipv6 attributes set",
+            ));
+        }
+        attributes.set("enable_dhcp", on);
+    }
+    let old_pools = subnet.allocation_pools.clone();
+    let mut gateway_ip = old_gateway;
+    if attributes.says("gateway_ip") {
+        gateway_ip = attributes.any_address("gateway_ip")?;
+        let user = model.ports.having(&format!("subnet:{id}")).find(|port| {
+            port.device_owner.starts_with("network:router_interface")
+                && port
+                    .fixed_ips
+                    .iter()
+                    .any(|ip| ip.subnet_id == id && Some(ip.ip_address) == old_gateway)
+        });
+        if let (Some(port), true) = (user, gateway_ip != old_gateway) {
+            return Err(Refusal::conflict(
+                "GatewayIpInUse",
+                format!(
+                    "Current gateway ip {} already in use by port {}. Unable to update.",
+                    old_gateway.map(|ip| ip.to_string()).unwrap_or_default(),
+                    port.id
+                ),
+            ));
+        }
+        gateway_fits(&cidr, gateway_ip)?;
+        if !attributes.says("allocation_pools") {
+            outside_of(gateway_ip, &old_pools)?;
+        }
+        attributes.set("gateway_ip", gateway_ip.map(|ip| ip.to_string()));
+    }
+    if let Some(value) = attributes.take("allocation_pools") {
+        attributes.set(
+            "allocation_pools",
+            to_value(&pools(value, &cidr, gateway_ip)?),
+        );
+    }
+    if let Some(value) = attributes.take("dns_nameservers") {
+        let servers = name_servers(ip_version, Some(value))?;
+        attributes.set("dns_nameservers", to_value(&servers));
+    }
+    if let Some(value) = attributes.take("host_routes") {
+        let routes = routes("host_routes", Some(value))?;
+        routes_are_of(ip_version, &routes)?;
+        attributes.set("host_routes", to_value(&routes));
+    }
+    attributes.take("service_types");
+    model.free_from.remove(id);
+    let subnet = model.subnets.get_mut(id).ok_or_else(|| not_found(id))?;
+    assign(subnet, attributes)
+}
+
+fn delete(model: &mut Model, id: &str) -> Result<(), Refusal> {
+    let automatic = model.subnets.get(id).is_some_and(Subnet::is_automatic);
+    let holds = |port: &crate::services::network::port::Port| {
+        !automatic || port.device_owner == ROUTER_INTERFACE
+    };
+    if model.ports.having(&format!("subnet:{id}")).any(holds) {
+        return Err(Refusal::conflict(
+            "SubnetInUse",
+            format!(
+                "Unable to complete operation on subnet {id}: One or more ports have an IP allocation from this subnet."
+            ),
+        ));
+    }
+    model.remove_automatic_addresses(id);
+    let subnet = model.subnets.remove(id).ok_or_else(|| not_found(id))?;
+    if let Some(network) = model.networks.get_mut(&subnet.network_id) {
+        network.subnets.retain(|other| other != id);
+        network.common.touched();
+    }
+    Ok(())
+}
+
+fn pools(value: Value, cidr: &Cidr, gateway: Option<IpAddr>) -> Result<Vec<Pool>, Refusal> {
+    keys_are("allocation_pools", &value, ["start", "end"])?;
+    let pools: Vec<Pool> = serde_json::from_value(value.clone()).map_err(|_| {
+        Refusal::invalid_input(
+            "allocation_pools",
+            format!("Invalid data format for IP pool: '{value}'"),
+        )
+    })?;
+    for (at, pool) in pools.iter().enumerate() {
+        if pool.start > pool.end || ip::version(pool.start) != ip::version(pool.end) {
+            return Err(Refusal::new(
+                400,
+                "InvalidAllocationPool",
+                format!(
+                    "The allocation pool {{'start': '{}', 'end': '{}'}} is not valid.",
+                    pool.start, pool.end
+                ),
+            ));
+        }
+        if !cidr.contains(pool.start) || !cidr.contains(pool.end) {
+            return Err(Refusal::new(
+                400,
+                "OutOfBoundsAllocationPool",
+                format!(
+                    "The allocation pool {}-{} spans beyond the subnet cidr {cidr}.",
+                    pool.start, pool.end
+                ),
+            ));
+        }
+        if let Some(other) = pools[..at]
+            .iter()
+            .find(|other| other.start <= pool.end && pool.start <= other.end)
+        {
+            return Err(Refusal::conflict(
+                "OverlappingAllocationPools",
+                format!(
+                    "Found overlapping allocation pools: {}-{} {}-{} for subnet {cidr}.",
+                    other.start, other.end, pool.start, pool.end
+                ),
+            ));
+        }
+    }
+    outside_of(gateway, &pools)?;
+    Ok(pools)
+}
+
+/// Nobody else may be given the gateway's address.
+fn outside_of(gateway: Option<IpAddr>, pools: &[Pool]) -> Result<(), Refusal> {
+    let Some(gateway) = gateway else {
+        return Ok(());
+    };
+    match pools.iter().find(|pool| pool.contains(gateway)) {
+        None => Ok(()),
+        Some(pool) => Err(Refusal::conflict(
+            "GatewayConflictWithAllocationPools",
+            format!(
+                "Gateway ip {gateway} conflicts with allocation pool {}-{}.",
+                pool.start, pool.end
+            ),
+        )),
+    }
+}
+
+/// That each item of a list has these keys and no others.
+fn keys_are(attribute: &str, items: &Value, keys: [&str; 2]) -> Result<(), Refusal> {
+    let objects = items.as_array().into_iter().flatten();
+    for fields in objects.filter_map(Value::as_object) {
+        if fields.len() != 2 || !keys.iter().all(|key| fields.contains_key(*key)) {
+            let quoted: Vec<String> = fields.keys().map(|key| format!("'{key}'")).collect();
+            return Err(Refusal::invalid_input(
+                attribute,
+                format!(
+                    "Validation of dictionary's keys failed. Expected keys: {{'{}', '{}'}} Provided keys: {{{}}}",
+                    keys[0],
+                    keys[1],
+                    quoted.join(", ")
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn name_servers(ip_version: u8, value: Option<Value>) -> Result<Vec<IpAddr>, Refusal> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    const NAME: &str = "dns_nameservers";
+    let mut servers = Vec::new();
+    let listed = value.as_array().ok_or_else(|| {
+        Refusal::invalid_input(
+            NAME,
+            format!("Invalid data format for nameserver: '{value}'"),
+        )
+    })?;
+    for item in listed {
+        let text = bare(item);
+        let server: IpAddr = text.parse().map_err(|_| {
+            Refusal::invalid_input(
+                NAME,
+                format!("'{text}' is not a valid nameserver. '{text}' is not a valid IP address"),
+            )
+        })?;
+        is_of(ip_version, "dns_nameserver", ip::version(server), &server)?;
+        if servers.contains(&server) {
+            return Err(Refusal::invalid_input(
+                NAME,
+                format!("Duplicate nameserver '{text}'"),
+            ));
+        }
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+/// Read routes: a subnet's `host_routes`, a router's `routes`.
+pub fn routes(attribute: &str, value: Option<Value>) -> Result<Vec<HostRoute>, Refusal> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    keys_are(attribute, &value, ["destination", "nexthop"])?;
+    let listed = value.as_array().into_iter().flatten();
+    let ranges = listed.filter_map(|route| route.get("destination")?.as_str());
+    for range in ranges {
+        if range.parse::<Cidr>().is_err() {
+            return Err(Refusal::invalid_input(
+                attribute,
+                format!("'{range}' is not a valid CIDR"),
+            ));
+        }
+    }
+    serde_json::from_value(value.clone()).map_err(|_| {
+        Refusal::invalid_input(
+            attribute,
+            format!("Invalid data format for hostroute: '{value}'"),
+        )
+    })
+}
+
+impl Model {
+    /// The subnet, if the project sees it.
+    pub fn subnet_for(&self, project_id: &str, id: &str) -> Result<&Subnet, Refusal> {
+        let subnet = self.subnets.get(id).ok_or_else(|| not_found(id))?;
+        let visible = subnet.common.project_id == project_id
+            || self.network_for(project_id, &subnet.network_id).is_ok();
+        if visible {
+            Ok(subnet)
+        } else {
+            Err(not_found(id))
+        }
+    }
+}
