@@ -9,6 +9,7 @@ pub(crate) mod keypair;
 pub(crate) mod limits;
 pub(crate) mod metadata;
 pub(crate) mod on_server;
+pub(crate) mod progress;
 pub mod server;
 pub(crate) mod server_action;
 pub(crate) mod server_actions;

@@ -11,6 +11,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod change;
+pub(crate) mod checks;
 pub(crate) mod fields;
 pub(crate) mod haproxy;
 pub(crate) mod quotas;

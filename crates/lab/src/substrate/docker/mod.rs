@@ -28,6 +28,7 @@ mod nodes;
 mod routers;
 mod script;
 mod seed;
+mod servers;
 mod volumes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -39,8 +40,7 @@ use bollard::models::{ContainerCreateBody, HostConfig, NetworkingConfig};
 use futures::StreamExt as _;
 use tokio::sync::Mutex;
 
-use crate::kit::ids::host_name;
-use crate::kit::ids::stable_id;
+use crate::kit::ids::{host_name, stable_id};
 use crate::kit::ip::Cidr;
 use crate::kit::turns::Turns;
 use crate::substrate::docker::balancers::BalancerState;
@@ -50,7 +50,7 @@ use crate::substrate::docker::host::{HostRules, TENANT_BRIDGE};
 use crate::substrate::docker::routers::RouterState;
 use crate::substrate::docker::script::DockerMacs;
 use crate::substrate::{Close, Power, ServerSpec, Substrate, SubstrateError, VolumeSpec};
-use crate::wiring::{BalancerWiring, ServerWiring, Wiring};
+use crate::wiring::{BalancerWiring, Wiring};
 
 /// The image of servers.
 pub const SERVER_IMAGE: &str = "stackloom-lab-server";
@@ -138,108 +138,6 @@ impl DockerSubstrate {
         self.routers.lock().await.clear();
         self.balancers.lock().await.clear();
         self.known_servers().clear();
-        Ok(())
-    }
-
-    fn known_servers(&self) -> std::sync::MutexGuard<'_, HashMap<String, ServerState>> {
-        self.servers
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// A running server's process.
-    fn process_of(&self, server: &str) -> Option<i64> {
-        self.known_servers().get(server).map(|state| state.pid)
-    }
-
-    /// A running container's process, and Docker's Ethernet addresses by Neutron network.
-    async fn running(
-        &self,
-        container: &str,
-        networks: impl Iterator<Item = &String>,
-    ) -> Result<(i64, DockerMacs), SubstrateError> {
-        let running = self.containers.running(container).await?;
-        let macs = networks
-            .filter_map(|id| {
-                Some((
-                    id.clone(),
-                    running.macs.get(&self.network_name(id))?.clone(),
-                ))
-            })
-            .collect();
-        Ok((running.pid, macs))
-    }
-
-    /// Start a server's container and tell it everything: its namespace is new. Then its boot may go on.
-    async fn boot(&self, spec: &ServerSpec) -> Result<(), SubstrateError> {
-        let container = self.containers.name("server", &spec.id);
-        let archive = |made: std::io::Result<Vec<u8>>| {
-            made.map_err(|error| SubstrateError::Missing(format!("no archive: {error}")))
-        };
-        self.containers
-            .upload(
-                &container,
-                archive(seed::archive(spec, &self.name_servers))?,
-            )
-            .await?;
-        self.containers.start(&container).await?;
-        let telling = self.telling.take(&spec.id).await;
-        let wiring = &spec.wiring;
-        let (pid, macs) = self
-            .running(&container, wiring.nics.iter().map(|nic| &nic.network_id))
-            .await?;
-        let network = script::server_network(wiring, &macs);
-        let filter = script::server_filter(wiring, &macs);
-        // The filter comes first: there is no moment in which an address answers unfiltered.
-        namespace::run(&container, pid, &format!("{filter}{network}")).await?;
-        self.known_servers().insert(
-            spec.id.clone(),
-            ServerState {
-                pid,
-                macs,
-                network,
-                filter,
-            },
-        );
-        drop(telling);
-        // Devices' nodes do not outlive a boot.
-        for (volume, device) in &spec.volumes {
-            self.plug_volume(&spec.id, volume, device).await?;
-        }
-        self.containers
-            .upload(&container, archive(seed::go())?)
-            .await
-    }
-
-    /// Tell a running server what has changed.
-    async fn rewire_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
-        let _telling = self.telling.take(id).await;
-        self.tell_server(id, wiring).await
-    }
-
-    /// What [`Self::rewire_server`] does; for who has the turn.
-    async fn tell_server(&self, id: &str, wiring: &ServerWiring) -> Result<(), SubstrateError> {
-        let Some(state) = self.known_servers().get(id).cloned() else {
-            return Ok(());
-        };
-        let network = script::server_network(wiring, &state.macs);
-        let filter = script::server_filter(wiring, &state.macs);
-        let mut script = String::new();
-        if filter != state.filter {
-            script.push_str(&filter);
-        }
-        if network != state.network {
-            script.push_str(&network);
-        }
-        if script.is_empty() {
-            return Ok(());
-        }
-        namespace::run(&self.containers.name("server", id), state.pid, &script).await?;
-        // It may have been switched off meanwhile.
-        if let Some(known) = self.known_servers().get_mut(id) {
-            known.network = network;
-            known.filter = filter;
-        }
         Ok(())
     }
 }
