@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use openstack::{Method, Service, Session};
+use openstack::Service;
 use serde_json::{Value, json};
 use topology::document::Document;
 use topology::types::Registry;
 
 use super::{assert_succeeded, parameters};
+use crate::heat::{Content, Stack};
 use crate::place::{Place, real_cloud};
 
 const TEMPLATE: &str = include_str!("attributes.yaml");
@@ -64,47 +65,6 @@ fn with_outputs() -> (String, BTreeMap<String, String>) {
     (text, types)
 }
 
-/// Outputs of a stack of Heat by name, left out where Heat gives an error; the stack goes again.
-async fn by_heat(
-    session: &Session,
-    template: &str,
-    parameters: &BTreeMap<String, Value>,
-) -> BTreeMap<String, Value> {
-    let call = |method: Method, path: &[&str]| session.call(Service::Orchestration, method, path);
-    let body = json!({"stack_name": NAME, "template": template, "parameters": parameters, "timeout_mins": 60});
-    let made: Value = call(Method::POST, &["stacks"])
-        .json(&body)
-        .fetch("stack")
-        .await
-        .unwrap();
-    let id = made["id"].as_str().unwrap();
-    let path = ["stacks", NAME, id];
-    let shown = async |wanted: &str| -> Value {
-        loop {
-            let stack: Value = call(Method::GET, &path).fetch("stack").await.unwrap();
-            let state = stack["stack_status"].as_str().unwrap();
-            if !state.ends_with("IN_PROGRESS") {
-                assert_eq!(state, wanted, "{}", stack["stack_status_reason"]);
-                return stack;
-            }
-            tokio::time::sleep(Duration::from_secs(3)).await;
-        }
-    };
-    let stack = shown("CREATE_COMPLETE").await;
-    call(Method::DELETE, &path).send().await.unwrap();
-    shown("DELETE_COMPLETE").await;
-    let outputs = stack["outputs"].as_array().unwrap().iter();
-    outputs
-        .filter(|output| output.get("output_error").is_none())
-        .map(|output| {
-            (
-                output["output_key"].as_str().unwrap().to_owned(),
-                output["output_value"].clone(),
-            )
-        })
-        .collect()
-}
-
 /// Where our value lacks something of Heat's, or is of another kind.
 fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>) {
     match (heats, ours) {
@@ -124,8 +84,14 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
             if ours.is_empty() && !heats.is_empty() {
                 found.push(format!("{place} is empty, and with Heat {heats:?}"));
             }
-            if let (Some(heats), Some(ours)) = (heats.first(), ours.first()) {
-                differences(&format!("{place}[0]"), heats, ours, found);
+            // Services list in any order: each of Heat's items has one of ours that is as it.
+            for (index, heats) in heats.iter().enumerate().filter(|_| !ours.is_empty()) {
+                let compared = ours.iter().map(|ours| {
+                    let mut found = Vec::new();
+                    differences(&format!("{place}[{index}]"), heats, ours, &mut found);
+                    found
+                });
+                found.extend(compared.min_by_key(Vec::len).unwrap_or_default());
             }
         }
         (Value::Null, _) => {}
@@ -175,7 +141,15 @@ async fn attributes_are_as_heats() {
     let (template, types) = with_outputs();
     let mut given = parameters(&place).await;
     given.insert("public_key".into(), json!(PUBLIC_KEY));
-    let heats = by_heat(session, &template, &given).await;
+    let content = Content {
+        template: template.clone(),
+        files: BTreeMap::new(),
+        environments: BTreeMap::new(),
+        parameters: given.clone(),
+    };
+    let stack = Stack::create(session, NAME, &content).await.unwrap();
+    let heats = stack.outputs().await.unwrap();
+    stack.delete().await.unwrap();
 
     let started = place.deploy(NAME, &template, given).await;
     assert_succeeded(&place.end_of(&started.run, |_| {}).await);

@@ -105,6 +105,18 @@ impl Look {
             }
             lists.insert(kind, found);
         }
+        for (kind, parent, path, key) in [
+            ("member", "pool", "pools", "members"),
+            ("rule", "policy", "l7policies", "rules"),
+        ] {
+            let mut found = Vec::new();
+            for one in &lists[parent] {
+                let path = ["lbaas", path, one["id"].as_str().expect("an id"), key];
+                let call = session.call(Service::LoadBalancer, Method::GET, &path);
+                found.extend(call.fetch::<Vec<Value>>(key).await.expect(kind));
+            }
+            lists.insert(kind, found);
+        }
         Look { lists, names }
     }
 
@@ -339,6 +351,11 @@ impl Look {
                 ],
             ),
             ("policy", &["name", "action", "position", "redirect_url"]),
+            (
+                "member",
+                &["protocol_port", "weight", "admin_state_up", "backup"],
+            ),
+            ("rule", &["type", "compare_type", "key", "value", "invert"]),
         ] {
             for one in self.all(kind) {
                 let mut shown = pick(one, fields);

@@ -9,6 +9,7 @@
 mod attributes;
 mod beside_heat;
 mod checked;
+mod heat;
 mod inventory;
 #[path = "../common/marked.rs"]
 mod marked;
