@@ -332,6 +332,8 @@ async fn routers_and_floating_ips() {
             ].into_iter().filter(|field| !field.starts_with("dns")).collect::<Vec<_>>(),
         );
         w.is("its router", address["router_id"].clone(), id);
+        let told = w.get(NET, &format!("floatingips?router_id={id}")).await;
+        w.is("the filter by router", ids(&told.list("floatingips")), json!([address["id"]]));
         let told = w.post(NET, "floatingips", body).await;
         w.refused("a second one for the same address", &told, 409, "FloatingIPPortAlreadyAssociated");
         let told = w.put(NET, &format!("routers/{id}/remove_router_interface"), json!({"subnet_id": subnet})).await;

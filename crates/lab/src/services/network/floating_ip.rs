@@ -67,6 +67,7 @@ const ATTRIBUTES: &[AttributeSpec] = &[
     attribute("subnet_id", Form::Id, Said::OnCreate),
     attribute("floating_ip_address", Form::TextOrNull, Said::OnCreate),
     attribute("port_id", Form::Id, Said::Always),
+    attribute("router_id", Form::Id, Said::Never),
     attribute("fixed_ip_address", Form::TextOrNull, Said::Always),
     attribute("qos_policy_id", Form::Id, Said::Always),
     attribute("dns_name", Form::Text, Said::OnCreate),
