@@ -1,7 +1,7 @@
 //! Nova: servers, flavors, key pairs, zones, limits.
 //!
-//! All calls speak at most microversion 2.52, the first that takes tags when a server is made: newer
-//! ones change answers (2.73 and on) and take key generation away (2.92) without giving us anything.
+//! Calls speak at most microversion 2.52, the first that takes tags when a server is made: newer
+//! ones change answers (2.73 and on) and take key generation away (2.92). A call that needs more asks for it.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,9 @@ use crate::watch::Way;
 use crate::{Error, Service, Session, pages};
 
 const SPOKEN: Microversion = Microversion(2, 52);
+
+/// The first microversion that takes a volume type for a disk of a new server.
+const DISK_TYPES: Microversion = Microversion(2, 67);
 
 /// Calls to Nova.
 pub struct Compute<'a>(pub(crate) &'a Session);
@@ -212,7 +215,15 @@ impl Compute<'_> {
         if let Some(hints) = hints {
             body["os:scheduler_hints"] = hints.clone();
         }
-        let call = self.call(Method::POST, &["servers"]).json(&body);
+        let disks = fields["block_device_mapping_v2"].as_array();
+        let has_disk_types = disks
+            .into_iter()
+            .flatten()
+            .any(|disk| disk.get("volume_type").is_some());
+        let mut call = self.call(Method::POST, &["servers"]).json(&body);
+        if has_disk_types {
+            call = call.microversion(DISK_TYPES);
+        }
         let created: Created = call.fetch("server").await?;
         self.0.watcher().ordered(&created.id, Way::In);
         Ok(created.id)

@@ -396,3 +396,22 @@ async fn a_server_boots_from_its_image_with_further_volumes() {
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_boot_volume_has_the_volume_type_of_its_device() {
+    let bench = Bench::new().await;
+    let template = ONE_SERVER.replace(
+        "flavor: m1.tiny,",
+        "flavor: m1.tiny, block_device_mapping_v2: [{image: debian-12, volume_size: 2, boot_index: 0, \
+         delete_on_termination: true, volume_type: fast}],",
+    );
+    let (started, run) = bench.deploy(&template).await;
+    assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
+    let ids = bench.ids(&started.deployment).await;
+    bench.lab.model(|model| {
+        let volumes = model.volumes_of_server(&ids["web"]);
+        assert_eq!(volumes[0].0.volume_type, "fast");
+    });
+    bench.undeploy(&started.deployment).await;
+    assert_eq!(bench.left(), Vec::<String>::new());
+}

@@ -406,3 +406,33 @@ async fn what_a_server_boots_from_is_the_first_of_its_disks() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_disk_of_a_server_has_the_volume_type_that_newer_versions_take() {
+    case("boot-type", &[CINDER], async |w| {
+        let (image, flavor) = cheapest(w).await;
+        let types = w.get(CINDER, "types").await;
+        let kind = types.text("/volume_types/0/name");
+        let disk = json!({"source_type": "image", "destination_type": "volume", "uuid": image, "boot_index": 0,
+                          "volume_size": 2, "delete_on_termination": true, "volume_type": kind});
+        let body = json!({"server": {"name": w.name, "flavorRef": flavor, "networks": "none",
+                                     "block_device_mapping_v2": [disk]}});
+        let order = async |minor: u32| {
+            let version = Some(Microversion(2, minor));
+            w.ask(NOVA, Method::POST, "servers", Some(body.clone()), version).await
+        };
+        w.refused("a volume type before 2.67", &order(66).await, 400, "badRequest");
+        let told = order(67).await;
+        w.status("a volume type since 2.67", &told, 202);
+        let server = format!("servers/{}", told.text("/server/id"));
+        w.remember(NOVA, &server);
+        let told = w
+            .until(NOVA, &server, |told| told.text("/server/status") != "BUILD")
+            .await;
+        let attached = told.text("/server/os-extended-volumes:volumes_attached/0/id");
+        let volume = w.get(CINDER, &format!("volumes/{attached}")).await;
+        w.is("its volume type", volume.at("/volume/volume_type"), kind);
+        w.remove(NOVA, &server).await;
+    })
+    .await;
+}

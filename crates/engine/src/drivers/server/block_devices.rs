@@ -62,7 +62,13 @@ pub(super) fn mapping_v2(
         }
         device.copy_booleans(&["delete_on_termination"], &mut body)?;
         device.copy(
-            &["device_name", "device_type", "disk_bus", "tag"],
+            &[
+                "device_name",
+                "device_type",
+                "disk_bus",
+                "tag",
+                "volume_type",
+            ],
             &mut body,
         );
         let is_blank = body["source_type"] == "blank";

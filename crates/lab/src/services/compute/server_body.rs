@@ -115,7 +115,7 @@ pub fn read_create(
         name,
         // Old clients send links to images and flavors.
         image: image.as_deref().map(last_part),
-        disks: read_disks(fields)?,
+        disks: read_disks(fields, since(67))?,
         flavor: last_part(&flavor),
         networks: read_networks(fields.get("networks"))?,
         security_groups: read_groups(fields.get("security_groups"))?,
@@ -133,8 +133,8 @@ fn last_part(reference: &str) -> String {
     reference.rsplit('/').next().unwrap_or(reference).to_owned()
 }
 
-/// Disks, in the present form and in the one before it.
-fn read_disks(fields: &Map<String, Value>) -> Result<Vec<BlockDevice>, Refusal> {
+/// Disks, in the present form and in the one before it. `with_types`: whether the microversion knows their volume types.
+fn read_disks(fields: &Map<String, Value>, with_types: bool) -> Result<Vec<BlockDevice>, Refusal> {
     let all = |name: &str| {
         let list = fields.get(name).and_then(Value::as_array);
         list.cloned().unwrap_or_default()
@@ -161,7 +161,11 @@ fn read_disks(fields: &Map<String, Value>) -> Result<Vec<BlockDevice>, Refusal> 
         },
     };
     let mut disks = Vec::new();
-    for entry in all("block_device_mapping_v2") {
+    for (index, entry) in all("block_device_mapping_v2").into_iter().enumerate() {
+        if !with_types && entry.get("volume_type").is_some() {
+            let reason = "Additional properties are not allowed ('volume_type' was unexpected)";
+            return Err(invalid(&index.to_string(), &entry, reason));
+        }
         let id = || {
             text(&entry, "uuid").ok_or_else(|| {
                 Refusal::bad_request("Block Device Mapping is Invalid: Missing device UUID.")
