@@ -15,7 +15,7 @@ use api::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use topology::types::{Registry, ResourceType};
+use types::{Registry, ResourceType};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};

@@ -62,7 +62,7 @@ fn pages_piece(page: Page) -> Result<AnyView, Missing> {
 /// Reading templates needs the parser, which is not in the core.
 #[leptos::wasm_split::wasm_split(designer, wasm_split_path = ::leptos::wasm_split, fallible)]
 fn open_piece(files: Vec<(String, String)>) -> Result<Vec<DesignRequest>, Missing> {
-    let opened = topology::bundle::open(files).into_iter();
+    let opened = hot::bundle::open(files).into_iter();
     Ok(opened
         .map(|one| DesignRequest {
             name: one.name,

@@ -8,8 +8,8 @@
 
 use api::{Beside, Design, DesignRequest, DesignSummary, DesignVersion};
 use engine::Tenant;
+use hot::document::Document;
 use sqlx::{FromRow, Row, SqlitePool, sqlite::SqliteRow};
-use topology::document::Document;
 
 use crate::{
     codes,

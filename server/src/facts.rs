@@ -13,13 +13,13 @@ use std::{
 
 use api::{CloudFacts, Quota};
 use engine::Actor;
+use hot::{bundle::Bundle, document::Document};
 use openstack::{Service, Session, network::Network};
-use topology::{
-    bundle::Bundle,
-    cloud::{Flavor, Named, asked},
-    document::Document,
-    types::Registry,
+use planner::{
+    cloud::{Flavor, Named},
+    lookup::asked,
 };
+use types::Registry;
 
 mod things;
 

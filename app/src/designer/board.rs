@@ -17,13 +17,10 @@ use canvas::{
     selection::Selection,
     viewport::Viewport,
 };
+use hot::{bundle::Bundle, document::Document};
 use leptos::{ev, html, prelude::*};
-use topology::{
-    bundle::Bundle,
-    document::Document,
-    plan::{Deployed, PlanInput},
-    types::Registry,
-};
+use planner::plan::{Deployed, PlanInput};
+use types::Registry;
 use wasm_bindgen::JsCast;
 
 use super::{
@@ -231,7 +228,7 @@ fn draw(
 ) -> Drawing {
     let (document, plan) = browser::measured("plan", || {
         let document = Document::parse(template);
-        let plan = topology::plan::plan(&PlanInput {
+        let plan = planner::plan::plan(&PlanInput {
             document: &document,
             bundle,
             parameters: &BTreeMap::new(),
@@ -241,7 +238,7 @@ fn draw(
         });
         (document, plan)
     });
-    let described = topology::compose::described(types, bundle, &document);
+    let described = planner::compose::described(types, bundle, &document);
     drawing::draw(
         document.template(),
         Some(&plan),

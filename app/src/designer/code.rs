@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use api::Severity;
+use hot::document::Limits;
 use leptos::{ev, html, prelude::*};
-use topology::document::Limits;
 
 use super::{store::Workspace, surface};
 

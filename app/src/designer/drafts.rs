@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn what_was_sent_is_known_again_as_the_server_spells_it() {
         let mut sent = Sent::default();
-        let nothing = Beside::of(&topology::bundle::Bundle::default());
+        let nothing = Beside::of(&hot::bundle::Bundle::default());
         sent.add(fingerprint("a", &nothing, &Layout::default()));
         assert!(sent.has(fingerprint("a", &Beside::nothing(), &Layout::default())));
         assert!(!sent.has(fingerprint("b", &nothing, &Layout::default())));

@@ -3,8 +3,8 @@
 //! What is typed is in the design at once, as in the code view, so closing the dialog in any way loses nothing. Only a path that
 //! cannot be is not: the dialog stays with it until it is mended or given up.
 
+use hot::bundle::Bundle;
 use leptos::{ev, prelude::*};
-use topology::bundle::Bundle;
 
 use super::{files::with_file, store::Workspace};
 use crate::ui::{Icon, Modal, prose};

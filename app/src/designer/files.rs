@@ -1,7 +1,7 @@
 //! The files beside the template: look into them, add, rename, take away, use as environment.
 
+use hot::bundle::Bundle;
 use leptos::{html, prelude::*};
-use topology::bundle::Bundle;
 
 use super::{
     file_editor::{FileEditor, Opened},

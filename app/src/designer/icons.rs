@@ -3,7 +3,7 @@
 //! A table, first fit: a type's own line before that of its service, and a category's icon where neither has one. Names without
 //! a service (`web.yaml`) are nested templates.
 
-use topology::types::Category;
+use types::Category;
 
 /// How a type's name begins, and its icon (`style/icons.txt`).
 const ICONS: [(&str, &str); 52] = [
@@ -89,7 +89,7 @@ pub fn icon_name(resource_type: &str, category: Category) -> &'static str {
 mod tests {
     use std::collections::HashSet;
 
-    use topology::types::Registry;
+    use types::Registry;
 
     use super::*;
 

@@ -4,9 +4,9 @@
 //! so a line can be drawn between any two without asking the browser where they are. Events are not
 //! handled here; the canvas listens once and finds the node by its `data-node`.
 
-use canvas::drawing::{Member, Node, NodeKind, Part, types};
+use canvas::drawing::{Member, Node, NodeKind, Part};
 use leptos::prelude::*;
-use topology::types::Category;
+use types::Category;
 
 use super::{
     icons::icon_name,
@@ -298,7 +298,7 @@ fn CardBody(node: ArcRwSignal<Node>, stage: Stage, opened: RwSignal<bool>) -> im
         let node = node.clone();
         Memo::new(move |_| node.with(|node| (node.marks.public, node.marks.bastion)))
     };
-    let is_group = resource_type == topology::compose::GROUP;
+    let is_group = resource_type == hot::template::members::GROUP;
     let inside = {
         let node = node.clone();
         Memo::new(move |_| node.with(|node| node.inside.clone()))

@@ -8,8 +8,9 @@ use std::{
 };
 
 use canvas::selection::Selection;
+use hot::diagnostic::Severity;
 use leptos::prelude::*;
-use topology::{diagnostic::Severity, types::Registry};
+use types::Registry;
 
 /// How many problems a resource has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,14 +3,12 @@
 mod add;
 
 use api::CatalogEntry;
+use hot::constraint::Constraint;
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 use serde_json::Value;
-use topology::{
-    catalog::CatalogItem,
-    types::{Constraint, Property, PropertyKind},
-};
+use types::{Property, PropertyKind, catalog::CatalogItem};
 
 use self::add::AddToDesign;
 use super::catalog::ItemIcon;

@@ -243,7 +243,7 @@ impl Starter {
                         navigate(&format!("/runs/{}", started.run), Default::default())
                     });
                 }
-                Err(problem) if problem.code == topology::plan::QUOTA_EXCEEDED => {
+                Err(problem) if problem.code == planner::plan::QUOTA_EXCEEDED => {
                     let exceeded = problem.diagnostics.into_iter();
                     let question = Question {
                         title: String::from("The project's quota is too small"),

@@ -304,7 +304,7 @@ fn RunBoard(view: RunView) -> impl IntoView {
                     steps.iter().filter(|step| {
                         let of = step.resource.as_deref();
                         of.is_some_and(|of| {
-                            of == resource || topology::compose::drawn(of) == resource
+                            of == resource || planner::members::drawn(of) == resource
                         })
                     })
                 };

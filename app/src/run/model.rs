@@ -169,7 +169,7 @@ impl Model {
             if let Some(resource) = step.resource.as_ref().filter(|_| !is_tidying) {
                 by_resource.entry(resource).or_default().push(step.state);
                 // A group stands for its members.
-                let drawn = topology::compose::drawn(resource);
+                let drawn = planner::members::drawn(resource);
                 if drawn != resource {
                     by_resource.entry(drawn).or_default().push(step.state);
                 }

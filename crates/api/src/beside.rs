@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hot::bundle::Bundle;
 use serde::{Deserialize, Serialize};
-use topology::bundle::Bundle;
 
 /// Files beside a template. Left out, those are meant that are stored with the design or deployment
 /// that the request names; an empty map means none.

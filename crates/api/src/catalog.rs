@@ -1,7 +1,7 @@
 //! Items of the catalogue, as a project has them.
 
 use serde::{Deserialize, Serialize};
-use topology::catalog::CatalogItem;
+use types::catalog::CatalogItem;
 
 /// An item, and where it came from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

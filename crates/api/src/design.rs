@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use hot::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use topology::diagnostic::Diagnostic;
 
 use crate::Beside;
 
@@ -256,15 +256,4 @@ pub enum ExportNoteKind {
     Changed,
     /// A person has to do or give something.
     Needed,
-}
-
-impl From<topology::conversion::Kind> for ExportNoteKind {
-    fn from(kind: topology::conversion::Kind) -> ExportNoteKind {
-        use topology::conversion::Kind;
-        match kind {
-            Kind::LeftOut => ExportNoteKind::LeftOut,
-            Kind::Changed => ExportNoteKind::Changed,
-            Kind::Needed => ExportNoteKind::Needed,
-        }
-    }
 }

@@ -25,13 +25,13 @@ pub use design::{
     ValidateResponse,
 };
 pub use event::{Event, EventBody, LogLevel, LogStream};
+pub use hot::diagnostic::{Diagnostic, Severity};
 pub use import::{ImportNote, ImportRequest, Imported};
-pub use problem::Problem;
-pub use run::{Run, RunKind, RunState, RunStep, StepState};
-pub use session::{CloudInfo, LoginRequest, Me, is_own_page};
-pub use topology::{
+pub use planner::{
     cloud::{CloudFacts, Quota},
-    diagnostic::{Diagnostic, Severity},
     plan::{Action, Change, Plan, PropertyChange, QuotaUse},
     workflow::{StepKind, Workflow},
 };
+pub use problem::Problem;
+pub use run::{Run, RunKind, RunState, RunStep, StepState};
+pub use session::{CloudInfo, LoginRequest, Me, is_own_page};

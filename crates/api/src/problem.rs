@@ -1,7 +1,7 @@
 //! What went wrong, for people and programs.
 
+use hot::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
-use topology::diagnostic::Diagnostic;
 
 /// RFC 9457 problem details.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

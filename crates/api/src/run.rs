@@ -1,7 +1,7 @@
 //! Runs: one execution of a workflow, and its steps.
 
+use planner::workflow::StepKind;
 use serde::{Deserialize, Serialize};
-use topology::workflow::StepKind;
 
 /// `GET /api/v1/runs/{id}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use planner::cloud::Quota;
 use serde::{Deserialize, Serialize};
-use topology::cloud::Quota;
 
 /// `POST /api/v1/login`: one of three ways.
 #[derive(Clone, Deserialize, Serialize)]

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use topology::{
+use hot::{
     bundle::Bundle,
     document::{Document, Edit, EditError},
-    plan::Plan,
     template::Template,
-    types::Registry,
 };
+use planner::plan::Plan;
+use types::Registry;
 
 use crate::{
     commands::Proposal,

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use topology::bundle::Bundle;
+use hot::bundle::Bundle;
 
 use crate::layout::Places;
 

@@ -1,8 +1,8 @@
 //! What can be added, in groups.
 
-use topology::types::{Category, Registry};
+use types::{Category, Registry};
 
-use crate::{commands::Item, drawing::types};
+use crate::commands::Item;
 
 /// One entry of the palette.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,9 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use hot::expr::{Expr, Scope};
+use planner::workflow::Origin;
 use serde_json::Value;
-use topology::{
-    expr::{Expr, Scope},
-    workflow::Origin,
-};
 
 use crate::run::{Addresses, Known};
 

@@ -8,8 +8,8 @@
 use std::{sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
+use hot::template::Marks;
 use serde_json::{Map, Value};
-use topology::workflow::Marks;
 
 pub use accepted::{Accepted, Request};
 

@@ -1,7 +1,7 @@
 //! What can go wrong when the engine is asked for something. What goes wrong inside a run is an
 //! event of that run instead.
 
-use topology::diagnostic::Diagnostic;
+use hot::diagnostic::Diagnostic;
 
 /// Answers of the facade.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -42,7 +42,7 @@ pub enum Error {
     #[error("`{0}` cannot be a deployment's name")]
     BadName(String),
     /// The template has errors.
-    #[error("the template has {} error(s), so nothing was started", .0.iter().filter(|d| d.severity == topology::diagnostic::Severity::Error).count())]
+    #[error("the template has {} error(s), so nothing was started", .0.iter().filter(|d| d.severity == hot::diagnostic::Severity::Error).count())]
     Refused(Vec<Diagnostic>),
     /// The project's quota is too small for the plan; one diagnostic per quota.
     #[error("the project's quota is too small for this, so nothing was started")]
@@ -111,7 +111,7 @@ impl Error {
             Error::NameTaken(_) => "name-taken",
             Error::BadName(_) => "bad-name",
             Error::Refused(_) => "template-refused",
-            Error::QuotaExceeded(_) => topology::plan::QUOTA_EXCEEDED,
+            Error::QuotaExceeded(_) => planner::plan::QUOTA_EXCEEDED,
             Error::Busy(_) => "run-in-progress",
             Error::NotNow(_) | Error::Lost(_) => "not-possible-now",
             Error::NoVault => "no-vault",

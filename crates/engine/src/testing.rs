@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use topology::{
-    expr::Expr,
-    workflow::{Marks, Origin, ResourceSpec, Step, StepKind, Workflow},
-};
+use hot::{expr::Expr, template::Marks};
+use planner::workflow::{Origin, ResourceSpec, Step, StepKind, Workflow};
 
 /// A step that works on the resource before the colon.
 pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {

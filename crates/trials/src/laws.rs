@@ -6,15 +6,15 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use hot::bundle::Bundle;
+use hot::document::{Document, Edit, EditError};
+use hot::expr::Expr;
+use hot::template::Template;
+use planner::cloud::CloudFacts;
+use planner::plan::{Action, Deployed, Plan, PlanInput, plan};
+use planner::workflow::Workflow;
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
-use topology::cloud::CloudFacts;
-use topology::document::{Document, Edit, EditError};
-use topology::expr::Expr;
-use topology::plan::{Action, Deployed, Plan, PlanInput, plan};
-use topology::template::Template;
-use topology::types::{Executable, Registry, ResourceType};
-use topology::workflow::Workflow;
+use types::{Executable, Registry, ResourceType};
 
 use crate::stand_in;
 

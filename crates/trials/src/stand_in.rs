@@ -7,13 +7,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use hot::bundle::Bundle;
+use hot::constraint::Constraint;
+use hot::expr::Expr;
+use hot::{
+    environment::{Aliases, Target},
+    merged::Merged,
+};
+use hot::{parameter::Parameter, template::Template};
+use planner::compose::DEPTH_MAX;
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
-use topology::compose::DEPTH_MAX;
-use topology::environment::{Aliases, Merged, Target};
-use topology::expr::Expr;
-use topology::template::{Parameter, Template};
-use topology::types::{Constraint, Property, PropertyKind, Registry};
+use types::{Property, PropertyKind, Registry};
 
 /// A value for each parameter that has none, neither by default nor by an environment.
 pub fn values(template: &Template, bundle: &Bundle, types: &Registry) -> BTreeMap<String, Value> {
@@ -307,7 +311,7 @@ const WORDS: [&str; 20] = [
 
 #[cfg(test)]
 mod tests {
-    use topology::document::Document;
+    use hot::document::Document;
 
     use super::*;
 

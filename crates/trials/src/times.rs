@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use topology::catalog::CatalogItem;
-use topology::cloud::{CloudFacts, Named};
-use topology::document::Document;
-use topology::plan::{Deployed, PlanInput, plan};
-use topology::types::{Executable, Registry, ResourceType};
-use topology::validate::validate;
+use hot::document::Document;
+use planner::cloud::{CloudFacts, Named};
+use planner::plan::{Deployed, PlanInput, plan};
+use planner::validate::validate;
+use types::catalog::CatalogItem;
+use types::{Executable, Registry, ResourceType};
 
 use crate::shapes;
 

@@ -11,7 +11,7 @@ use openstack::{
     network::{self, Entity},
     volume_types,
 };
-use topology::cloud::Named;
+use planner::cloud::Named;
 
 use super::named;
 
@@ -113,6 +113,6 @@ mod tests {
             .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"))
             .map(|(name, _)| name)
             .collect();
-        assert_eq!(lines, topology::cloud::askable().collect());
+        assert_eq!(lines, planner::lookup::askable().collect());
     }
 }

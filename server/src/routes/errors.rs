@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn every_code_has_a_page() {
         let pages: BTreeSet<&str> = PAGES.iter().map(|(code, _)| *code).collect();
-        let all = [topology::diagnostic::CODES, engine::CODES, codes::CODES].concat();
+        let all = [hot::diagnostic::CODES, engine::CODES, codes::CODES].concat();
         let missing: BTreeSet<&str> = all
             .into_iter()
             .filter(|code| !pages.contains(code))
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_page_has_a_code_and_begins_with_it() {
-        let all: BTreeSet<&str> = [topology::diagnostic::CODES, engine::CODES, codes::CODES]
+        let all: BTreeSet<&str> = [hot::diagnostic::CODES, engine::CODES, codes::CODES]
             .concat()
             .into_iter()
             .collect();

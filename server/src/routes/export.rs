@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use api::{
-    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportRequest, Exported, Layout,
+    CloudFacts, Design, ExportAdditions, ExportFormat, ExportNote, ExportNoteKind, ExportRequest,
+    Exported, Layout,
 };
 use axum::{
     extract::{Path, State},
@@ -11,9 +12,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use canvas::layout::{Place, Places};
-use export::{Additions, Export, Format, Source, archive};
+use convert::{
+    export::{self, Additions, Export, Format, Source, archive},
+    report::Kind,
+};
+use hot::document::Document;
 use serde::Deserialize;
-use topology::{document::Document, types::Registry};
+use types::Registry;
 
 use crate::{
     auth::Caller,
@@ -154,7 +159,7 @@ fn media_type(format: ExportFormat, export: &Export) -> &'static str {
 fn answer(format: ExportFormat, export: Export) -> Exported {
     let (file_name, media_type) = (export.download_name(), media_type(format, &export));
     let notes = export.report.notes.into_iter().map(|note| ExportNote {
-        kind: note.kind.into(),
+        kind: note_kind(note.kind),
         path: note.path,
         message: note.message,
     });
@@ -183,4 +188,13 @@ fn places(layout: &Layout) -> Places {
             (name.clone(), place)
         })
         .collect()
+}
+
+/// The kind of a note, as the API writes it.
+pub(super) fn note_kind(kind: Kind) -> ExportNoteKind {
+    match kind {
+        Kind::LeftOut => ExportNoteKind::LeftOut,
+        Kind::Changed => ExportNoteKind::Changed,
+        Kind::Needed => ExportNoteKind::Needed,
+    }
 }

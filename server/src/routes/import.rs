@@ -2,7 +2,7 @@
 
 use api::{ImportNote, ImportRequest, Imported};
 use axum::extract::State;
-use topology::conversion::Report;
+use convert::{export, import, report::Report};
 
 use crate::{
     auth::Caller,
@@ -52,7 +52,7 @@ pub async fn template(
             .path("text")
         })?;
     let notes = imported.report.notes.into_iter().map(|note| ImportNote {
-        kind: note.kind.into(),
+        kind: super::export::note_kind(note.kind),
         path: note.path,
         line: note.line,
         message: note.message,

@@ -2,7 +2,7 @@
 
 use api::{Plan, PlanRequest};
 use axum::extract::State;
-use topology::bundle::Bundle;
+use hot::bundle::Bundle;
 
 use crate::{auth::Caller, extract::Json, problem::Result, services::Services};
 

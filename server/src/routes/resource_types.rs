@@ -5,7 +5,7 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use topology::types::ResourceType;
+use types::ResourceType;
 
 use crate::{
     auth::Caller,

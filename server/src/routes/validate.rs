@@ -2,9 +2,9 @@
 
 use api::{ValidateRequest, ValidateResponse};
 use axum::extract::State;
-use topology::{
+use hot::document::Document;
+use planner::{
     compose,
-    document::Document,
     plan::{PlanInput, QUOTA_EXCEEDED, plan},
 };
 

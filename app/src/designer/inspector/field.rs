@@ -1,8 +1,8 @@
 //! One field of a form, with the control that its type asks for, its help and its problems.
 
 use canvas::form::{self, Control, Field, Tick};
+use hot::{diagnostic::Severity, document::Edit};
 use leptos::{ev, prelude::*};
-use topology::{diagnostic::Severity, document::Edit};
 
 use super::form::{Fault, belongs};
 use crate::{designer::store::Workspace, ui::Icon};

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use canvas::form::{self, Field};
+use hot::{diagnostic::Severity, document::Edit};
 use leptos::{ev, prelude::*};
-use topology::{diagnostic::Severity, document::Edit, types::Category};
+use types::Category;
 
 use super::{field::FieldView, marks::ServerMarks, members::Members};
 use crate::{
@@ -72,7 +73,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
             })
     });
     // Decided once for a form: a field that is being typed in does not move.
-    let is_component = resource_type.starts_with(canvas::drawing::types::CATALOG);
+    let is_component = resource_type.starts_with(types::CATALOG);
     let folded: StoredValue<HashSet<String>> = StoredValue::new(fields.with_untracked(|fields| {
         let few = is_component || fields.len() <= FOLDED_BEYOND;
         fields
@@ -90,7 +91,7 @@ pub fn Form(workspace: Workspace, name: String) -> impl IntoView {
                 .collect()
         })
     };
-    let is_server = resource_type == canvas::drawing::types::SERVER;
+    let is_server = resource_type == types::SERVER;
     let rename = move |event: ev::Event| {
         let to = event_target_value(&event).trim().to_owned();
         let from = name.get_value();

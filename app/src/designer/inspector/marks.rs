@@ -1,8 +1,8 @@
 //! What a person says of a server beside its properties.
 
+use hot::document::Edit;
 use leptos::prelude::*;
 use serde_json::json;
-use topology::document::Edit;
 
 use crate::designer::store::Workspace;
 

@@ -1,7 +1,7 @@
 //! What stands within a group or a nested template, by name.
 
 use leptos::prelude::*;
-use topology::{compose, workflow::Origin};
+use planner::{members, workflow::Origin};
 
 use crate::designer::store::Workspace;
 
@@ -23,7 +23,7 @@ pub fn Members(workspace: Workspace, name: StoredValue<String>) -> impl IntoView
     let is_parent = move || {
         workspace.editor.with(|editor| {
             let resource = editor.template().resource(&name.get_value());
-            resource.is_some_and(|resource| compose::is_parent(&resource.resource_type))
+            resource.is_some_and(|resource| members::is_parent(&resource.resource_type))
         })
     };
     move || {

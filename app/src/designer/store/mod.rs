@@ -23,14 +23,16 @@ use canvas::{
     typing,
     viewport::Viewport,
 };
-use leptos::{html, prelude::*};
-use topology::{
+use hot::{
     bundle::Bundle,
-    compose,
     document::{Document, Edit, EditError},
-    plan::{Deployed, Plan, PlanInput},
-    types::Registry,
 };
+use leptos::{html, prelude::*};
+use planner::{
+    compose,
+    plan::{Deployed, Plan, PlanInput},
+};
+use types::Registry;
 
 use self::problems::{in_order, of_plan, tallies};
 use super::{
@@ -220,7 +222,7 @@ impl Workspace {
             return;
         };
         let plan = (shown.template().resources.len() <= GHOSTS_MAX).then(|| {
-            Arc::new(topology::plan::plan(&PlanInput {
+            Arc::new(planner::plan::plan(&PlanInput {
                 document: &shown,
                 bundle: &bundle,
                 parameters: &BTreeMap::new(),

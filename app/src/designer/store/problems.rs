@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use api::{Diagnostic, Severity};
-use topology::{compose, plan::Plan};
+use planner::{members, plan::Plan};
 
 use crate::designer::stage::Tally;
 
@@ -36,7 +36,7 @@ pub(super) fn tallies(problems: &[Diagnostic]) -> HashMap<String, Tally> {
     {
         if let Some(name) = problem.resource() {
             tallies
-                .entry(compose::drawn(name).to_owned())
+                .entry(members::drawn(name).to_owned())
                 .or_default()
                 .count(problem.severity);
         }

@@ -1,10 +1,10 @@
 //! Putting an item into a design: choose the design, and the server in it.
 
 use api::{Design, DesignRequest, Problem};
+use hot::document::{Document, Edit};
 use leptos::{ev::SubmitEvent, prelude::*};
 use leptos_router::hooks::use_navigate;
 use serde_json::json;
-use topology::document::{Document, Edit};
 
 use crate::{
     client,

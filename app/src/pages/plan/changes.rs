@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use api::{Action, Change, Design, Plan};
 use leptos::prelude::*;
+use planner::workflow::Origin;
 use serde_json::Value;
-use topology::workflow::Origin;
 
 use crate::{
     designer::board::Board,

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hot::{
+    bundle::Bundle, constraint::Constraint, document::Document, merged::Merged,
+    parameter::Parameter, template::ParameterGroup,
+};
 use leptos::prelude::*;
 use serde_json::{Number, Value};
-use topology::{
-    bundle::Bundle,
-    document::Document,
-    environment::Merged,
-    template::{Parameter, ParameterGroup},
-    types::Constraint,
-};
 
 /// The parameters and what was typed for them.
 #[derive(Clone, Copy)]
@@ -271,7 +268,7 @@ fn plain(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use topology::document::Document;
+    use hot::document::Document;
 
     use super::{grouped, rules, value};
 

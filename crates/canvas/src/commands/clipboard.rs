@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use hot::document::{Document, Edit, Limits, yaml_text};
 use serde_json::{Map, Value};
-use topology::document::{Document, Edit, Limits, yaml_text};
 
 use super::{Desk, Proposal, Refusal, twin};
 

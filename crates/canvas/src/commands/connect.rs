@@ -3,14 +3,15 @@
 //! What the line means follows from what stands at its ends; direction matters only where both ways
 //! make sense (a component that offers what the other needs, and the reverse).
 
+use hot::{document::Edit, expr::Expr};
 use serde_json::json;
-use topology::{catalog::Requirement, document::Edit, expr::Expr};
+use types::catalog::Requirement;
 
 use super::{
     Desk, Proposal, Refusal, Takes, append, drop::external_network, get_resource, list_length,
     property_path, subnet_for, unique_name,
 };
-use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference, types};
+use crate::drawing::{INTERNET, Node, NodeKind, frame_of, interfaces, plain_reference};
 
 /// What connecting `from` with `to` would do.
 ///
@@ -313,7 +314,7 @@ fn label(node: &Node) -> String {
     }
 }
 
-fn known<'a>(desk: &Desk<'a>, node: &Node) -> Result<&'a topology::template::Resource, Refusal> {
+fn known<'a>(desk: &Desk<'a>, node: &Node) -> Result<&'a hot::template::Resource, Refusal> {
     desk.template
         .resource(&node.name)
         .ok_or_else(|| Refusal::because(format!("{} is not in the template", node.name)))

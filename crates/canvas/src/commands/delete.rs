@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use topology::{document::Edit, expr::Expr, template::Resource};
+use hot::{document::Edit, expr::Expr, template::Resource};
 
 use super::{Desk, Proposal};
-use crate::drawing::{entry, interfaces, plain_reference, types};
+use crate::drawing::{entry, interfaces, plain_reference};
 
 /// Something that goes along.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Adding something, by a drop or from the keyboard.
 
+use hot::document::Edit;
 use serde_json::{Value, json};
-use topology::document::Edit;
 
 use super::{
     Desk, Item, Proposal, Refusal, Takes, append, free_cidr, get_resource, property_path,
     subnet_for, unique_name,
 };
 use crate::{
-    drawing::{Node, NodeKind, types},
+    drawing::{Node, NodeKind},
     geometry::{CanvasPoint, CanvasVector, Rect, Size},
     layout::{self, Place},
     snap,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use topology::document::Edit;
+use hot::document::Edit;
 
 use super::{Desk, Proposal, twin};
 use crate::{

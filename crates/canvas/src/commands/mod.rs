@@ -22,17 +22,14 @@ pub use duplicate::duplicate;
 pub use names::{free_cidr, unique_name};
 pub use shift::{nudge, shift};
 
-use topology::{
-    cloud::CloudFacts,
+use hot::{
     document::Edit,
     template::{Resource, Template},
-    types::{PropertyKind, Registry},
 };
+use planner::cloud::CloudFacts;
+use types::{PropertyKind, Registry};
 
-use crate::{
-    drawing::{Drawing, types},
-    layout::Place,
-};
+use crate::{drawing::Drawing, layout::Place};
 
 /// What the commands read.
 #[derive(Clone, Copy)]
@@ -176,7 +173,7 @@ fn get_resource(name: &str) -> serde_json::Value {
 /// How many items a list property has now.
 fn list_length(resource: &Resource, property: &str) -> usize {
     match resource.property(property) {
-        Some(topology::expr::Expr::List(items)) => items.len(),
+        Some(hot::expr::Expr::List(items)) => items.len(),
         _ => 0,
     }
 }

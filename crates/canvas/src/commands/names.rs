@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hot::{expr::Expr, template::Template};
 use serde_json::Value;
-use topology::{expr::Expr, template::Template};
 
 /// `base`, or `base_2`, `base_3` ... where it is taken.
 pub fn unique_name(template: &Template, base: &str) -> String {

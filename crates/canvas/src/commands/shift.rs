@@ -1,8 +1,8 @@
 //! Moving nodes, and what a move means: a server carried into another network joins it, one carried
 //! far out of its network leaves it, software carried to another server is installed there.
 
+use hot::document::Edit;
 use serde_json::json;
-use topology::document::Edit;
 
 use super::{Desk, Proposal, Refusal, append, connect, get_resource, property_path};
 use crate::{

@@ -1,10 +1,8 @@
 //! Gestures on real templates: what a person does, and what the text says afterwards. A file for each subject.
 
-use topology::{
-    bundle::Bundle,
-    cloud::{CloudFacts, Flavor, Named},
-    types::Registry,
-};
+use hot::bundle::Bundle;
+use planner::cloud::{CloudFacts, Flavor, Named};
+use types::Registry;
 
 use super::*;
 use crate::{

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use hot::template::Resource;
 use serde_json::{Map, Value};
-use topology::template::Resource;
 
 use super::{Desk, get_resource};
-use crate::drawing::{Node, NodeKind, frame_of, interfaces, types};
+use crate::drawing::{Node, NodeKind, frame_of, interfaces};
 
 /// These resources and the software on them, each once.
 pub fn with_software<'a>(desk: &Desk<'a>, names: &[String]) -> Vec<&'a Resource> {

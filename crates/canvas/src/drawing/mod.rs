@@ -17,13 +17,9 @@ mod refs;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use topology::{
-    compose,
-    plan::Plan,
-    template::Template,
-    types::{Category, Registry},
-    workflow::{Marks, Workflow},
-};
+use hot::template::{Marks, Template};
+use planner::{plan::Plan, workflow::Workflow};
+use types::{Category, Registry};
 
 pub(crate) use refs::entry;
 pub use refs::{Interface, frame_of, interfaces, plain_reference, shown, subnets_of};
@@ -35,34 +31,6 @@ use crate::{
 
 /// The name of the node that stands for the world outside; no resource can be called so.
 pub const INTERNET: &str = "@internet";
-
-/// Types that the drawing treats in a way of their own.
-pub mod types {
-    /// A network.
-    pub const NET: &str = "OS::Neutron::Net";
-    /// A range of addresses in a network.
-    pub const SUBNET: &str = "OS::Neutron::Subnet";
-    /// A plug in a network.
-    pub const PORT: &str = "OS::Neutron::Port";
-    /// What connects networks.
-    pub const ROUTER: &str = "OS::Neutron::Router";
-    /// A router's plug in a subnet.
-    pub const ROUTER_INTERFACE: &str = "OS::Neutron::RouterInterface";
-    /// A public address.
-    pub const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
-    /// A public address's way to a port.
-    pub const FLOATING_IP_ASSOCIATION: &str = "OS::Neutron::FloatingIPAssociation";
-    /// A firewall.
-    pub const SECURITY_GROUP: &str = "OS::Neutron::SecurityGroup";
-    /// A firewall's rule.
-    pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
-    /// A public SSH key.
-    pub const KEY_PAIR: &str = "OS::Nova::KeyPair";
-    /// A virtual machine.
-    pub const SERVER: &str = "OS::Nova::Server";
-    /// Catalogue items begin with this.
-    pub const CATALOG: &str = "Stackloom::Catalog::";
-}
 
 /// How a node is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -296,7 +264,7 @@ impl Drawing {
             let node = &mut self.nodes[at];
             let direct = within.split('/').next().unwrap_or(within);
             let is_member = match node.resource_type.as_str() {
-                compose::GROUP | compose::CHAIN => {
+                hot::template::members::GROUP | hot::template::members::CHAIN => {
                     let is_number = direct.bytes().all(|byte| byte.is_ascii_digit());
                     is_number && !planned.contains(&format!("{parent}/{direct}"))
                 }

@@ -1,11 +1,9 @@
 //! What references in properties mean to the drawing.
 
-use topology::{
+use hot::{
     expr::Expr,
     template::{Resource, Template},
 };
-
-use super::types;
 
 /// The resource that an expression names directly, by `get_resource` or by one of its attributes.
 pub fn plain_reference(expr: &Expr) -> Option<&str> {

@@ -1,5 +1,6 @@
+use hot::document::Document;
 use proptest::prelude::*;
-use topology::{catalog::CatalogItem, document::Document, types::Registry};
+use types::{Registry, catalog::CatalogItem};
 
 use super::*;
 use crate::layout::Places;
@@ -303,7 +304,7 @@ resources:
 
 /// A plan for a new deployment, parameters at their defaults.
 fn plan_of(document: &Document, types: &Registry) -> Plan {
-    topology::plan::plan(&topology::plan::PlanInput {
+    planner::plan::plan(&planner::plan::PlanInput {
         document,
         bundle: &Default::default(),
         parameters: &Default::default(),
@@ -415,8 +416,8 @@ fn a_nested_template_that_the_plan_knows_stays_as_it_is() {
         Document::parse("heat_template_version: 2021-04-16\nresources:\n  db: {type: db.yaml}\n");
     let inner =
         "heat_template_version: 2021-04-16\nresources:\n  key: {type: OS::Heat::RandomString}\n";
-    let bundle = topology::bundle::Bundle::new([("db.yaml".to_owned(), inner.to_owned())], []);
-    let plan = topology::plan::plan(&topology::plan::PlanInput {
+    let bundle = hot::bundle::Bundle::new([("db.yaml".to_owned(), inner.to_owned())], []);
+    let plan = planner::plan::plan(&planner::plan::PlanInput {
         document: &document,
         bundle: &bundle,
         parameters: &Default::default(),

@@ -1,11 +1,9 @@
 //! What a property can be chosen from: resources of the design, what the cloud has, the values that its type allows.
 
+use hot::{constraint::Constraint, expr::Expr};
+use planner::cloud::CloudFacts;
 use serde_json::json;
-use topology::{
-    cloud::CloudFacts,
-    expr::Expr,
-    types::{Choices, Constraint, Property, PropertyKind},
-};
+use types::{Choices, Property, PropertyKind};
 
 use super::{
     Choice, Control,
@@ -51,7 +49,7 @@ impl Maker<'_> {
             }));
         }
         if let Some(live) = property.choices {
-            let names = |list: &Option<Vec<topology::cloud::Named>>| {
+            let names = |list: &Option<Vec<planner::cloud::Named>>| {
                 list.iter()
                     .flatten()
                     .map(|one| named(&one.name, one.name.clone()))
@@ -120,7 +118,7 @@ pub(super) fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Con
     (Control::Select(choices), key)
 }
 
-fn flavor_label(flavor: &topology::cloud::Flavor) -> String {
+fn flavor_label(flavor: &planner::cloud::Flavor) -> String {
     let memory = match flavor.ram_mib {
         mib if mib >= 1024 && mib % 1024 == 0 => format!("{} GiB", mib / 1024),
         mib if mib >= 1024 => format!("{:.1} GiB", f64::from(mib) / 1024.0),

@@ -1,12 +1,12 @@
 //! From a property and its value to a field: which control, what it shows.
 
-use serde_json::Value;
-use topology::{
-    cloud::CloudFacts,
+use hot::{
     expr::Expr,
     template::{Resource, Template},
-    types::{Property, PropertyKind, Registry},
 };
+use planner::cloud::CloudFacts;
+use serde_json::Value;
+use types::{Property, PropertyKind, Registry};
 
 use super::{Control, Field, Tick, choices::with_value, label};
 use crate::drawing::{interfaces, plain_reference};
@@ -147,9 +147,7 @@ impl Maker<'_> {
         if !matches!(value, None | Some(Expr::List(_))) {
             return None;
         }
-        if property.name == "networks"
-            && self.resource.resource_type == crate::drawing::types::SERVER
-        {
+        if property.name == "networks" && self.resource.resource_type == types::SERVER {
             return self.networks(value);
         }
         let reference = property
@@ -187,7 +185,7 @@ impl Maker<'_> {
         };
         let all_drawn = mine.len() == count && mine.iter().all(|one| one.network.is_some());
         all_drawn.then(|| {
-            self.fitting(&[crate::drawing::types::NET.to_owned()])
+            self.fitting(&[types::NET.to_owned()])
                 .map(|name| Tick {
                     name: name.to_owned(),
                     at: mine

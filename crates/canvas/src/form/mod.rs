@@ -7,14 +7,14 @@
 mod choices;
 mod maker;
 
-use serde_json::{Value, json};
-use topology::{
-    cloud::CloudFacts,
+use hot::{
     document::Edit,
     expr::Expr,
     template::{Resource, Template},
-    types::{Property, Registry},
 };
+use planner::cloud::CloudFacts;
+use serde_json::{Value, json};
+use types::{Property, Registry};
 
 use maker::Maker;
 

@@ -1,6 +1,7 @@
 //! Whether files make an item: the same for the server's own and for a stranger's.
 
-use topology::{catalog::CatalogItem, diagnostic::Diagnostic};
+use hot::diagnostic::Diagnostic;
+use types::catalog::CatalogItem;
 
 use super::Files;
 

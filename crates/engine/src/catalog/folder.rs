@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use topology::diagnostic::Diagnostic;
+use hot::diagnostic::Diagnostic;
 use uuid::Uuid;
 
 use super::{Catalog, Content, Files, ITEM_BYTES_MAX, Item, Problem, check, digest};

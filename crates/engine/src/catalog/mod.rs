@@ -19,8 +19,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
-use topology::{catalog::CatalogItem, diagnostic::Diagnostic, types::Registry};
+use types::{Registry, catalog::CatalogItem};
 
 pub use store::{Published, Store};
 pub use unpack::{Limits, unpack};

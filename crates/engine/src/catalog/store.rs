@@ -19,7 +19,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use sqlx::{FromRow, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, Semaphore};
-use topology::catalog::precedence;
+use types::catalog::precedence;
 
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
 use crate::{Error, Result, Tenant, journal::now_text};

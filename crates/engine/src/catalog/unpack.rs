@@ -10,8 +10,8 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
+use hot::diagnostic::Diagnostic;
 use tar::{Archive, Entry, EntryType};
-use topology::diagnostic::Diagnostic;
 
 use super::{Files, ITEM_BYTES_MAX};
 

@@ -1,6 +1,6 @@
 //! One file per resource type: how it is made in the cloud, and how it is removed.
 //!
-//! A driver and its description (`topology::types`, a file of the same name) are the two halves of a
+//! A driver and its description (`types`, a file of the same name) are the two halves of a
 //! type. All drivers follow one pattern, so that a crash at any moment leaves nothing twice:
 //!
 //! 1. look for what carries our [`mark`]; if it is there, that is the answer;

@@ -8,14 +8,11 @@ use std::{
 use api::{
     Beside, CloudFacts, DeploymentState, Plan, RunKind, RunState, Severity, Started, Workflow,
 };
+use hot::{bundle::Bundle, document::Document};
+use planner::plan::{Deployed, PlanInput};
 use serde_json::Value;
 use tokio::sync::oneshot;
-use topology::{
-    bundle::Bundle,
-    document::Document,
-    plan::{Deployed, PlanInput},
-    types::Registry,
-};
+use types::Registry;
 use uuid::Uuid;
 
 use super::{
@@ -202,7 +199,7 @@ impl Engine {
         let there = self.core.journal.resources(deployment).await?;
         let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
-        let workflow = accepted(topology::plan::plan_undeploy(&all, catalog.registry()))?;
+        let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
         // Whose hidden parameters cannot be opened can still undeploy: deletion needs ids only.
         let hidden = self.kept_hidden(actor, &row).await.unwrap_or_default();
         let doing = "storing an undeploy";
@@ -356,7 +353,7 @@ pub(super) fn plan_with(
     cloud: &CloudFacts,
     types: &Registry,
 ) -> Plan {
-    topology::plan::plan(&PlanInput {
+    planner::plan::plan(&PlanInput {
         document,
         bundle,
         parameters,
@@ -379,7 +376,7 @@ pub(super) fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> 
 pub(super) fn check_quota(plan: &Plan) -> Result<()> {
     let found = plan.diagnostics.iter();
     let exceeded: Vec<_> = found
-        .filter(|one| one.code == topology::plan::QUOTA_EXCEEDED)
+        .filter(|one| one.code == planner::plan::QUOTA_EXCEEDED)
         .cloned()
         .collect();
     match exceeded.is_empty() {
@@ -405,8 +402,5 @@ pub(super) fn accepted(plan: Plan) -> Result<Workflow> {
 
 /// Files and environments as they are stored: values of hidden parameters are not for the database.
 pub(super) fn beside(bundle: &Bundle, document: &Document) -> Beside {
-    Beside::of(&topology::environment::without_hidden(
-        bundle,
-        document.template(),
-    ))
+    Beside::of(&hot::merged::without_hidden(bundle, document.template()))
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::ResourceState;
+use planner::plan::{Actual, Deployed};
 use serde_json::Value;
-use topology::plan::{Actual, Deployed};
 
 use crate::journal::ResourceRow;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::Workflow;
+use hot::{bundle::Bundle, document::Document, merged::Merged, template::Template};
 use serde_json::Value;
-use topology::{bundle::Bundle, document::Document, environment::Merged, template::Template};
 
 use super::{Engine, compare};
 use crate::{
@@ -204,7 +204,7 @@ pub(super) fn with_stored(
 pub(super) fn kept_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
     let given = given.iter().filter(|(_, value)| !value.is_null());
     let names = given.map(|(name, _)| name.clone()).collect();
-    topology::environment::without_values(&row.shown.beside.bundle(), names)
+    hot::merged::without_values(&row.shown.beside.bundle(), names)
 }
 
 /// Given values that no environment overrides. Only these are stored: a value that is not used must not come into force

@@ -16,10 +16,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState, Started, Stray};
 use futures::stream::BoxStream;
+use hot::bundle::Bundle;
 use serde_json::Value;
 use sqlx::SqlitePool;
 use tokio::sync::oneshot;
-use topology::bundle::Bundle;
 use tracing::Instrument;
 
 use crate::{

@@ -12,14 +12,11 @@ use std::{
 };
 
 use api::OutputValue;
+use hot::expr::{Expr, Unresolved};
 use openstack::Session;
+use planner::{members::is_parent, workflow::copy_of};
 use serde_json::{Map, Value};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
-use topology::{
-    compose::is_parent,
-    expr::{Expr, Unresolved},
-    workflow::copy_of,
-};
 
 use crate::{
     Actor,

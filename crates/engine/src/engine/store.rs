@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use api::{DeploymentState, Event, EventBody, RunKind, RunState, Workflow};
+use planner::workflow::StepKind;
 use sqlx::SqliteConnection;
-use topology::workflow::StepKind;
 use uuid::Uuid;
 
 use super::{Engine, Force, sweeps};

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use api::{RunKind, Workflow};
-use topology::workflow::{Step, StepKind};
+use planner::workflow::{Step, StepKind};
 
 /// For the removal of what is found, beyond the horizon.
 const REMOVAL_SECONDS: u32 = 900;

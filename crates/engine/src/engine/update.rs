@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started, Workflow};
+use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
+use planner::plan::Deployed;
 use serde_json::Value;
 use sqlx::SqliteConnection;
-use topology::{
-    bundle::Bundle, diagnostic::Diagnostic, document::Document, environment::Merged, plan::Deployed,
-};
 
 use super::{
     Changes, Engine, Force,

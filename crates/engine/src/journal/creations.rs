@@ -11,8 +11,8 @@ use std::{
 };
 
 use jiff::Timestamp;
+use planner::workflow::copy_of;
 use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteRow};
-use topology::workflow::copy_of;
 
 use super::{
     Journal,

@@ -3,8 +3,8 @@
 use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
 use std::collections::BTreeMap;
 
+use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
-use topology::workflow::ResourceSpec;
 
 use crate::{driver::Namesakes, machine::Ending};
 

@@ -6,10 +6,10 @@ use api::{
     DeployedResource, Deployment, DeploymentState, Event, EventBody, ResourceState, Run, RunKind,
     RunState, RunStep, StepState,
 };
+use planner::workflow::{Origin, OutputSpec, ResourceSpec, StepKind, Workflow};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use sqlx::{Row, sqlite::SqliteRow};
-use topology::workflow::{Origin, OutputSpec, ResourceSpec, StepKind, Workflow};
 
 use super::Journal;
 use crate::{Error, Result, Tenant, machine::Ending};

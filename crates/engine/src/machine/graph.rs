@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use topology::workflow::{StepKind, Workflow};
+use planner::workflow::{StepKind, Workflow};
 
 /// A step's place in the workflow.
 pub type StepIndex = usize;

@@ -2,7 +2,7 @@
 
 use api::{RunState, StepState};
 use jiff::Timestamp;
-use topology::workflow::StepKind;
+use planner::workflow::StepKind;
 
 use super::{
     Advance, Effect, Ending, Failure, FailureClass, Move, OnFailure, Run, StepIndex, StepStatus,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use api::{RunState, StepState};
 use jiff::Timestamp;
-use topology::workflow::{StepKind, Workflow};
+use planner::workflow::{StepKind, Workflow};
 
 use super::*;
 use crate::testing::{step, workflow};

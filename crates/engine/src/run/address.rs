@@ -6,11 +6,9 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
+use hot::expr::{Expr, Scope};
 use serde_json::{Map, Value, json};
-use topology::{
-    catalog::{CatalogItem, STATS},
-    expr::{Expr, Scope},
-};
+use types::catalog::{CatalogItem, STATS};
 
 use super::known::{Known, Thing};
 
@@ -274,12 +272,12 @@ fn in_url(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use api::ResourceState;
-    use topology::catalog::Output;
+    use types::catalog::Output;
 
     use super::*;
     use crate::{journal::ResourceRow, testing::resource};
 
-    fn row(name: &str, spec: topology::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
+    fn row(name: &str, spec: planner::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {
             read_at: None,
             name: name.into(),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hot::expr::{Expr, Scope};
 use serde_json::Value;
-use topology::expr::{Expr, Scope};
 
 use super::{
     origin,
@@ -154,8 +154,8 @@ fn nothing(value: &Expr, scope: &dyn Scope) -> Option<String> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use hot::document::Document;
     use serde_json::json;
-    use topology::document::Document;
 
     use super::*;
 

@@ -6,12 +6,10 @@ use std::{
 };
 
 use api::ResourceState;
+use hot::expr::{Budget, Expr, Scope};
+use planner::workflow::{ResourceSpec, copy_of};
 use serde_json::{Map, Value};
-use topology::{
-    expr::{Budget, Expr, Scope},
-    types::{Executable, Registry},
-    workflow::{ResourceSpec, copy_of},
-};
+use types::{Executable, Registry};
 
 use super::address;
 use crate::journal::ResourceRow;

@@ -5,11 +5,10 @@
 //! differs from its predecessor's, so neither is taken for the other after a crash.
 
 use api::ResourceState;
+use hot::template::DeletionPolicy;
+use planner::workflow::{ResourceSpec, copy_of};
 use serde_json::{Map, Value};
-use topology::{
-    types::OnChange,
-    workflow::{DeletionPolicy, ResourceSpec, copy_of},
-};
+use types::OnChange;
 
 use super::{
     known::{Thing, together},

@@ -11,7 +11,8 @@ use std::{
     collections::{BTreeSet, HashMap},
 };
 
-use topology::{expr::Expr, workflow::ResourceSpec};
+use hot::expr::Expr;
+use planner::workflow::ResourceSpec;
 
 use crate::{driver::Driver, drivers};
 
@@ -205,7 +206,7 @@ enum Kind {
 
 impl Kind {
     fn of(spec: &ResourceSpec) -> Kind {
-        if topology::compose::is_parent(&spec.resource_type) {
+        if planner::members::is_parent(&spec.resource_type) {
             Kind::Parent
         } else if drivers::is_of_the_language(&spec.resource_type) {
             Kind::OfTheLanguage
@@ -221,8 +222,8 @@ impl Kind {
 mod tests {
     use std::collections::BTreeMap;
 
+    use hot::document::Document;
     use serde_json::json;
-    use topology::document::Document;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use topology::expr::Unresolved;
+use hot::expr::Unresolved;
 
 use crate::{
     driver::DriverError,

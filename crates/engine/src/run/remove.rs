@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use api::ResourceState;
-use topology::workflow::{DeletionPolicy, ResourceSpec, StepKind, copy_of};
+use hot::template::DeletionPolicy;
+use planner::workflow::{ResourceSpec, StepKind, copy_of};
 
 use super::{
     known::Thing,

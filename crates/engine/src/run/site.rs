@@ -5,9 +5,9 @@ use std::{
     sync::Arc,
 };
 
+use hot::{document::Document, merged::Merged, template::Template};
 use openstack::Session;
 use serde_json::Value;
-use topology::{document::Document, environment::Merged, template::Template};
 
 use super::{known::Known, origin, step::Site};
 use crate::{

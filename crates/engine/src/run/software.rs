@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
+use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
-use topology::{catalog::CatalogItem, workflow::ResourceSpec};
+use types::catalog::CatalogItem;
 
 use super::{
     address::{self, Addresses},

@@ -11,12 +11,10 @@ use std::{
 
 use api::{ResourceState, RunKind};
 use openstack::Session;
+use planner::workflow::{ResourceSpec, Step, StepKind, Workflow, copy_of};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use topology::{
-    catalog::CatalogItem,
-    workflow::{ResourceSpec, Step, StepKind, Workflow, copy_of},
-};
+use types::catalog::CatalogItem;
 
 use super::{
     known::{Known, made_from, made_with},

@@ -14,13 +14,13 @@ use std::{
 use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use futures::FutureExt;
 use jiff::Timestamp;
+use planner::workflow::{StepKind, Workflow};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use topology::workflow::{StepKind, Workflow};
 use tracing::Instrument;
 
 use super::{

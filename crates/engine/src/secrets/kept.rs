@@ -52,7 +52,7 @@ pub(crate) fn open(
 ) -> Vec<ResourceRow> {
     for row in &mut rows {
         // An older copy was sealed under the name that it had.
-        let name = topology::workflow::copy_of(&row.name).unwrap_or(&row.name);
+        let name = planner::workflow::copy_of(&row.name).unwrap_or(&row.name);
         let name = name.to_owned();
         let reference = row.reference.take();
         row.reference = reference.and_then(|value| open_one(key, deployment, &name, "", value));

@@ -358,12 +358,12 @@ async fn the_bastion_lets_one_address_in_and_nobody_after() {
 /// The planner takes a description's word for what can be made, so the word must be true.
 #[test]
 fn descriptions_and_drivers_agree_on_what_can_be_made() {
-    use topology::types::{Executable, Registry};
+    use types::{Executable, Registry};
 
     let registry = Registry::openstack();
     let wrong: Vec<String> = registry
         .iter()
-        .filter(|described| !topology::compose::is_parent(&described.name))
+        .filter(|described| !planner::members::is_parent(&described.name))
         .filter(|described| {
             let promised = matches!(described.executable, Executable::Driver | Executable::Local);
             promised != driver_for(&described.name).is_some()

@@ -9,10 +9,10 @@ use engine::driver::{
     Accepted, Context, Driver, DriverError, Login, Marker, Progress, Ready, Vault,
 };
 use engine::drivers::driver_for;
+use hot::template::Marks;
 use lab::Lab;
 use openstack::{CloudConfig, Credentials, Scope, Session};
 use serde_json::{Map, Value, json};
-use topology::workflow::Marks;
 
 /// A public server on a network of its own, in the order in which it can be made. `{"ref": x}` is the
 /// reference of another.

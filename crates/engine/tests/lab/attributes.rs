@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::{OutputValue, Run, RunState, StepState};
+use hot::document::Document;
 use lab::{CallFault, Fault};
 use openstack::{Method, Service};
 use serde_json::{Value, json};
-use topology::{
-    document::Document,
-    types::{Executable, Registry},
-};
+use types::{Executable, Registry};
 
 use crate::bench::Bench;
 use crate::update::{order, to};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use api::{DeploymentState, RunState};
 use engine::{Changes, NewDeployment};
+use hot::bundle::Bundle;
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
 
 use crate::bench::{Bench, facts};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use api::RunState;
 use engine::{Changes, Error, NewDeployment};
+use hot::bundle::Bundle;
 use openstack::{Service, Session};
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
 
 use crate::bench::{Bench, NET, facts};
 

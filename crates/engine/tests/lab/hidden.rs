@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use api::{CloudFacts, RunState, Started};
 use engine::{Changes, Error, NewDeployment};
+use hot::bundle::Bundle;
 use lab::{CallFault, Fault};
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
 
 use crate::{
     bench::{Bench, facts, steps},

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hot::document::Document;
 use openstack::Service;
 use serde_json::{Value, json};
-use topology::document::Document;
-use topology::types::Registry;
+use types::Registry;
 
 use super::{assert_succeeded, parameters};
 use crate::heat::{Content, Stack};

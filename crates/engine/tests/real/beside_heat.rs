@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use api::{Run, RunState};
 use engine::{Changes, NewDeployment};
+use hot::bundle::Bundle;
 use openstack::Service;
 use serde_json::{Value, json};
-use topology::bundle::Bundle;
 
 use crate::heat::{Content, Stack};
 use crate::inventory::inventory;

@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hot::bundle::{Bundle, is_environment};
+use hot::document::Document;
+use hot::environment::Environment;
 use serde_json::Value;
-use topology::bundle::{Bundle, is_environment};
-use topology::document::Document;
-use topology::environment::Environment;
-use topology::types::Registry;
+use types::Registry;
 
 const ENDINGS: [&str; 7] = ["yaml", "yml", "template", "json", "hot", "heat", "env"];
 

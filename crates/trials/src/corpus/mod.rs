@@ -27,14 +27,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use hot::bundle::Bundle;
+use hot::diagnostic::Diagnostic;
+use hot::document::Document;
+use planner::cloud::CloudFacts;
+use planner::compose;
+use planner::plan::{Deployed, PlanInput, dependencies, plan};
 use serde_json::Value;
-use topology::bundle::Bundle;
-use topology::cloud::CloudFacts;
-use topology::compose;
-use topology::diagnostic::Diagnostic;
-use topology::document::Document;
-use topology::plan::{Deployed, PlanInput, dependencies, plan};
-use topology::types::Registry;
+use types::Registry;
 
 use crate::{laws, stand_in};
 

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use topology::bundle::{Bundle, is_environment};
-use topology::document::Document;
-use topology::types::Registry;
-use topology::workflow::Workflow;
+use hot::bundle::{Bundle, is_environment};
+use hot::document::Document;
+use planner::workflow::Workflow;
+use types::Registry;
 
 use crate::laws::{self, Tried};
 use crate::shapes;

@@ -125,7 +125,7 @@ fn what_is_pasted_elsewhere_keeps_its_names_and_marks() {
 fn what_is_copied_is_a_template_in_the_order_of_the_selection() {
     let names = ["web", "edge"].map(str::to_owned);
     let text = Hands::on(TWO_TIER).with(|desk| copy(desk, &names));
-    let document = topology::document::Document::parse(text.expect("both are there"));
+    let document = hot::document::Document::parse(text.expect("both are there"));
     assert_eq!(document.diagnostics(), []);
     let copied = document.template().resources.iter();
     let copied: Vec<_> = copied.map(|resource| resource.name.as_str()).collect();
@@ -137,7 +137,7 @@ fn a_large_design_is_copied_whole_and_pasted_by_one_edit() {
     let (text, names) = networks(2_000);
     let copied = Hands::on(&text).with(|desk| copy(desk, &names));
     let copied = copied.expect("they are there");
-    let document = topology::document::Document::parse(copied.as_str());
+    let document = hot::document::Document::parse(copied.as_str());
     assert_eq!(document.template().resources.len(), names.len());
     let mut hands = Hands::on(EMPTY);
     let proposal = hands.with(|desk| paste(desk, &copied));

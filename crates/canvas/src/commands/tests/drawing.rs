@@ -1,6 +1,6 @@
 //! Drops and connections.
 
-use topology::diagnostic::Severity;
+use hot::diagnostic::Severity;
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn a_design_is_drawn_by_drops_and_connections() {
             .is_some_and(|server| server.marks.public)
     );
     let errors: Vec<_> =
-        topology::validate::validate(hands.editor.document(), &hands.types, &hands.cloud)
+        planner::validate::validate(hands.editor.document(), &hands.types, &hands.cloud)
             .into_iter()
             .filter(|problem| problem.severity == Severity::Error)
             .collect();

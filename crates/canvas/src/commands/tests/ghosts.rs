@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use topology::plan::{Deployed, Plan, PlanInput, plan};
+use planner::plan::{Deployed, Plan, PlanInput, plan};
 
 use super::*;
 

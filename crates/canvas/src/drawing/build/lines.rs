@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Builder, external_network};
-use crate::drawing::{Edge, EdgeKind, INTERNET, refs, types};
+use crate::drawing::{Edge, EdgeKind, INTERNET, refs};
 
 impl<'a> Builder<'a> {
     /// Lines of routers and of servers' further interfaces. Gives the parts that are drawn by them.

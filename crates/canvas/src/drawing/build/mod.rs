@@ -5,16 +5,18 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
-use topology::{
+use hot::{
     expr::Expr,
-    plan::{Action, Change, Plan},
-    template::{Resource, Template},
-    types::{Category, Registry, Shape},
-    workflow::{Marks, Origin, ResourceSpec, Workflow},
+    template::{Marks, Resource, Template},
 };
+use planner::{
+    plan::{Action, Change, Plan},
+    workflow::{Origin, ResourceSpec, Workflow},
+};
+use serde_json::Value;
+use types::{Category, Registry, Shape};
 
-use super::{Edge, Node, refs, types};
+use super::{Edge, Node, refs};
 
 mod lines;
 mod nodes;

@@ -1,14 +1,10 @@
 //! Which resources stand on the canvas, what they are, and what they say of themselves.
 
-use topology::{
-    compose,
-    expr::Expr,
-    types::{Category, Shape},
-    workflow::Marks,
-};
+use hot::{expr::Expr, template::Marks};
+use types::{Category, Shape};
 
 use super::{Builder, Entry, external_network};
-use crate::drawing::{INTERNET, Member, Node, NodeKind, refs, types};
+use crate::drawing::{INTERNET, Member, Node, NodeKind, refs};
 use crate::geometry::Rect;
 
 impl<'a> Builder<'a> {
@@ -75,7 +71,10 @@ impl<'a> Builder<'a> {
             own.count()
         });
         let written = entry.resource_type;
-        let is_parent = matches!(written, compose::GROUP | compose::CHAIN);
+        let is_parent = matches!(
+            written,
+            hot::template::members::GROUP | hot::template::members::CHAIN
+        );
         members.or_else(|| match entry.property("count") {
             Some(Expr::Literal(count)) if is_parent => count.as_u64().map(|count| count as usize),
             _ => None,
@@ -111,7 +110,7 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .flatten()
                 .collect(),
-            NodeKind::Card if entry.resource_type == compose::GROUP => {
+            NodeKind::Card if entry.resource_type == hot::template::members::GROUP => {
                 let definition = entry.property("resource_def");
                 let of = definition.and_then(|definition| definition.get("type")?.as_str());
                 of.map(|of| self.title(of)).into_iter().collect()

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use topology::{
-    expr::Expr,
-    types::{ReferenceRole, Shape},
-};
+use hot::expr::Expr;
+use types::{ReferenceRole, Shape};
 
 use super::{Builder, Entry};
-use crate::drawing::{Part, refs, types};
+use crate::drawing::{Part, refs};
 
 impl<'a> Builder<'a> {
     pub(super) fn host(&self, entry: &Entry<'a>) -> Option<&'a str> {

@@ -145,7 +145,7 @@ pub(super) fn driver_for(resource_type: &str) -> Option<&'static dyn Driver> {
         "OS::Heat::TestResource" => &Here(test_resource::TestResource),
         "OS::Heat::Value" => &Here(value::Value),
         "OS::Heat::ResourceGroup" => &Here(parent::Group),
-        parent if topology::compose::is_parent(parent) => &Here(parent::Parent),
+        parent if planner::members::is_parent(parent) => &Here(parent::Parent),
         _ => return None,
     })
 }

@@ -12,7 +12,7 @@ impl Local for Value {
         let properties = Properties::of(properties);
         let given = properties.get("value").cloned().unwrap_or(Json::Null);
         let value = match properties.filled("type")? {
-            Some(kind) => topology::plan::coerce(&kind, &given),
+            Some(kind) => planner::plan::coerce(&kind, &given),
             None => given,
         };
         let mut attributes = Map::new();

@@ -19,7 +19,7 @@ fn any_workflow() -> impl Strategy<Value = Workflow> {
         1..12,
     )
     .prop_map(|drawn| {
-        let mut steps: Vec<topology::workflow::Step> = Vec::new();
+        let mut steps: Vec<planner::workflow::Step> = Vec::new();
         for (number, (kind, after)) in drawn.into_iter().enumerate() {
             let mut waits: Vec<String> = after
                 .iter()

@@ -1,0 +1,339 @@
+//! The drawing with what passes add to it, parameters left open: what exporters read beside the text.
+
+use std::collections::HashMap;
+
+use hot::expr::{Expr, Scope};
+use hot::{parameter::Parameter, template::Template};
+use planner::compose;
+use planner::passes::{self, Model, PassContext};
+use planner::workflow::{Origin, ResourceSpec};
+use serde_json::{Map, Value, json};
+use types::Registry;
+use types::catalog::CatalogItem;
+
+use crate::export::structure::Shape;
+use crate::export::{Additions, Report, Source};
+
+pub(crate) const SSH_KEY: &str = "Stackloom::SSHKey";
+pub(crate) const SERVER: &str = "OS::Nova::Server";
+pub(crate) const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
+
+/// In an output's text, before what only the role knows.
+const BY_THE_ROLE: &str = "{stats.";
+
+/// Knows nothing, so that `get_param` stays what it is.
+struct Open;
+
+impl Scope for Open {
+    fn parameter(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn reference(&self, _: &str) -> Option<Value> {
+        None
+    }
+    fn attribute(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
+}
+
+/// The resources after the passes.
+pub(crate) struct Expanded<'a> {
+    types: &'a Registry,
+    model: Model,
+    /// Server to the floating IP that leads to it.
+    public: HashMap<String, String>,
+    /// The template's outputs.
+    outputs: Vec<(String, Expr)>,
+    /// What nested templates want of who reads the export.
+    extra: Vec<Parameter>,
+}
+
+impl<'a> Expanded<'a> {
+    /// The template as it is written: groups and nested templates stay what they are.
+    pub(crate) fn of(source: &'a Source<'a>, report: &mut Report) -> Expanded<'a> {
+        let template = source.document.template();
+        let (model, _) = Model::of(template, &Open);
+        let outputs = template.outputs.iter();
+        let outputs = outputs.map(|output| (output.name.clone(), output.value.clone()));
+        Expanded::passed(source, model, outputs.collect(), report)
+    }
+
+    /// Groups and nested templates taken apart, but for groups that the shape keeps.
+    pub(crate) fn apart(
+        source: &'a Source<'a>,
+        shape: &Shape<'_>,
+        report: &mut Report,
+    ) -> Expanded<'a> {
+        let apart = compose::take_apart(&compose::Whole {
+            document: source.document,
+            bundle: source.bundle,
+            types: source.types,
+            cloud: source.cloud,
+            scope: shape,
+            keep: &shape.kept,
+        });
+        for one in apart.diagnostics.into_iter().filter(|one| one.is_error()) {
+            let file = one.file.map_or(String::new(), |file| format!("{file}: "));
+            report.needed(format!("{file}{}", one.path), one.message);
+        }
+        let mut known = apart.outputs;
+        let written = source.document.template().outputs.iter();
+        let outputs = written.filter_map(|output| known.remove_entry(&output.name));
+        let passed = Expanded::passed(source, apart.model, outputs.collect(), report);
+        Expanded {
+            extra: apart.parameters,
+            ..passed
+        }
+    }
+
+    /// The template's parameters, and those that nested templates have beside them.
+    pub(crate) fn parameters<'p>(
+        &'p self,
+        template: &'p Template,
+    ) -> impl Iterator<Item = &'p Parameter> {
+        template.parameters.iter().chain(&self.extra)
+    }
+
+    fn passed(
+        source: &'a Source<'a>,
+        drawn: Model,
+        outputs: Vec<(String, Expr)>,
+        report: &mut Report,
+    ) -> Expanded<'a> {
+        let context = PassContext {
+            types: source.types,
+            cloud: source.cloud,
+        };
+        let mut model = drawn.clone();
+        let said = passes::run(&mut model, &context);
+        for one in said.into_iter().filter(|one| one.is_error()) {
+            report.needed(one.path, one.message);
+        }
+        if source.additions == Additions::Drawn {
+            for (_, spec) in model.iter().filter(|(_, spec)| is_derived(spec)) {
+                let Origin::Derived { why, serves, .. } = &spec.origin else {
+                    continue;
+                };
+                let path = serves.as_ref().map(|name| format!("resources.{name}"));
+                let message = format!("`{}`, which a deployment adds: {why}", spec.resource_type);
+                report.left_out(path.unwrap_or_default(), message);
+            }
+            model = drawn;
+        }
+        Expanded::made(source.types, model, outputs)
+    }
+
+    /// The template as it is written, without what passes would add.
+    pub(crate) fn plain(template: &Template, types: &'a Registry) -> Expanded<'a> {
+        let (model, _) = Model::of(template, &Open);
+        Expanded::made(types, model, Vec::new())
+    }
+
+    fn made(types: &'a Registry, model: Model, outputs: Vec<(String, Expr)>) -> Expanded<'a> {
+        let public = public_addresses(&model);
+        Expanded {
+            types,
+            model,
+            public,
+            outputs,
+            extra: Vec::new(),
+        }
+    }
+
+    /// Outputs in the template's order, with the names that the resources have here.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = (&str, &Expr)> {
+        self.outputs
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// All, in order: drawn ones first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
+        self.model.iter()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&ResourceSpec> {
+        self.model.get(name)
+    }
+
+    /// The catalogue item of a component.
+    pub(crate) fn item(&self, spec: &ResourceSpec) -> Option<&'a CatalogItem> {
+        self.types.get(&spec.resource_type)?.component.as_ref()
+    }
+
+    /// What software tells only once its role has run: the text of the output that a value asks for.
+    pub(crate) fn told_by_the_role(&self, value: &Value) -> Option<&'a str> {
+        let ("get_attr", path) = call(value)? else {
+            return None;
+        };
+        let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
+        let mut outputs = self.item(self.get(name)?)?.outputs.iter();
+        let output = outputs.find(|one| one.name == attribute)?;
+        output.value.contains(BY_THE_ROLE).then_some(&output.value)
+    }
+
+    /// A value in which `get_attr` of software has become the text that the software tells, with expressions put in.
+    pub(crate) fn told(&self, value: &Value) -> Value {
+        if let Some(told) = self.told_by_software(value) {
+            return told;
+        }
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.told(item)).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (key.clone(), self.told(value)))
+                .collect(),
+            scalar => scalar.clone(),
+        }
+    }
+
+    fn told_by_software(&self, value: &Value) -> Option<Value> {
+        let ("get_attr", path) = call(value)? else {
+            return None;
+        };
+        let (name, attribute) = (path.get(0)?.as_str()?, path.get(1)?.as_str()?);
+        let spec = self.get(name)?;
+        let item = self.item(spec)?;
+        let mut outputs = item.outputs.iter();
+        let output = outputs.find(|one| one.name == attribute)?;
+        if output.value.contains(BY_THE_ROLE) {
+            return None;
+        }
+        let host = spec.properties.get("host").and_then(reference)?;
+        let private = json!({"get_attr": [host, "first_address"]});
+        let public = match self.floating_ip(host) {
+            Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
+            None => private.clone(),
+        };
+        let inputs = item.inputs.iter().filter_map(|input| {
+            let given = spec.properties.get(&input.name).map(Expr::to_json);
+            Some((
+                input.name.as_str(),
+                given.or_else(|| input.default.clone())?,
+            ))
+        });
+        let words = [("address", public), ("private_address", private)];
+        let params: Map<String, Value> = words
+            .into_iter()
+            .chain(inputs)
+            .map(|(word, value)| (format!("{{{word}}}"), value))
+            .filter(|(word, _)| output.value.contains(word))
+            .collect();
+        Some(json!({"str_replace": {"template": output.value, "params": params}}))
+    }
+
+    /// The name of the floating IP that leads to a server.
+    pub(crate) fn floating_ip(&self, server: &str) -> Option<&str> {
+        self.public.get(server).map(String::as_str)
+    }
+}
+
+fn public_addresses(model: &Model) -> HashMap<String, String> {
+    let mut by_port = HashMap::new();
+    for (name, spec) in model.iter() {
+        let of = |property: &str| spec.properties.get(property).and_then(reference);
+        if let Some(port) = of("port_id") {
+            let address = if spec.resource_type == FLOATING_IP {
+                Some(name)
+            } else {
+                of("floatingip_id")
+            };
+            if let Some(address) = address {
+                by_port.insert(port.to_owned(), address.to_owned());
+            }
+        }
+    }
+    let servers = model
+        .iter()
+        .filter(|(_, spec)| spec.resource_type == SERVER);
+    servers
+        .filter_map(|(name, spec)| {
+            let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                return None;
+            };
+            let address = networks.iter().find_map(|entry| {
+                let port = entry.get("port").and_then(reference);
+                port.and_then(|port| by_port.get(port).map(String::as_str))
+                    .or_else(|| entry.get("floating_ip").and_then(reference))
+            })?;
+            Some((name.to_owned(), address.to_owned()))
+        })
+        .collect()
+}
+
+/// The resource that a plain reference names.
+pub(crate) fn reference(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::GetResource(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether a pass made it.
+pub(crate) fn is_derived(spec: &ResourceSpec) -> bool {
+    spec.origin != Origin::Drawn
+}
+
+/// The function that a value in HOT form calls, with its argument.
+pub(crate) fn call(value: &Value) -> Option<(&str, &Value)> {
+    let map = value.as_object()?;
+    let (name, argument) = map.iter().next().filter(|_| map.len() == 1)?;
+    let known = FUNCTIONS.contains(&name.as_str());
+    known.then_some((name.as_str(), argument))
+}
+
+/// Functions of HOT; a map with one such key is a call.
+const FUNCTIONS: [&str; 28] = [
+    "get_param",
+    "get_resource",
+    "get_attr",
+    "get_file",
+    "str_replace",
+    "str_replace_strict",
+    "str_replace_vstrict",
+    "str_split",
+    "list_join",
+    "list_concat",
+    "list_concat_unique",
+    "map_merge",
+    "map_replace",
+    "repeat",
+    "digest",
+    "yaql",
+    "if",
+    "equals",
+    "not",
+    "and",
+    "or",
+    "contains",
+    "filter",
+    "make_url",
+    "resource_facade",
+    "Fn::Select",
+    "Fn::Join",
+    "Fn::GetAZs",
+];
+
+/// Without `.0`: the model holds the ends of ranges as floating point.
+pub(crate) fn whole(number: &Value) -> Value {
+    match number.as_f64() {
+        Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => Value::from(float as i64),
+        _ => number.clone(),
+    }
+}
+
+/// A parameter's default as what it is: Heat takes lists and maps as text too, and nobody else does.
+pub(crate) fn default_of(kind: &str, default: &Value) -> Value {
+    match (kind, default) {
+        ("comma_delimited_list", Value::String(text)) if text.is_empty() => json!([]),
+        ("comma_delimited_list", Value::String(text)) => text
+            .split(',')
+            .map(|item| Value::from(item.trim()))
+            .collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| default.clone())
+        }
+        ("string", Value::Number(number)) => json!(number.to_string()),
+        _ => default.clone(),
+    }
+}

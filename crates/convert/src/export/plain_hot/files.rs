@@ -1,0 +1,206 @@
+//! Names of files, so that Heat's client finds what we find.
+//!
+//! The client follows a name from the folder of the file that says it, and nothing else. We are kinder to what a browser gives without
+//! folders (`bundle`), so a name may lead to a file here that it would not lead to there. Such names are changed to the
+//! relative path; all others stay as they are.
+
+use hot::bundle::Bundle;
+use hot::document::{Document, Edit};
+use serde_json::{Value, json};
+
+use super::edited_and_told;
+use crate::export::Report;
+use crate::export::expand::call;
+
+/// A name of a file, and where it stands.
+struct Mention {
+    at: Vec<String>,
+    name: String,
+}
+
+/// Edits for the names in a template, which is the file `from`, or the top one.
+pub(super) fn mend(
+    document: &Document,
+    bundle: &Bundle,
+    from: Option<&str>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    let mut mentions = Vec::new();
+    for section in ["resources", "outputs"] {
+        if let Some(value) = document.value(&[section]) {
+            find(&value, &mut vec![section.to_owned()], &mut mentions);
+        }
+    }
+    mend_all(mentions, bundle, from, edits, report);
+}
+
+/// An environment with names that lead to files.
+pub(super) fn environment(bundle: &Bundle, path: &str, text: &str) -> (String, Report) {
+    let mut report = Report::default();
+    let document = Document::parse(text);
+    let mut mentions = Vec::new();
+    if let Some(value) = document.value(&["resource_registry"]) {
+        registry(
+            &value,
+            &mut vec!["resource_registry".to_owned()],
+            &mut mentions,
+        );
+    }
+    let mut edits = Vec::new();
+    mend_all(mentions, bundle, Some(path), &mut edits, &mut report);
+    if edits.is_empty() {
+        return (text.to_owned(), report);
+    }
+    let edited = edited_and_told(&document, &edits, &mut report);
+    (edited.text().to_owned(), report)
+}
+
+fn mend_all(
+    mentions: Vec<Mention>,
+    bundle: &Bundle,
+    from: Option<&str>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    for Mention { at, name } in mentions {
+        let is_remote = name.contains("://") && !name.starts_with("file://");
+        match bundle.find(from, &name) {
+            _ if is_remote => {}
+            None => report.needed(
+                at.join("."),
+                format!("the file `{name}`, by that path from this file"),
+            ),
+            Some(path) => {
+                let led = led_to(from, &name);
+                if led.as_deref() != Some(path) {
+                    let value = json!(relative(from, path));
+                    edits.push(Edit::Set { path: at, value });
+                }
+            }
+        }
+    }
+}
+
+/// `get_file`, and types that are files.
+fn find(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
+    if let Some(("get_file", Value::String(name))) = call(value) {
+        found.push(mention(at, "get_file", name));
+        return;
+    }
+    match value {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                at.push(index.to_string());
+                // The members of a chain.
+                match item.as_str().filter(|name| is_file(name)) {
+                    Some(name) if at.len() == 5 && at[3] == "resources" => found.push(Mention {
+                        at: at.clone(),
+                        name: name.to_owned(),
+                    }),
+                    _ => find(item, at, found),
+                }
+                at.pop();
+            }
+        }
+        Value::Object(map) => {
+            for (key, value) in map {
+                // A resource, or what a group makes: `properties.resource_def`, `properties.resource`.
+                let is_resource = at.first().is_some_and(|section| section == "resources")
+                    && (at.len() == 2
+                        || (at.len() == 4
+                            && matches!(at[3].as_str(), "resource_def" | "resource")));
+                match value.as_str().filter(|name| is_file(name)) {
+                    Some(name) if is_resource && key == "type" => {
+                        found.push(mention(at, key, name));
+                    }
+                    _ => {
+                        at.push(key.clone());
+                        find(value, at, found);
+                        at.pop();
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Files in a registry, those for single resources included.
+fn registry(value: &Value, at: &mut Vec<String>, found: &mut Vec<Mention>) {
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match value.as_str().filter(|name| is_file(name)) {
+            Some(name) => found.push(mention(at, key, name)),
+            None => {
+                at.push(key.clone());
+                registry(value, at, found);
+                at.pop();
+            }
+        }
+    }
+}
+
+fn mention(at: &[String], key: &str, name: &str) -> Mention {
+    Mention {
+        at: at.iter().cloned().chain([key.to_owned()]).collect(),
+        name: name.to_owned(),
+    }
+}
+
+fn is_file(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".template")
+}
+
+fn folders(path: Option<&str>) -> Vec<&str> {
+    let folder = path.and_then(|path| path.rsplit_once('/'));
+    folder.map_or(Vec::new(), |(folder, _)| folder.split('/').collect())
+}
+
+/// Where a name leads from a file; nothing above the top.
+fn led_to(from: Option<&str>, name: &str) -> Option<String> {
+    if name.starts_with('/') || name.starts_with("file://") || name.contains('\\') {
+        return None;
+    }
+    let mut parts = folders(from);
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The path from a file's folder.
+fn relative(from: Option<&str>, path: &str) -> String {
+    let mut here = folders(from).into_iter().peekable();
+    let mut there: Vec<&str> = path.split('/').collect();
+    while there.len() > 1 && here.peek() == there.first() {
+        here.next();
+        there.remove(0);
+    }
+    "../".repeat(here.count()) + &there.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_from_the_folder_of_who_says_them() {
+        assert_eq!(led_to(None, "./a/b.sh").as_deref(), Some("a/b.sh"));
+        assert_eq!(
+            led_to(Some("lib/x.yaml"), "../b.sh").as_deref(),
+            Some("b.sh")
+        );
+        assert_eq!(led_to(None, "../b.sh"), None);
+        assert_eq!(led_to(None, "/b.sh"), None);
+        assert_eq!(relative(None, "a/b.sh"), "a/b.sh");
+        assert_eq!(relative(Some("lib/x.yaml"), "lib/b.sh"), "b.sh");
+        assert_eq!(relative(Some("lib/x.yaml"), "a/b.sh"), "../a/b.sh");
+        assert_eq!(relative(Some("a/b/x.yaml"), "a/c/d.sh"), "../c/d.sh");
+    }
+}

@@ -1,0 +1,348 @@
+//! A template that Heat takes, with its files.
+//!
+//! A design is a template already, and one without anything of ours comes out byte for byte. Otherwise edits are made to it: what
+//! passes add is written out as resources, marks of ours go, and software becomes what Heat's agents can run ([`software`]).
+//! The edits are made to its values first and to its text all at once, so that comments and order stay and a large design costs no
+//! more for each edit; only a text that is written so that this cannot be done is written anew from its values.
+//!
+//! Nested templates are treated alike, each by itself, as Heat takes them: a stack of its own. Environments and other files come along
+//! as they are; only names that Heat's client would not find the file by are mended ([`files`]).
+//!
+//! What was changed is said under `metadata.stackloom`, so that a file of ours that is opened here is the design that it was made from
+//! ([`marks`]).
+
+mod files;
+pub(crate) mod marks;
+mod software;
+
+use std::collections::HashSet;
+
+use hot::document::{Document, Edit, EditError, remove_at, set_at, yaml_text};
+use hot::expr::Expr;
+use hot::{template::Resource, text::Position};
+use planner::workflow::ResourceSpec;
+use serde_json::{Value, json};
+
+use crate::export::expand::{Expanded, SSH_KEY, is_derived};
+use crate::export::{ExportFile, Report, Source};
+
+/// The first line of what is not as it was drawn.
+const TITLE: &str = "Exported by Stackloom for OpenStack Heat.";
+/// The line below the report: what follows is the design's own, comments included.
+const REPORT_END: &str = "#";
+const PORT: &str = "OS::Neutron::Port";
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
+    let mut report = Report::default();
+    let mut beside = Vec::new();
+    for (path, text) in source.bundle.files() {
+        if path.contains("://") {
+            report.left_out(
+                "",
+                format!("`{path}`, which Heat's client fetches by itself"),
+            );
+            continue;
+        }
+        let (text, said) = file(source, path, text);
+        report.of_file(path, said);
+        let path = path.to_owned();
+        beside.push(ExportFile { path, text });
+    }
+    if !source.bundle.environments().is_empty() {
+        let options = source.bundle.environments().iter();
+        let options: Vec<String> = options.map(|path| format!("`-e {path}`")).collect();
+        report.needed(
+            "",
+            format!("the environments, in this order: {}", options.join(" ")),
+        );
+    }
+    let (text, said) = template(source, None);
+    // What stands at the top of a file is about that file.
+    let mut all = said;
+    all.extend(report);
+    (text, beside, all)
+}
+
+/// A file of the bundle as it is exported.
+fn file(source: &Source<'_>, path: &str, text: &str) -> (String, Report) {
+    if source.bundle.is_environment(path) {
+        return files::environment(source.bundle, path, text);
+    }
+    let nested = source.bundle.document(path);
+    match nested.filter(|document| is_template(document)) {
+        Some(document) => template(
+            &Source {
+                document,
+                ..*source
+            },
+            Some(path),
+        ),
+        None => (text.to_owned(), Report::default()),
+    }
+}
+
+fn is_template(document: &Document) -> bool {
+    document.is_readable() && document.value(&["heat_template_version"]).is_some()
+}
+
+/// A template, which is the file `path`, or the top one.
+fn template(source: &Source<'_>, path: Option<&str>) -> (String, Report) {
+    let mut report = Report::default();
+    let expanded = Expanded::of(source, &mut report);
+    let mut edits = Vec::new();
+    if is_heats_own(source, &expanded) {
+        report = Report::default();
+    } else {
+        software::edits(source, &expanded, &mut edits, &mut report);
+        properties(source, &expanded, &mut edits, &mut report);
+        bastions(source, &mut report);
+        orders(source, &expanded, &mut edits);
+        let marks = marks::changed(source.document, &edits);
+        edits.extend(marks);
+        additions(&expanded, &mut edits, &mut report);
+    }
+    files::mend(
+        source.document,
+        source.bundle,
+        path,
+        &mut edits,
+        &mut report,
+    );
+    if edits.is_empty() && report.notes.is_empty() {
+        return (source.document.text().to_owned(), report);
+    }
+    let document = edited_and_told(source.document, &edits, &mut report);
+    let text = document.text();
+    if text.trim_start().starts_with('{') {
+        return (text.to_owned(), report);
+    }
+    (
+        format!("{}{REPORT_END}\n{text}", report.comment(TITLE)),
+        report,
+    )
+}
+
+/// Whether Heat makes of the template what we would: nothing of ours is in it, and nothing is missing. A server's ports are no lack,
+/// Heat makes them with the server.
+fn is_heats_own(source: &Source<'_>, expanded: &Expanded<'_>) -> bool {
+    let resources = &source.document.template().resources;
+    let ours = |spec: &ResourceSpec| spec.resource_type.starts_with("Stackloom::");
+    let is_marked = resources.iter().any(is_marked);
+    let is_lacking = |spec: &ResourceSpec| is_derived(spec) && spec.resource_type != PORT;
+    !is_marked
+        && !expanded
+            .iter()
+            .any(|(_, spec)| ours(spec) || is_lacking(spec))
+}
+
+fn is_marked(resource: &Resource) -> bool {
+    let metadata = resource.metadata.as_ref();
+    metadata.is_some_and(|metadata| metadata.get("stackloom").is_some())
+}
+
+/// The edits, all at once; where they cannot be made in the text as it is written, it is written anew.
+fn edited(document: &Document, edits: &[Edit]) -> Document {
+    edited_or_anew(document, edits).0
+}
+
+/// The same, with a note where comments are lost by it.
+fn edited_and_told(document: &Document, edits: &[Edit], report: &mut Report) -> Document {
+    let (document, why) = edited_or_anew(document, edits);
+    if let Some(why) = why {
+        let message = format!(
+            "the text was written anew, so its comments, order and quotes are not the design's: {why}"
+        );
+        report.changed("", message);
+    }
+    document
+}
+
+fn edited_or_anew(document: &Document, edits: &[Edit]) -> (Document, Option<EditError>) {
+    if edits.is_empty() {
+        return (document.clone(), None);
+    }
+    let value = edited_value(document, edits);
+    match document.with_value(&value) {
+        Ok(edited) => (edited, None),
+        Err(why) => (Document::parse(yaml_text(&value)), Some(why)),
+    }
+}
+
+/// What the document says after the edits.
+fn edited_value(document: &Document, edits: &[Edit]) -> Value {
+    let mut root = document.value(&[]).unwrap_or(Value::Null);
+    for edit in edits {
+        match edit {
+            Edit::AddResource {
+                name,
+                resource_type,
+                properties,
+            } => {
+                let mut resource = json!({"type": resource_type});
+                if properties.as_object().is_some_and(|map| !map.is_empty()) {
+                    resource["properties"] = properties.clone();
+                }
+                set_at(&mut root, &["resources", name], resource);
+            }
+            Edit::AddResources { resources } => {
+                for (name, resource) in resources {
+                    set_at(&mut root, &["resources", name], resource.clone());
+                }
+            }
+            Edit::Set { path, value } => set_at(&mut root, path, value.clone()),
+            Edit::Remove { path } => remove_at(&mut root, std::slice::from_ref(path)),
+            // Removing and renaming resources are not among the edits that are made here.
+            _ => {}
+        }
+    }
+    root
+}
+
+fn path(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Properties of drawn resources that passes filled in.
+fn properties(
+    source: &Source<'_>,
+    expanded: &Expanded<'_>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    for resource in &source.document.template().resources {
+        let Some(spec) = expanded.get(&resource.name) else {
+            continue;
+        };
+        if expanded.item(spec).is_some() {
+            continue;
+        }
+        let at = |property: &str| path(&["resources", &resource.name, "properties", property]);
+        for (name, value) in &spec.properties {
+            if resource
+                .property(name)
+                .is_none_or(|drawn| differs(drawn, value))
+            {
+                edits.push(Edit::Set {
+                    path: at(name),
+                    value: value.to_json(),
+                });
+            }
+        }
+        for property in &resource.properties {
+            if !spec.properties.contains_key(&property.name) && !property.value.is_null() {
+                edits.push(Edit::Remove {
+                    path: at(&property.name),
+                });
+            }
+        }
+        if resource.resource_type == SSH_KEY {
+            edits.push(Edit::Set {
+                path: path(&["resources", &resource.name, "type"]),
+                value: json!("OS::Nova::KeyPair"),
+            });
+            edits.push(Edit::Set {
+                path: at("save_private_key"),
+                value: json!(true),
+            });
+            edits.push(Edit::Set {
+                path: at("name"),
+                value: json!({"list_join": ["-", [{"get_param": "OS::stack_name"}, resource.name]]}),
+            });
+            report.changed(
+                format!("resources.{}", resource.name),
+                "the deployment's key becomes a key pair whose private half Heat keeps",
+            );
+        }
+    }
+}
+
+fn differs(drawn: &Expr, now: &Expr) -> bool {
+    drawn != now && drawn.to_json() != now.to_json()
+}
+
+/// Marks of a person's stay: Heat keeps them and reads none.
+fn bastions(source: &Source<'_>, report: &mut Report) {
+    for resource in &source.document.template().resources {
+        if resource.marks.bastion {
+            report.left_out(
+                format!("resources.{}.metadata.stackloom.bastion", resource.name),
+                "Heat logs in to no server, so it knows no bastion",
+            );
+        }
+    }
+}
+
+/// Drawn resources wait for what was added, where no reference says so: an address for the way out of its network, above all. Heat has
+/// such rules too, and they see less.
+fn orders(source: &Source<'_>, expanded: &Expanded<'_>, edits: &mut Vec<Edit>) {
+    for resource in &source.document.template().resources {
+        let Some(spec) = expanded.get(&resource.name) else {
+            continue;
+        };
+        if expanded.item(spec).is_some() {
+            continue;
+        }
+        let is_added = |name: &String| expanded.get(name).is_some_and(is_derived);
+        let mut waits = unsaid(expanded, spec);
+        waits.retain(is_added);
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: path(&["resources", &resource.name, "depends_on"]),
+                value: with(&resource.depends_on, waits),
+            });
+        }
+    }
+}
+
+/// What is written, and what comes to it.
+fn with(written: &[(String, Position)], more: Vec<String>) -> Value {
+    let mut names: Vec<String> = written.iter().map(|(name, _)| name.clone()).collect();
+    names.extend(more);
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.into()
+}
+
+/// What a resource waits for and does not refer to.
+fn unsaid(expanded: &Expanded<'_>, spec: &ResourceSpec) -> Vec<String> {
+    let said: HashSet<&str> = spec.properties.values().flat_map(Expr::resources).collect();
+    let waits = spec.requires.iter().filter(|name| {
+        let other = expanded.get(name);
+        !said.contains(name.as_str())
+            && other.is_some_and(|one| one.resource_type != SSH_KEY || !is_derived(one))
+    });
+    waits.cloned().collect()
+}
+
+/// What passes made. The key by which we log in has no use there.
+fn additions(expanded: &Expanded<'_>, edits: &mut Vec<Edit>, report: &mut Report) {
+    for (name, spec) in expanded.iter().filter(|(_, spec)| is_derived(spec)) {
+        if spec.resource_type == SSH_KEY {
+            report.left_out(
+                "",
+                "the key by which software is installed over SSH: Heat's agents need none",
+            );
+            continue;
+        }
+        let properties = spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.clone(), value.to_json()));
+        edits.push(Edit::AddResource {
+            name: name.to_owned(),
+            resource_type: spec.resource_type.clone(),
+            properties: Value::Object(properties.collect()),
+        });
+        let waits = unsaid(expanded, spec);
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: path(&["resources", name, "depends_on"]),
+                value: waits.into(),
+            });
+        }
+        edits.push(marks::added(name));
+    }
+}
+
+#[cfg(test)]
+mod tests;

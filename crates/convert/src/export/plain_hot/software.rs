@@ -1,0 +1,248 @@
+//! Catalogue items for Heat: a configuration that applies the item's Ansible role, and a deployment of it to the host.
+//!
+//! Heat's agent for Ansible runs a playbook inside the server and hands inputs over as extra variables, which is just what a role
+//! of ours takes. What it cannot do is bring the role: that has to be on the image, and the report says so.
+//!
+//! What other software tells of itself becomes expressions: a list of servers that a component uses is built from their addresses,
+//! and `get_attr` of a component's output is the output's text with values put in.
+
+use std::collections::{BTreeSet, HashSet};
+
+use hot::document::Edit;
+use hot::expr::Expr;
+use planner::workflow::ResourceSpec;
+use serde_json::{Map, Value, json};
+use types::catalog::CatalogItem;
+
+use super::{marks, path, with};
+use crate::export::expand::{Expanded, SERVER, reference};
+use crate::export::{Report, Source};
+
+pub(super) fn edits(
+    source: &Source<'_>,
+    expanded: &Expanded<'_>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    let mut hosts = BTreeSet::new();
+    let mut configs = HashSet::new();
+    for (name, spec) in expanded.iter() {
+        let Some(item) = expanded.item(spec) else {
+            continue;
+        };
+        let host = spec.properties.get("host").and_then(reference);
+        let server = host.filter(|host| {
+            let drawn = source.document.template().resource(host);
+            drawn.is_some_and(|drawn| drawn.resource_type == SERVER)
+        });
+        hosts.extend(server.map(str::to_owned));
+        let config = free_name(expanded, &mut configs, &format!("{name}_config"));
+        edits.push(Edit::AddResource {
+            name: config.clone(),
+            resource_type: "OS::Heat::SoftwareConfig".to_owned(),
+            properties: configuration(item),
+        });
+        edits.push(marks::added(&config));
+        let at = |word: &str| path(&["resources", name, word]);
+        edits.push(Edit::Set {
+            path: at("type"),
+            value: json!("OS::Heat::SoftwareDeployment"),
+        });
+        edits.push(Edit::Set {
+            path: at("properties"),
+            value: json!({
+                "config": {"get_resource": config},
+                "server": spec.properties.get("host").map(Expr::to_json),
+                "input_values": input_values(expanded, item, spec),
+            }),
+        });
+        let drawn = source.document.value(&["resources", name]);
+        if let Some(drawn) = drawn.filter(marks::takes_marks) {
+            edits.push(Edit::Set {
+                path: marks::place(name),
+                value: marks::component(item, spec, &drawn),
+            });
+        }
+        // The deployment names addresses where the component named what it uses.
+        let written = source.document.template().resource(name);
+        let written = written.map_or(&[][..], |one| one.depends_on.as_slice());
+        let is_software = |name: &String| {
+            let spec = expanded.get(name);
+            spec.is_some_and(|spec| expanded.item(spec).is_some())
+        };
+        let waits: Vec<String> = spec
+            .requires
+            .iter()
+            .filter(|one| is_software(one))
+            .cloned()
+            .collect();
+        if !waits.is_empty() {
+            edits.push(Edit::Set {
+                path: at("depends_on"),
+                value: with(written, waits),
+            });
+        }
+        report.changed(
+            format!("resources.{name}"),
+            format!(
+                "`{name}` is deployed by Heat's agent: the image needs it with its Ansible hook, and the role `{}` (version {}) in `/etc/ansible/roles`",
+                item.name, item.version
+            ),
+        );
+    }
+    for host in hosts {
+        edits.push(Edit::Set {
+            path: path(&["resources", &host, "properties", "user_data_format"]),
+            value: json!("SOFTWARE_CONFIG"),
+        });
+    }
+    outputs(source, expanded, edits, report);
+}
+
+fn free_name(expanded: &Expanded<'_>, taken: &mut HashSet<String>, wanted: &str) -> String {
+    let mut name = wanted.to_owned();
+    let mut number = 2;
+    while expanded.get(&name).is_some() || !taken.insert(name.clone()) {
+        name = format!("{wanted}_{number}");
+        number += 1;
+    }
+    name
+}
+
+fn configuration(item: &CatalogItem) -> Value {
+    let requirements = item
+        .requires
+        .iter()
+        .map(|one| json!({"name": one.name, "type": "Json"}));
+    let inputs = item.inputs.iter().map(|one| {
+        let mut input = Map::new();
+        input.insert("name".to_owned(), json!(one.name));
+        // A default is text there, whatever its type; lists and maps are always given.
+        match &one.default {
+            Some(Value::Array(_) | Value::Object(_)) => {
+                input.insert("type".to_owned(), json!("Json"));
+            }
+            Some(Value::String(text)) => {
+                input.insert("default".to_owned(), json!(text));
+            }
+            Some(Value::Null) | None => {}
+            Some(scalar) => {
+                input.insert("default".to_owned(), json!(scalar.to_string()));
+            }
+        }
+        Value::Object(input)
+    });
+    json!({
+        "group": "ansible",
+        "inputs": requirements.chain(inputs).collect::<Vec<_>>(),
+        // JSON is YAML in which no title can be anything but a text.
+        "config": format!(
+            "- name: {}\n  hosts: localhost\n  connection: local\n  become: true\n  roles: [{}]\n",
+            json!(item.title), item.name
+        ),
+    })
+}
+
+fn input_values(expanded: &Expanded<'_>, item: &CatalogItem, spec: &ResourceSpec) -> Value {
+    let mut values = Map::new();
+    for requirement in &item.requires {
+        let used = match spec.properties.get(&requirement.name) {
+            Some(Expr::List(items)) => items.iter().filter_map(reference).collect(),
+            Some(one) => reference(one).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let used = used
+            .into_iter()
+            .filter_map(|name| provided(expanded, name, &requirement.capability));
+        values.insert(requirement.name.clone(), used.collect());
+    }
+    for input in &item.inputs {
+        if let Some(value) = spec.properties.get(&input.name) {
+            values.insert(input.name.clone(), expanded.told(&value.to_json()));
+        }
+    }
+    Value::Object(values)
+}
+
+/// Where a component offers a capability: `{name, address, port}`.
+fn provided(expanded: &Expanded<'_>, name: &str, capability: &str) -> Option<Value> {
+    let spec = expanded.get(name)?;
+    let item = expanded.item(spec)?;
+    let offered = item.provides.iter().find(|one| one.name == capability)?;
+    let host = spec.properties.get("host").and_then(reference)?;
+    Some(json!({
+        "name": name,
+        "address": {"get_attr": [host, "first_address"]},
+        "port": spec.properties.get(&offered.port).map(Expr::to_json),
+    }))
+}
+
+/// `get_attr` of what software tells, wherever the template asks for it.
+fn outputs(
+    source: &Source<'_>,
+    expanded: &Expanded<'_>,
+    edits: &mut Vec<Edit>,
+    report: &mut Report,
+) {
+    let template = source.document.template();
+    let outputs = template.outputs.iter().map(|output| {
+        let at = path(&["outputs", &output.name, "value"]);
+        (at, Some(output.name.as_str()), &output.value)
+    });
+    // A component has become a deployment, and its properties are told there.
+    let drawn = template.resources.iter().filter(|resource| {
+        let spec = expanded.get(&resource.name);
+        spec.is_none_or(|spec| expanded.item(spec).is_none())
+    });
+    let properties = drawn.flat_map(|resource| {
+        let at = |name: &str| path(&["resources", &resource.name, "properties", name]);
+        resource
+            .properties
+            .iter()
+            .map(move |property| (at(&property.name), None, &property.value))
+    });
+    for (path, output, value) in outputs.chain(properties) {
+        let before = value.to_json();
+        let mut after = expanded.told(&before);
+        if let Some(asked) = as_text(expanded, &mut after) {
+            let drawn = source.document.value(&["resources", &asked]);
+            if let Some(output) = output.filter(|_| drawn.as_ref().is_some_and(marks::takes_marks))
+            {
+                edits.push(marks::output(&asked, output, &before, &after));
+            }
+            report.left_out(
+                path.join("."),
+                "what a role tells when it has run: the text stands here with its words open",
+            );
+        }
+        if after != before {
+            edits.push(Edit::Set { path, value: after });
+        }
+    }
+}
+
+/// Puts texts in place of what only a role could tell. The first component that was asked, if there was any.
+fn as_text(expanded: &Expanded<'_>, value: &mut Value) -> Option<String> {
+    if let Some(text) = expanded.told_by_the_role(value) {
+        let asked = value["get_attr"][0].as_str().map(str::to_owned);
+        *value = json!(text);
+        return asked;
+    }
+    let mut first = None;
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                let asked = as_text(expanded, item);
+                first = first.or(asked);
+            }
+        }
+        Value::Object(map) => {
+            for item in map.values_mut() {
+                let asked = as_text(expanded, item);
+                first = first.or(asked);
+            }
+        }
+        _ => {}
+    }
+    first
+}

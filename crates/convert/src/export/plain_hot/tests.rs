@@ -1,0 +1,238 @@
+//! There and back again: a design that left as plain HOT is itself when it comes back.
+
+use hot::document::{Document, Edit};
+use serde_json::{Value, json};
+
+use super::{edited, path};
+use crate::export::testing::{Design, types};
+use crate::export::tests::SHOP;
+use crate::export::{Format, restored};
+
+fn value(text: &str) -> Value {
+    Document::parse(text).value(&[]).unwrap()
+}
+
+fn exported(text: &str) -> String {
+    let text = Design::of(text).export(Format::Hot).text;
+    let found = Document::parse(text.as_str());
+    assert!(found.diagnostics().is_empty(), "{:?}", found.diagnostics());
+    text
+}
+
+#[test]
+fn a_design_comes_back_as_it_went() {
+    let text = exported(SHOP);
+    assert!(!text.contains("Stackloom::"));
+    let back = restored(&text, &types()).unwrap();
+    assert_eq!(value(&back), value(SHOP));
+    assert!(back.starts_with("heat_template_version"), "{back}");
+    assert!(back.contains("# where they meet"), "{back}");
+    // And so every time.
+    assert_eq!(
+        value(&restored(&exported(&back), &types()).unwrap()),
+        value(SHOP)
+    );
+}
+
+#[test]
+fn what_only_a_role_tells_is_asked_again() {
+    let design = SHOP
+        .replace(
+            "outputs:\n",
+            "  job:\n    type: Stackloom::Catalog::script\n    properties: {host: {get_resource: inner}}\noutputs:\n  said: {value: {get_attr: [job, stdout]}}\n",
+        )
+        .replace(
+            "  inside: {value: {get_attr: [inner, first_address]}}\n",
+            "  inside: {value: [{get_attr: [job, stdout]}, {get_attr: [proxy, url]}]}\n",
+        );
+    let export = exported(&design);
+    assert_eq!(value(&export)["outputs"]["said"]["value"], "{stats.stdout}");
+    let back = restored(&export, &types()).unwrap();
+    assert_eq!(value(&back), value(&design));
+    // What was written there since stays.
+    let mended = export.replace("said: {value: \"{stats.stdout}\"}", "said: {value: mine}");
+    assert_ne!(mended, export);
+    let back = restored(&mended, &types()).unwrap();
+    assert_eq!(value(&back)["outputs"]["said"]["value"], "mine");
+}
+
+#[test]
+fn comments_at_the_top_are_no_report() {
+    let notes = "# - the shop's front\n# - needed by Ann\n#\n# more\n";
+    let design = format!("{notes}{SHOP}");
+    let export = exported(&design);
+    let back = restored(&export, &types()).unwrap();
+    assert!(
+        back.starts_with(&format!("{notes}heat_template_version")),
+        "{back}"
+    );
+    // Where the report's end is gone, what does not read like it stays.
+    let mended = export.replace("\n#\n", "\n");
+    let back = restored(&mended, &types()).unwrap();
+    assert!(back.starts_with("# - the shop's front\n"), "{back}");
+}
+
+#[test]
+fn many_marks_are_taken_away_at_once() {
+    let mut text =
+        "heat_template_version: 2021-04-16\nresources:\n  # of mine\n  a: {type: OS::Heat::None}\n"
+            .to_owned();
+    let mut edits = Vec::new();
+    for number in 0..2_000 {
+        let name = format!("a{number}");
+        text.push_str(&format!(
+            "  {name}: {{type: OS::Heat::None, metadata: {{stackloom: {{exported: added}}}}}}\n"
+        ));
+        let path = path(&["resources", &name]);
+        edits.push(Edit::Remove { path });
+    }
+    let at_once = edited(&Document::parse(text.as_str()), &edits);
+    assert_eq!(restored(&text, &types()).as_deref(), Some(at_once.text()),);
+    assert_eq!(at_once.text(), &text[..text.find("  a0:").unwrap()]);
+}
+
+#[test]
+fn one_in_json_comes_back_too() {
+    let design = value(SHOP);
+    let text = exported(&design.to_string());
+    assert_eq!(value(&restored(&text, &types()).unwrap()), design);
+}
+
+#[test]
+fn without_the_catalogue_only_what_software_tells_stays_text() {
+    let back = restored(&exported(SHOP), &types::Registry::openstack()).unwrap();
+    let (back, design) = (value(&back), value(SHOP));
+    for name in ["gate", "inner", "disk"] {
+        assert_eq!(back["resources"][name], design["resources"][name]);
+    }
+    assert_eq!(
+        back["resources"]["proxy"]["properties"],
+        design["resources"]["proxy"]["properties"]
+    );
+    assert!(back["outputs"]["url"]["value"].get("str_replace").is_some());
+}
+
+#[test]
+fn what_was_written_into_the_export_is_kept_without_the_catalogue() {
+    let export = exported(SHOP);
+    let mended = export.replace("page_title: Welcome", "page_title: Hello");
+    assert_ne!(mended, export);
+    let back = restored(&mended, &types::Registry::openstack()).unwrap();
+    assert_eq!(
+        value(&back)["resources"]["nginx"]["properties"],
+        json!({"host": {"get_resource": "inner"}, "listen_port": 8080, "page_title": "Hello"})
+    );
+}
+
+#[test]
+fn what_was_changed_in_the_export_is_kept() {
+    let export = Document::parse(exported(SHOP));
+    let set = |at: &[&str], value: Value| Edit::Set {
+        path: path(at),
+        value,
+    };
+    let mended = edited(
+        &export,
+        &[
+            set(
+                &[
+                    "resources",
+                    "nginx",
+                    "properties",
+                    "input_values",
+                    "listen_port",
+                ],
+                json!(8081),
+            ),
+            set(
+                &[
+                    "resources",
+                    "nginx",
+                    "properties",
+                    "input_values",
+                    "page_title",
+                ],
+                json!("Hello"),
+            ),
+            set(
+                &["resources", "inner", "properties", "flavor"],
+                json!("large"),
+            ),
+            set(
+                &["outputs", "address", "value"],
+                json!({"get_attr": ["gate_floating_ip", "floating_ip_address"]}),
+            ),
+        ],
+    );
+    let back = value(&restored(mended.text(), &types()).unwrap());
+    let resources = &back["resources"];
+    assert_eq!(
+        resources["nginx"]["properties"],
+        json!({"host": {"get_resource": "inner"}, "listen_port": 8081, "page_title": "Hello"})
+    );
+    assert_eq!(resources["inner"]["properties"]["flavor"], "large");
+    // Someone refers to it now, so it is theirs, with what it stands on.
+    assert!(resources["gate_floating_ip"].get("metadata").is_none());
+    assert!(resources.get("gate_port").is_some() && resources.get("router").is_some());
+    assert!(resources.get("inner_port").is_none(), "{resources:#}");
+}
+
+#[test]
+fn what_heat_does_not_see_is_waited_for_in_words() {
+    let export = value(&exported(SHOP));
+    let waits = |name: &str| export["resources"][name]["depends_on"].clone();
+    // The way out of the network, and the software that is used.
+    assert_eq!(
+        waits("gate_floating_ip"),
+        json!(["router", "front_subnet_interface"])
+    );
+    assert_eq!(waits("proxy"), json!(["nginx"]));
+    let after = SHOP.replace("  proxy:\n", "  proxy:\n    depends_on: disk\n");
+    let export = exported(&after);
+    assert_eq!(
+        value(&export)["resources"]["proxy"]["depends_on"],
+        json!(["disk", "nginx"])
+    );
+    assert_eq!(value(&restored(&export, &types()).unwrap()), value(&after));
+}
+
+#[test]
+fn what_software_asks_of_other_software_is_told_in_its_deployment() {
+    let text = SHOP.replace(
+        "listen_port: 8080}",
+        "listen_port: 8080, page_text: {get_attr: [proxy, url]}}",
+    );
+    let export = exported(&text);
+    let deployment = &value(&export)["resources"]["nginx"]["properties"];
+    let told = &deployment["input_values"]["page_text"];
+    assert!(told.get("str_replace").is_some(), "{deployment:#}");
+    assert!(deployment.get("page_text").is_none());
+    assert_eq!(value(&restored(&export, &types()).unwrap()), value(&text));
+}
+
+#[test]
+fn only_what_has_our_marks_is_taken_back() {
+    for text in [
+        "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {public: true}}}}\n",
+        "resources: [",
+        "heat_template_version: 2021-04-16\nresources: {}\n",
+    ] {
+        assert_eq!(restored(text, &types()), None);
+    }
+    // A mark that someone made up changes nothing else.
+    let odd = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None, metadata: {stackloom: {exported: [1]}}}}\n";
+    assert_eq!(restored(odd, &types()).as_deref(), Some(odd));
+}
+
+#[test]
+fn a_text_that_is_written_anew_says_so() {
+    // What has an anchor would change wherever its alias stands.
+    let text = SHOP.replace("    metadata:", "    # gone\n    metadata: &m");
+    let plain = Design::of(SHOP).export(Format::Hot).report;
+    let anew =
+        |report: &crate::export::Report| report.lines().any(|line| line.contains("written anew"));
+    assert!(!anew(&plain), "{plain:?}");
+    let text = format!("{text}x: 1\nx: 2\n");
+    let export = Design::of(&text).export(Format::Hot);
+    assert!(anew(&export.report), "{}", export.text);
+}

@@ -1,0 +1,372 @@
+//! JSON that Terraform and OpenTofu read, for the OpenStack provider.
+//!
+//! What passes add is written out, since Terraform adds nothing by itself. Parameters become variables with their constraints as
+//! validations, conditions local values, a group of equal resources a `count`. Names of what is there already become data sources,
+//! because arguments of the provider want ids where HOT takes names. Orders that no reference states (a floating IP after the router's interface)
+//! become `depends_on`: Terraform knows them no more than a person does.
+//!
+//! Terraform has no nesting that HOT's would fit into: nested templates are taken apart into resources with flat names, and so are
+//! groups whose members are templates. Files that a template reads come along.
+//!
+//! Software is left out: Terraform has no place for it. Configurations that a server reads at its first boot are kept.
+
+mod arguments;
+mod found;
+mod locals;
+mod order;
+mod pattern;
+mod schema;
+mod several;
+mod shape;
+mod types;
+mod value;
+mod variables;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use hot::template::members::GROUP;
+use planner::members;
+use planner::workflow::ResourceSpec;
+use serde_json::{Map, Value, json};
+
+use crate::export::expand::{Expanded, SSH_KEY};
+use crate::export::structure::Shape;
+use crate::export::{ExportFile, Report, Source};
+use arguments::member;
+use types::{Mapping, To};
+use value::{FILES, Many, Target, Writer, is_id, mapped, template, word};
+
+/// Members that become more or fewer; here it is a group of as many as it starts with.
+const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Vec<ExportFile>, Report) {
+    let mut report = Report::default();
+    let shape = Shape::of(source, &|member| mapped(member).is_some(), &mut report);
+    let expanded = Expanded::apart(source, &shape, &mut report);
+    let mut writing = Writing {
+        source,
+        shape: &shape,
+        expanded: &expanded,
+        writer: Writer {
+            fixed: shape.fixed.clone(),
+            bundle: source.bundle.clone(),
+            ..Writer::default()
+        },
+        report,
+        locals: Map::new(),
+        data: Map::new(),
+        resources: Map::new(),
+        providers: BTreeSet::from(["openstack"]),
+        gateways: Vec::new(),
+    };
+    writing.targets();
+    let template = source.document.template();
+    writing.writer.variables = variables::words(expanded.parameters(template));
+    let mut variables = variables::of(
+        expanded.parameters(template),
+        &shape.fixed,
+        &writing.writer.variables,
+        &mut writing.report,
+    );
+    writing.conditions();
+    for (name, spec) in expanded.iter() {
+        writing.resource(name, spec);
+    }
+    writing.router_gateways();
+    let outputs = writing.outputs();
+    if writing.writer.asks_stack_name {
+        variables.insert(
+            "stack_name".to_owned(),
+            json!({"type": "string", "description": "What names are made from.", "default": source.name}),
+        );
+    }
+    if writing.writer.asks_project {
+        writing.datum(
+            "openstack_identity_auth_scope_v3",
+            "here",
+            json!({"name": "here"}),
+        );
+    }
+    let beside = writing.files();
+    let text = writing.text(variables, outputs);
+    (text, beside, writing.report)
+}
+
+/// A file in the making.
+struct Writing<'a> {
+    source: &'a Source<'a>,
+    shape: &'a Shape<'a>,
+    expanded: &'a Expanded<'a>,
+    writer: Writer,
+    report: Report,
+    locals: Map<String, Value>,
+    data: Map<String, Value>,
+    resources: Map<String, Value>,
+    providers: BTreeSet<&'static str>,
+    /// Router, and the network that a resource of its own says it leads to.
+    gateways: Vec<(String, Value)>,
+}
+
+const PROVIDERS: [(&str, &str); 3] = [
+    ("cloudinit", "hashicorp/cloudinit"),
+    ("openstack", "terraform-provider-openstack/openstack"),
+    ("random", "hashicorp/random"),
+];
+
+impl Writing<'_> {
+    /// Where each resource will be found, before any reference is written.
+    fn targets(&mut self) {
+        let mut taken = HashSet::new();
+        for (name, spec) in self.expanded.iter() {
+            let free = free(name, &mut taken);
+            if let Some(target) = self.target(name, spec, &free) {
+                self.writer.targets.insert(name.to_owned(), target);
+            }
+        }
+    }
+
+    fn target(&self, name: &str, spec: &ResourceSpec, word: &str) -> Option<Target> {
+        let perhaps = self
+            .source
+            .document
+            .value(&["resources", name, "condition"])
+            .is_some();
+        let resource = |mapping: &'static Mapping, many| Target::Resource {
+            address: format!("{}.{word}", mapping.terraform),
+            mapping,
+            many,
+        };
+        Some(match spec.resource_type.as_str() {
+            "OS::Heat::SoftwareConfig" | "OS::Heat::CloudConfig" | "OS::Heat::Value" => {
+                Target::Local(format!("local.{word}"))
+            }
+            "OS::Heat::MultipartMime" => {
+                Target::Local(format!("data.cloudinit_config.{word}.rendered"))
+            }
+            GROUP if !self.shape.kept.iter().any(|kept| kept == name) => return None,
+            GROUP | SCALING_GROUP => resource(mapped(member(spec)?.0)?, Many::Group),
+            other => resource(
+                mapped(other)?,
+                if perhaps { Many::Perhaps } else { Many::No },
+            ),
+        })
+    }
+
+    fn conditions(&mut self) {
+        let Some(Value::Object(conditions)) = self.source.document.value(&["conditions"]) else {
+            return;
+        };
+        let locals = self.writer.targets.values();
+        let locals = locals.filter_map(|target| match target {
+            Target::Local(address) => address.strip_prefix("local."),
+            Target::Resource { .. } => None,
+        });
+        let mut taken: HashSet<String> = locals.map(str::to_owned).collect();
+        let named = conditions
+            .keys()
+            .map(|name| (name.clone(), free(&format!("condition_{name}"), &mut taken)));
+        self.writer.conditions = named.collect::<HashMap<_, _>>();
+        for (name, condition) in &conditions {
+            let local = self.writer.conditions[name].clone();
+            match self.writer.condition(condition) {
+                Ok(native) => {
+                    self.locals.insert(local, json!(format!("${{{native}}}")));
+                }
+                Err(why) => {
+                    self.locals.insert(local, json!(true));
+                    self.report.changed(
+                        format!("conditions.{name}"),
+                        format!("taken as true: Terraform has no {why}"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn resource(&mut self, name: &str, spec: &ResourceSpec) {
+        let path = format!("resources.{name}");
+        if self.expanded.item(spec).is_some() {
+            self.report.left_out(
+                path,
+                format!("`{name}` is software; Terraform makes the server that it runs on"),
+            );
+            return;
+        }
+        if spec.resource_type == SSH_KEY {
+            self.report
+                .left_out(path, "the key by which software is installed");
+            return;
+        }
+        if self.several(name, spec) {
+            return;
+        }
+        match self.writer.targets.get(name).cloned() {
+            // Their members stand for them.
+            None if members::is_parent(&spec.resource_type) => {}
+            None => self.report.left_out(
+                path,
+                format!(
+                    "`{}` has no counterpart in Terraform's OpenStack provider",
+                    spec.resource_type
+                ),
+            ),
+            Some(Target::Local(address)) => self.local(name, spec, &address),
+            Some(Target::Resource {
+                address,
+                mapping,
+                many,
+            }) => {
+                let mut body = Map::new();
+                let properties = match (many, member(spec)) {
+                    (Many::Group, Some((_, properties))) => {
+                        self.count(spec, &path, &mut body);
+                        properties
+                    }
+                    _ => {
+                        self.perhaps(name, &path, &mut body);
+                        spec.properties
+                            .iter()
+                            .map(|(name, value)| {
+                                (name.clone(), self.expanded.told(&value.to_json()))
+                            })
+                            .collect()
+                    }
+                };
+                if mapping.terraform.starts_with("random_") {
+                    self.providers.insert("random");
+                }
+                for (argument, value) in mapping.fixed {
+                    body.insert((*argument).to_owned(), json!(value));
+                }
+                self.arguments(&properties, mapping.arguments, name, &path, &mut body);
+                // The provider demands names where Heat makes them up.
+                let named = mapping
+                    .arguments
+                    .iter()
+                    .any(|(_, to)| matches!(to, To::As("name")));
+                if named && !body.contains_key("name") {
+                    let suffix = if many == Many::Group {
+                        "-${count.index}"
+                    } else {
+                        ""
+                    };
+                    body.insert(
+                        "name".to_owned(),
+                        json!(format!("{}{suffix}", template(name))),
+                    );
+                }
+                self.writer.index = None;
+                self.order(name, spec, &mut body);
+                if let Some(shape) = schema::of("resource", mapping.terraform) {
+                    for argument in schema::lacking(shape, &body) {
+                        let message = format!("a value of `{argument}`, which Terraform requires");
+                        self.report.needed(&path, message);
+                    }
+                }
+                let (kind, word) = address.split_once('.').unwrap_or((address.as_str(), name));
+                self.insert(kind, word, Value::Object(body));
+            }
+        }
+    }
+
+    /// A resource that belongs to another one and that nothing refers to, under a word that is free.
+    fn insert_beside(&mut self, kind: &str, name: &str, body: Value) {
+        let mut free = word(name);
+        while self.is_taken(kind, &free) {
+            free.push('_');
+        }
+        self.insert(kind, &free, body);
+    }
+
+    fn is_taken(&self, kind: &str, word: &str) -> bool {
+        let address = format!("{kind}.{word}");
+        let of_kind = self.resources.get(kind);
+        of_kind.is_some_and(|of_kind| of_kind.get(word).is_some())
+            || self.writer.targets.values().any(
+                |target| matches!(target, Target::Resource { address: one, .. } if *one == address),
+            )
+    }
+
+    fn insert(&mut self, kind: &str, word: &str, body: Value) {
+        let of_kind = self
+            .resources
+            .entry(kind.to_owned())
+            .or_insert_with(|| json!({}));
+        of_kind[word] = body;
+    }
+
+    /// A data source, and the word that it is found by: names that look alike mean different things.
+    fn datum(&mut self, kind: &str, word: &str, body: Value) -> String {
+        let of_kind = self
+            .data
+            .entry(kind.to_owned())
+            .or_insert_with(|| json!({}));
+        let mut free = word.to_owned();
+        while of_kind.get(&free).is_some_and(|other| *other != body) {
+            free.push('_');
+        }
+        of_kind[&free] = body;
+        free
+    }
+
+    /// Files that `file()` reads.
+    fn files(&mut self) -> Vec<ExportFile> {
+        let mut files = Vec::new();
+        for path in std::mem::take(&mut self.writer.files) {
+            match self.source.bundle.text(&path) {
+                Some(text) => {
+                    let text = text.to_owned();
+                    let path = format!("{FILES}/{path}");
+                    files.push(ExportFile { path, text });
+                }
+                None => self
+                    .report
+                    .needed("", format!("the file `{FILES}/{path}` beside this one")),
+            }
+        }
+        files
+    }
+
+    fn text(&self, variables: Map<String, Value>, outputs: Map<String, Value>) -> String {
+        let required: Map<String, Value> = PROVIDERS
+            .iter()
+            .filter(|(name, _)| self.providers.contains(name))
+            .map(|(name, source)| ((*name).to_owned(), json!({"source": source})))
+            .collect();
+        let mut root = Map::new();
+        let mut comment = vec!["Exported by Stackloom for Terraform.".to_owned()];
+        comment.extend(self.report.lines());
+        root.insert("//".to_owned(), json!(comment));
+        root.insert(
+            "terraform".to_owned(),
+            json!({"required_providers": required}),
+        );
+        // Address and credentials come from the environment or from clouds.yaml.
+        root.insert("provider".to_owned(), json!({"openstack": {}}));
+        for (section, body) in [
+            ("variable", &variables),
+            ("locals", &self.locals),
+            ("data", &self.data),
+            ("resource", &self.resources),
+            ("output", &outputs),
+        ] {
+            if !body.is_empty() {
+                root.insert(section.to_owned(), Value::Object(body.clone()));
+            }
+        }
+        // A map of strings can always be written.
+        serde_json::to_string_pretty(&Value::Object(root)).unwrap_or_default() + "\n"
+    }
+}
+
+/// A word for a name that no other name has got: what looks alike is told apart by `_`.
+fn free(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut free = word(name);
+    while !taken.insert(free.clone()) {
+        free.push('_');
+    }
+    free
+}
+
+#[cfg(test)]
+mod tests;

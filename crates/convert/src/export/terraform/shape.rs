@@ -1,0 +1,371 @@
+//! Properties that have another shape in Terraform than in HOT.
+
+use serde_json::{Map, Value, json};
+
+use super::types::{GROUP, NETWORK, PORT, SUBNET};
+use super::{Target, Writing, is_id};
+use crate::export::expand::call;
+
+type Written = Result<(), String>;
+
+/// Writes one property of the resource `name` into `body`, or beside it.
+pub(super) fn argument(
+    writing: &mut Writing<'_>,
+    value: &Value,
+    property: &str,
+    name: &str,
+    body: &mut Map<String, Value>,
+) -> Written {
+    match property {
+        "image" => name_or_id(writing, value, "image", body),
+        "flavor" => name_or_id(writing, value, "flavor", body),
+        "networks" => networks(writing, value, body),
+        "security_groups" => group_names(writing, value, body),
+        "block_device_mapping_v2" => block_devices(writing, value, name, body),
+        "gateway_ip" => gateway(writing, value, body),
+        "host_routes" => host_routes(writing, value, name),
+        "external_gateway_info" => external_gateway(writing, value, body),
+        "binding:vnic_type" => {
+            let kind = writing.writer.value(value)?;
+            if kind != "normal" {
+                body.insert("binding".to_owned(), json!([{"vnic_type": kind}]));
+            }
+            Ok(())
+        }
+        "floating_network" => {
+            let pool = writing.found(value, &NETWORK, "name");
+            // A plain name is what the provider wants.
+            let pool = match value.as_str().filter(|text| !is_id(text)) {
+                Some(text) => json!(super::template(text)),
+                None => pool?,
+            };
+            body.insert("pool".to_owned(), pool);
+            Ok(())
+        }
+        "floatingip_id" => {
+            let address = match value.get("get_resource").and_then(Value::as_str) {
+                Some(drawn) => writing
+                    .writer
+                    .value(&json!({"get_attr": [drawn, "floating_ip_address"]}))?,
+                None => return Err("a floating IP by its id; give its address".to_owned()),
+            };
+            body.insert("floating_ip".to_owned(), address);
+            Ok(())
+        }
+        "rules" => rules(writing, value, name),
+        "character_classes" | "character_sequences" => {
+            writing.report.changed(
+                format!("resources.{name}.properties.{property}"),
+                "all characters are used; set `override_special`, `min_upper` and the like as you need them",
+            );
+            Ok(())
+        }
+        other => Err(format!("counterpart of `{other}`")),
+    }
+}
+
+/// `image_name` or `image_id`; for a variable, whichever its value is.
+fn name_or_id(
+    writing: &mut Writing<'_>,
+    value: &Value,
+    what: &str,
+    body: &mut Map<String, Value>,
+) -> Written {
+    let (by_id, by_name) = (format!("{what}_id"), format!("{what}_name"));
+    match (value.as_str(), call(value)) {
+        (Some(text), _) if is_id(text) => {
+            body.insert(by_id, json!(text));
+        }
+        (_, Some(("get_resource", _))) => {
+            body.insert(by_id, writing.writer.value(value)?);
+        }
+        (_, Some(("get_param", _))) => {
+            let native = writing.writer.native(value)?;
+            let is_id = format!("can(regex(\"^[0-9a-f-]{{32,36}}$\", {native}))");
+            body.insert(by_id, json!(format!("${{{is_id} ? {native} : null}}")));
+            body.insert(by_name, json!(format!("${{{is_id} ? null : {native}}}")));
+        }
+        _ => {
+            body.insert(by_name, writing.writer.value(value)?);
+        }
+    }
+    Ok(())
+}
+
+fn networks(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+    let Some(entries) = value.as_array() else {
+        return Err("computed `networks`".to_owned());
+    };
+    let mut blocks = Vec::new();
+    for entry in entries {
+        let Some(entry) = entry.as_object() else {
+            return Err("computed `networks`".to_owned());
+        };
+        let mut block = Map::new();
+        for (key, value) in entry.iter().filter(|(_, value)| !value.is_null()) {
+            match key.as_str() {
+                "port" => {
+                    block.insert("port".to_owned(), writing.id(value, &PORT)?);
+                }
+                "network" | "uuid" => {
+                    block.insert("uuid".to_owned(), writing.id(value, &NETWORK)?);
+                }
+                "fixed_ip" => {
+                    block.insert("fixed_ip_v4".to_owned(), writing.writer.value(value)?);
+                }
+                other => return Err(format!("`{other}` of `networks`")),
+            }
+        }
+        blocks.push(Value::Object(block));
+    }
+    body.insert("network".to_owned(), Value::Array(blocks));
+    Ok(())
+}
+
+/// Of a server the provider wants names of groups, and Heat gives ids.
+fn group_names(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+    let Some(groups) = value.as_array() else {
+        return Err("computed `security_groups`".to_owned());
+    };
+    let mut names = Vec::new();
+    for group in groups {
+        let plain = group.as_str().is_some_and(|text| !is_id(text));
+        names.push(if plain {
+            writing.writer.value(group)?
+        } else {
+            writing.found(group, &GROUP, "name")?
+        });
+    }
+    body.insert("security_groups".to_owned(), Value::Array(names));
+    Ok(())
+}
+
+/// What the server boots from stands in it, what it merely has is attached.
+fn block_devices(
+    writing: &mut Writing<'_>,
+    value: &Value,
+    name: &str,
+    body: &mut Map<String, Value>,
+) -> Written {
+    let Some(devices) = value.as_array() else {
+        return Err("computed `block_device_mapping_v2`".to_owned());
+    };
+    let mut blocks = Vec::new();
+    for (number, device) in devices.iter().enumerate() {
+        let Some(device) = device.as_object() else {
+            return Err("computed `block_device_mapping_v2`".to_owned());
+        };
+        let is_boot = device
+            .get("boot_index")
+            .is_some_and(|index| *index == 0 || *index == "0");
+        if let Some(volume) = device.get("volume_id").filter(|_| !is_boot) {
+            let volume = writing.writer.value(volume)?;
+            let server = writing.writer.resource_of(name)?;
+            let mut attachment = json!({"instance_id": server, "volume_id": volume});
+            if let Some(device_name) = device.get("device_name").and_then(Value::as_str) {
+                attachment["device"] =
+                    json!(format!("/dev/{}", device_name.trim_start_matches("/dev/")));
+            }
+            let word = format!("{name}_volume_{number}");
+            writing.insert_beside("openstack_compute_volume_attach_v2", &word, attachment);
+            continue;
+        }
+        let mut block = Map::new();
+        let sources = [
+            ("volume_id", "volume"),
+            ("image", "image"),
+            ("image_id", "image"),
+            ("snapshot_id", "snapshot"),
+        ];
+        let source = sources.iter().find(|(key, _)| device.contains_key(*key));
+        block.insert(
+            "source_type".to_owned(),
+            json!(source.map_or("blank", |(_, kind)| kind)),
+        );
+        let local = device.contains_key("swap_size") || device.contains_key("ephemeral_size");
+        block.insert(
+            "destination_type".to_owned(),
+            json!(if local { "local" } else { "volume" }),
+        );
+        for (key, value) in device {
+            let argument = match key.as_str() {
+                "volume_id" | "image" | "image_id" | "snapshot_id" => "uuid",
+                "volume_size" | "ephemeral_size" | "swap_size" => "volume_size",
+                "ephemeral_format" => "guest_format",
+                "boot_index"
+                | "delete_on_termination"
+                | "volume_type"
+                | "device_type"
+                | "disk_bus" => key,
+                "device_name" | "tag" => continue,
+                other => return Err(format!("`{other}` of `block_device_mapping_v2`")),
+            };
+            block.insert(argument.to_owned(), writing.writer.value(value)?);
+        }
+        blocks.push(Value::Object(block));
+    }
+    if !blocks.is_empty() {
+        body.insert("block_device".to_owned(), Value::Array(blocks));
+    }
+    Ok(())
+}
+
+/// An empty one means that there is none.
+fn gateway(writing: &mut Writing<'_>, value: &Value, body: &mut Map<String, Value>) -> Written {
+    if value == "" || value == "~" {
+        body.insert("no_gateway".to_owned(), json!(true));
+    } else {
+        body.insert("gateway_ip".to_owned(), writing.writer.value(value)?);
+    }
+    Ok(())
+}
+
+fn host_routes(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
+    let Some(routes) = value.as_array() else {
+        return Err("computed `host_routes`".to_owned());
+    };
+    let subnet = writing.writer.resource_of(name)?;
+    for (number, route) in routes.iter().enumerate() {
+        let mut given = |key: &str| {
+            route
+                .get(key)
+                .map_or(Ok(Value::Null), |value| writing.writer.value(value))
+        };
+        let (destination, next_hop) = (given("destination")?, given("nexthop")?);
+        let body =
+            json!({"subnet_id": subnet, "destination_cidr": destination, "next_hop": next_hop});
+        writing.insert_beside(
+            "openstack_networking_subnet_route_v2",
+            &format!("{name}_{number}"),
+            body,
+        );
+    }
+    Ok(())
+}
+
+fn external_gateway(
+    writing: &mut Writing<'_>,
+    value: &Value,
+    body: &mut Map<String, Value>,
+) -> Written {
+    let Some(info) = value.as_object().filter(|_| call(value).is_none()) else {
+        return Err("computed `external_gateway_info`".to_owned());
+    };
+    if let Some(network) = info.get("network") {
+        body.insert(
+            "external_network_id".to_owned(),
+            writing.id(network, &NETWORK)?,
+        );
+    }
+    if let Some(snat) = info.get("enable_snat") {
+        body.insert("enable_snat".to_owned(), writing.writer.value(snat)?);
+    }
+    if let Some(addresses) = info.get("external_fixed_ips").and_then(Value::as_array) {
+        let mut blocks = Vec::new();
+        for address in addresses {
+            let mut block = Map::new();
+            if let Some(subnet) = address.get("subnet") {
+                block.insert("subnet_id".to_owned(), writing.id(subnet, &SUBNET)?);
+            }
+            if let Some(ip) = address.get("ip_address") {
+                block.insert("ip_address".to_owned(), writing.writer.value(ip)?);
+            }
+            blocks.push(Value::Object(block));
+        }
+        body.insert("external_fixed_ip".to_owned(), Value::Array(blocks));
+    }
+    Ok(())
+}
+
+/// Rules are resources of their own there.
+fn rules(writing: &mut Writing<'_>, value: &Value, name: &str) -> Written {
+    let Some(rules) = value.as_array() else {
+        return Err("computed `rules`".to_owned());
+    };
+    let group = writing.writer.resource_of(name)?;
+    for (number, rule) in rules.iter().enumerate() {
+        let Some(rule) = rule.as_object() else {
+            return Err("computed `rules`".to_owned());
+        };
+        let mut body = Map::new();
+        body.insert("security_group_id".to_owned(), group.clone());
+        body.insert("direction".to_owned(), json!("ingress"));
+        body.insert("ethertype".to_owned(), json!("IPv4"));
+        for (key, value) in rule.iter().filter(|(_, value)| !value.is_null()) {
+            match key.as_str() {
+                "remote_group_id" => {
+                    let remote = writing.id(value, &GROUP)?;
+                    body.insert(key.clone(), remote);
+                }
+                // The group itself, unless another is named.
+                "remote_mode"
+                    if value == "remote_group_id" && !rule.contains_key("remote_group_id") =>
+                {
+                    body.insert("remote_group_id".to_owned(), group.clone());
+                }
+                "remote_mode" => {}
+                _ => {
+                    let value = writing.writer.value(value)?;
+                    body.insert(key.clone(), value);
+                }
+            }
+        }
+        let word = format!("{name}_{number}");
+        writing.insert_beside(
+            "openstack_networking_secgroup_rule_v2",
+            &word,
+            Value::Object(body),
+        );
+    }
+    Ok(())
+}
+
+/// Several configurations in one, as cloud-init reads them.
+pub(super) fn multipart(writing: &mut Writing<'_>, parts: &Value, address: &str) -> Written {
+    let Some(parts) = parts.as_array() else {
+        return Err("computed `parts`".to_owned());
+    };
+    let mut blocks = Vec::new();
+    for part in parts {
+        let content = part
+            .get("config")
+            .map_or(Ok(Value::Null), |config| writing.writer.value(config))?;
+        let mut block = json!({"content": content});
+        let kind = part.get("type").and_then(Value::as_str);
+        let subtype = part.get("subtype").and_then(Value::as_str);
+        if kind == Some("multipart") {
+            return Err("parts within parts".to_owned());
+        }
+        if let Some(subtype) = subtype.filter(|one| !one.is_empty()) {
+            block["content_type"] = json!(format!("text/{subtype}"));
+        }
+        if let Some(name) = part
+            .get("filename")
+            .filter(|name| name.as_str() != Some(""))
+        {
+            block["filename"] = writing.writer.value(name)?;
+        }
+        blocks.push(block);
+    }
+    writing.providers.insert("cloudinit");
+    let name = address
+        .trim_start_matches("data.cloudinit_config.")
+        .trim_end_matches(".rendered")
+        .to_owned();
+    writing.datum(
+        "cloudinit_config",
+        &name,
+        json!({"gzip": false, "base64_encode": false, "part": blocks}),
+    );
+    Ok(())
+}
+
+impl super::Writer {
+    /// The id of the resource that is being written, for others that belong to it.
+    fn resource_of(&mut self, name: &str) -> Result<Value, String> {
+        match self.targets.get(name) {
+            Some(Target::Resource { address, many: super::Many::No, .. }) => Ok(json!(format!("${{{address}.id}}"))),
+            _ => Err("counterpart for what belongs to a resource that is there several times or perhaps not at all".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A design for tests: its text, its files, and a cloud to choose from.
+
+use canvas::layout::Places;
+use hot::bundle::Bundle;
+use hot::document::Document;
+use planner::cloud::{CloudFacts, Flavor, Named};
+use types::Registry;
+use types::catalog::CatalogItem;
+
+use crate::export::{Additions, Export, Format, Source, Unreadable, export};
+
+/// What is exported.
+pub(crate) struct Design {
+    document: Document,
+    bundle: Bundle,
+    additions: Additions,
+}
+
+impl Design {
+    pub(crate) fn of(text: &str) -> Design {
+        Design {
+            document: Document::parse(text),
+            bundle: Bundle::default(),
+            additions: Additions::Expanded,
+        }
+    }
+
+    /// With files beside it; those that read like environments are used so.
+    pub(crate) fn with(mut self, files: &[(&str, &str)]) -> Design {
+        let files = files.iter();
+        let files = files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        self.bundle = self.bundle.with(files.collect());
+        self
+    }
+
+    /// Without what passes add.
+    pub(crate) fn drawn_only(mut self) -> Design {
+        self.additions = Additions::Drawn;
+        self
+    }
+
+    pub(crate) fn try_export(&self, format: Format) -> Result<Export, Unreadable> {
+        let source = Source {
+            name: "My Shop!",
+            document: &self.document,
+            bundle: &self.bundle,
+            types: &types(),
+            cloud: &cloud(),
+            places: &Places::new(),
+            additions: self.additions,
+        };
+        export(&source, format)
+    }
+
+    pub(crate) fn export(&self, format: Format) -> Export {
+        self.try_export(format).unwrap()
+    }
+}
+
+pub(crate) fn types() -> Registry {
+    let items = [
+        (
+            include_str!("../../../catalog/nginx/item.yml"),
+            include_str!("../../../catalog/nginx/meta/argument_specs.yml"),
+        ),
+        (
+            include_str!("../../../catalog/haproxy/item.yml"),
+            include_str!("../../../catalog/haproxy/meta/argument_specs.yml"),
+        ),
+        (
+            include_str!("../../../catalog/script/item.yml"),
+            include_str!("../../../catalog/script/meta/argument_specs.yml"),
+        ),
+    ];
+    let items = items.map(|(manifest, specs)| CatalogItem::parse(manifest, specs).unwrap());
+    Registry::openstack().with_catalog(items)
+}
+
+fn cloud() -> CloudFacts {
+    CloudFacts {
+        external_networks: Some(vec![Named {
+            id: "public-id".into(),
+            name: "public".into(),
+        }]),
+        flavors: Some(vec![Flavor {
+            id: "1".into(),
+            name: "m1.small".into(),
+            vcpus: 1,
+            ram_mib: 2048,
+            disk_gib: 20,
+        }]),
+        ..CloudFacts::default()
+    }
+}

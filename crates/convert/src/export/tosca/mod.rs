@@ -1,0 +1,220 @@
+//! TOSCA Simple Profile in YAML 1.3.
+//!
+//! The profile knows servers, networks, ports, volumes and software, and those are exported. It has no word for routers, security groups,
+//! floating IPs, keys or orchestration, so these are left out: an orchestrator that reads TOSCA makes its own. A server becomes
+//! `Compute` with the sizes of its flavor, as far as the cloud told them; a catalogue item becomes a node type of its own, with its inputs as
+//! properties and what it is connected to as requirements.
+//!
+//! The profile's own nesting (substitution) needs a node type a file, which says less than it costs: groups and nested templates are taken
+//! apart.
+
+mod inputs;
+mod nodes;
+mod software;
+mod values;
+
+use std::collections::{BTreeMap, HashMap};
+
+use hot::document::yaml_text;
+use hot::expr::Expr;
+use planner::members;
+use planner::workflow::ResourceSpec;
+use serde_json::{Map, Value, json};
+
+use crate::export::expand::{Expanded, SERVER, is_derived, reference};
+use crate::export::structure::Shape;
+use crate::export::{Report, Source};
+
+const NET: &str = "OS::Neutron::Net";
+const SUBNET: &str = "OS::Neutron::Subnet";
+const PORT: &str = "OS::Neutron::Port";
+const VOLUME: &str = "OS::Cinder::Volume";
+const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
+
+pub(crate) fn export(source: &Source<'_>) -> (String, Report) {
+    let mut report = Report::default();
+    let shape = Shape::of(source, &|_| false, &mut report);
+    let expanded = Expanded::apart(source, &shape, &mut report);
+    let mut writing = Writing {
+        source,
+        shape: &shape,
+        expanded: &expanded,
+        report,
+        types: BTreeMap::new(),
+        outside: BTreeMap::new(),
+        holders: HashMap::new(),
+        subnets: HashMap::new(),
+        attached: HashMap::new(),
+    };
+    writing.look_around();
+    let mut nodes = Map::new();
+    for (name, spec) in expanded.iter() {
+        if let Some(node) = writing.node(name, spec) {
+            nodes.insert(name.to_owned(), node);
+        }
+    }
+    nodes.extend(std::mem::take(&mut writing.outside));
+    let template = source.document.template();
+    let inputs: Map<String, Value> = expanded
+        .parameters(template)
+        .filter(|parameter| !shape.fixed.contains_key(&parameter.name))
+        .map(|parameter| (parameter.name.clone(), inputs::input(parameter)))
+        .collect();
+    let mut outputs = Map::new();
+    for (name, value) in expanded.outputs() {
+        match writing.value(&expanded.told(&value.to_json())) {
+            Ok(value) => {
+                let output = template.outputs.iter().find(|one| one.name == name);
+                let described = output
+                    .and_then(|one| one.description.as_ref())
+                    .map(|text| ("description".to_owned(), json!(text)));
+                let value = ("value".to_owned(), value);
+                outputs.insert(
+                    name.to_owned(),
+                    Value::Object(described.into_iter().chain([value]).collect()),
+                );
+            }
+            Err(why) => writing.left_out(&format!("outputs.{name}"), &why),
+        }
+    }
+    let mut root = Map::new();
+    root.insert(
+        "tosca_definitions_version".to_owned(),
+        json!("tosca_simple_yaml_1_3"),
+    );
+    let description = match template.description.trim() {
+        "" => source.name,
+        text => text,
+    };
+    root.insert("description".to_owned(), json!(description));
+    root.insert("metadata".to_owned(), json!({"template_name": source.name}));
+    if !writing.types.is_empty() {
+        root.insert(
+            "node_types".to_owned(),
+            Value::Object(writing.types.into_iter().collect()),
+        );
+    }
+    let mut topology = Map::new();
+    for (key, section) in [
+        ("inputs", inputs),
+        ("node_templates", nodes),
+        ("outputs", outputs),
+    ] {
+        if !section.is_empty() {
+            topology.insert(key.to_owned(), Value::Object(section));
+        }
+    }
+    root.insert("topology_template".to_owned(), Value::Object(topology));
+    let comment = writing
+        .report
+        .comment("Exported by Stackloom as TOSCA Simple Profile in YAML 1.3.");
+    (comment + &yaml_text(&Value::Object(root)), writing.report)
+}
+
+struct Writing<'a> {
+    source: &'a Source<'a>,
+    shape: &'a Shape<'a>,
+    expanded: &'a Expanded<'a>,
+    report: Report,
+    types: BTreeMap<String, Value>,
+    /// Nodes of networks that are there already.
+    outside: BTreeMap<String, Value>,
+    /// Port to its server, and to its place among the server's.
+    holders: HashMap<String, (String, usize)>,
+    /// Network to its subnets.
+    subnets: HashMap<String, Vec<(String, ResourceSpec)>>,
+    /// Server to the volumes that are attached to it, and where.
+    attached: HashMap<String, Vec<(String, Option<String>)>>,
+}
+
+impl Writing<'_> {
+    /// What belongs together and says so at one end only.
+    fn look_around(&mut self) {
+        for (name, spec) in self.expanded.iter() {
+            let of = |property: &str| {
+                let named = spec.properties.get(property).and_then(reference);
+                named.map(str::to_owned)
+            };
+            match spec.resource_type.as_str() {
+                SUBNET => {
+                    if let Some(network) = of("network") {
+                        let of_network = self.subnets.entry(network).or_default();
+                        of_network.push((name.to_owned(), spec.clone()));
+                    }
+                }
+                ATTACHMENT => {
+                    if let (Some(server), Some(volume)) = (of("instance_uuid"), of("volume_id")) {
+                        let place = spec.properties.get("mountpoint").and_then(Expr::as_str);
+                        let of_server = self.attached.entry(server).or_default();
+                        of_server.push((volume, place.map(str::to_owned)));
+                    }
+                }
+                SERVER => {
+                    let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                        continue;
+                    };
+                    for (order, entry) in networks.iter().enumerate() {
+                        if let Some(port) = entry.get("port").and_then(reference) {
+                            let holder = self.holders.entry(port.to_owned());
+                            holder.or_insert_with(|| (name.to_owned(), order));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a resource is one of a type.
+    fn is_a(&self, name: &str, resource_type: &str) -> bool {
+        let spec = self.expanded.get(name);
+        spec.is_some_and(|spec| spec.resource_type == resource_type)
+    }
+
+    fn left_out(&mut self, path: &str, why: &str) {
+        self.report
+            .left_out(path, format!("the Simple Profile has no {why}"));
+    }
+
+    fn node(&mut self, name: &str, spec: &ResourceSpec) -> Option<Value> {
+        let path = format!("resources.{name}");
+        if let Some(item) = self.expanded.item(spec) {
+            return Some(self.software(name, spec, item));
+        }
+        match spec.resource_type.as_str() {
+            SERVER => Some(self.server(name, spec)),
+            NET => Some(self.network(name, spec)),
+            PORT => self.port(name, spec),
+            VOLUME => Some(self.volume(name, spec)),
+            // They stand in their network, and in their server.
+            SUBNET | ATTACHMENT => None,
+            // Their members stand for them.
+            parent if members::is_parent(parent) => None,
+            other => {
+                if is_derived(spec) {
+                    self.left_out(
+                        "",
+                        &format!(
+                            "counterpart of `{other}`, which is added when the design is deployed"
+                        ),
+                    );
+                } else {
+                    self.left_out(&path, &format!("counterpart of `{other}`"));
+                }
+                None
+            }
+        }
+    }
+
+    fn default_of(&self, parameter: &str) -> Option<Value> {
+        let parameters = &self.source.document.template().parameters;
+        parameters
+            .iter()
+            .find(|one| one.name == parameter)?
+            .default
+            .clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

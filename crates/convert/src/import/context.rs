@@ -1,0 +1,199 @@
+//! What all parts of an import share: the template, what was found out of it, and the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::import::read::{BYTES_UNFOLDED_MAX, Lines};
+use crate::import::{Kind, Note, Report};
+
+/// A template while it is imported.
+pub(crate) struct Importer<'a> {
+    /// The text's top keys.
+    pub sections: &'a Map<String, Value>,
+    /// By name, as written.
+    pub resources: &'a Map<String, Value>,
+    lines: Lines,
+    /// Bytes that may still be made; none once that was not enough.
+    left: Option<usize>,
+    pub report: Report,
+    /// Parameters that the result needs and the text does not have: name to definition.
+    pub added: BTreeMap<String, Value>,
+    /// Mappings that a computed key looks into: they become parameters.
+    pub mappings: BTreeSet<String>,
+    /// Exports of other stacks, as parameters: what it was called, and the parameter's name.
+    pub imports: BTreeMap<String, String>,
+    /// The names of these parameters.
+    pub import_names: BTreeSet<String>,
+    /// Server to the address that leads to it; filled before any value is converted.
+    pub addresses: BTreeMap<String, String>,
+    /// VPCs with a way to the internet; filled likewise.
+    pub attached: BTreeSet<String>,
+    /// Target group to the balancer whose listeners lead to it; filled likewise.
+    pub balanced: BTreeMap<String, String>,
+    /// Launch template by the name that it gives itself; filled likewise.
+    pub launch_names: BTreeMap<&'a str, &'a str>,
+    /// Resources that have no counterpart of their own; filled before any value is converted.
+    pub gone: BTreeSet<String>,
+}
+
+/// Parameters that an import may add, with what they say.
+pub(crate) const EXTERNAL_NETWORK: &str = "external_network";
+pub(crate) const NETWORK: &str = "network";
+pub(crate) const SUBNET: &str = "subnet";
+pub(crate) const FLAVOR: &str = "flavor";
+pub(crate) const IMAGE: &str = "image";
+pub(crate) const REGION: &str = "region";
+
+impl<'a> Importer<'a> {
+    pub(crate) fn new(
+        sections: &'a Map<String, Value>,
+        resources: &'a Map<String, Value>,
+        lines: Lines,
+    ) -> Importer<'a> {
+        Importer {
+            sections,
+            resources,
+            lines,
+            left: Some(BYTES_UNFOLDED_MAX),
+            report: Report::default(),
+            added: BTreeMap::new(),
+            mappings: BTreeSet::new(),
+            imports: BTreeMap::new(),
+            import_names: BTreeSet::new(),
+            addresses: BTreeMap::new(),
+            attached: BTreeSet::new(),
+            balanced: BTreeMap::new(),
+            launch_names: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        }
+    }
+
+    /// A section that is a map; nothing else is one.
+    pub(crate) fn section(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        let section = self.sections.get(name).and_then(Value::as_object);
+        section.into_iter().flatten()
+    }
+
+    /// The type of a resource, as written.
+    pub(crate) fn type_of(&self, resource: &str) -> &'a str {
+        let found = self.resources.get(resource);
+        found
+            .and_then(|one| one.get("Type")?.as_str())
+            .unwrap_or("")
+    }
+
+    /// The resource that a plain `Ref` or `GetAtt` names, if it is one of this type.
+    pub(crate) fn referred(&self, value: &Value, wanted: &str) -> Option<&'a str> {
+        let name = value
+            .get("Ref")
+            .or_else(|| value.get("Fn::GetAtt")?.get(0))
+            .and_then(Value::as_str)?;
+        let (name, _) = self.resources.get_key_value(name)?;
+        (self.type_of(name) == wanted).then_some(name.as_str())
+    }
+
+    /// Counts what is made before it is: what is said once may be asked for many times. False once it is too much.
+    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(bytes));
+        self.left.is_some()
+    }
+
+    /// Whether more was asked for than may be made; then there is no result.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.is_none()
+    }
+
+    /// Whether the template has such a parameter.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        let parameters = self.sections.get("Parameters");
+        parameters.is_some_and(|all| all.get(name).is_some())
+    }
+
+    /// The name of a parameter that the import adds: as wanted, or one like it that the template has not.
+    pub(crate) fn free_parameter(&self, wanted: &str) -> String {
+        let mappings = self.sections.get("Mappings");
+        let is_mapping = |name: &str| mappings.is_some_and(|all| all.get(name).is_some());
+        let mut name = wanted.to_owned();
+        while self.has_parameter(&name) || is_mapping(&name) {
+            name.push('_');
+        }
+        name
+    }
+
+    /// `get_param` of a parameter that the import adds.
+    pub(crate) fn asked(&mut self, wanted: &str, definition: Value) -> Value {
+        let name = self.free_parameter(wanted);
+        self.added.insert(name.clone(), definition);
+        json!({"get_param": name})
+    }
+
+    pub(crate) fn left_out(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::LeftOut, path, message.into());
+    }
+
+    pub(crate) fn changed(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::Changed, path, message.into());
+    }
+
+    pub(crate) fn needed(&mut self, path: &str, message: impl Into<String>) {
+        self.note(Kind::Needed, path, message.into());
+    }
+
+    fn note(&mut self, kind: Kind, path: &str, message: String) {
+        self.report.add(Note {
+            kind,
+            path: path.to_owned(),
+            line: self.line(path),
+            message,
+        });
+    }
+
+    /// The line of a path, or of the nearest thing that holds it.
+    fn line(&self, path: &str) -> Option<u32> {
+        let mut path = path;
+        loop {
+            if let Some(line) = self.lines.get(path) {
+                return Some(*line);
+            }
+            (path, _) = path.rsplit_once('.')?;
+        }
+    }
+
+    /// What of the text no part has read.
+    pub(crate) fn left_over(&mut self) {
+        const READ: [&str; 8] = [
+            "AWSTemplateFormatVersion",
+            "HeatTemplateFormatVersion",
+            "Description",
+            "Parameters",
+            "Mappings",
+            "Conditions",
+            "Resources",
+            "Outputs",
+        ];
+        let keys = self.sections.keys();
+        let others: Vec<&String> = keys.filter(|key| !READ.contains(&key.as_str())).collect();
+        for key in others {
+            match key.as_str() {
+                "Metadata" => {
+                    let interface = self.sections[key.as_str()].as_object();
+                    let others = interface
+                        .into_iter()
+                        .flatten()
+                        .filter(|(key, _)| *key != "AWS::CloudFormation::Interface");
+                    for (name, _) in others {
+                        let path = format!("Metadata.{name}");
+                        self.left_out(&path, "HOT has no metadata of a whole template");
+                    }
+                }
+                "Transform" => self.left_out(key, "macros run in Amazon's service only"),
+                "Rules" => self.left_out(key, "HOT has no rules between parameters"),
+                other => self.left_out(other, "it is no section of a template"),
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The last look: what the language would refuse does not stay.
+//!
+//! Amazon's values are freer than those that OpenStack takes (a name where a number is wanted, an attribute that nobody has), and no table
+//! of counterparts foresees all of them. So the result is validated as any template is, and the values that are refused are taken out, with
+//! the reason in the report. A resource that lacks what its type requires becomes one that does nothing and holds its place, until a
+//! person gives it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use hot::diagnostic::Diagnostic;
+use hot::document::{Document, yaml_text};
+use planner::cloud::CloudFacts;
+use planner::validate::validate;
+use serde_json::{Map, Value, json};
+use types::Registry;
+
+use crate::import::context::Importer;
+use crate::import::resources::NOTHING;
+
+/// Taking one out may show another.
+const LOOKS_MAX: usize = 4;
+
+pub(crate) fn mend(importer: &mut Importer<'_>, out: &mut Map<String, Value>) {
+    let types = Registry::openstack();
+    for _ in 0..LOOKS_MAX {
+        let mut root = Value::Object(std::mem::take(out));
+        let document = Document::parse(yaml_text(&root));
+        let found = validate(&document, &types, &CloudFacts::default());
+        let mut is_changed = false;
+        let mut lists: BTreeMap<Vec<String>, BTreeSet<usize>> = BTreeMap::new();
+        for one in found.iter().filter(|one| one.is_error()) {
+            let Some(place) = place(&root, &one.path) else {
+                is_changed |= held(importer, &mut root, one);
+                continue;
+            };
+            if take_out(&mut root, &place) {
+                is_changed = true;
+                if let Some((list, index)) = item_of_list(&root, &place) {
+                    lists.entry(list.to_vec()).or_default().insert(index);
+                }
+                let path = said_of(importer, &place);
+                importer.left_out(&path, format!("{}: {}", place.join("."), one.message));
+            }
+        }
+        // The inner ones first: once an outer one is shorter, what stands in it has another number.
+        let mut lists: Vec<_> = lists.into_iter().collect();
+        lists.sort_by_key(|(list, _)| Reverse(list.len()));
+        for (list, gone) in &lists {
+            if let Some(Value::Array(items)) = found_mut(&mut root, list) {
+                let mut index = 0..;
+                items.retain(|_| index.next().is_none_or(|index| !gone.contains(&index)));
+            }
+        }
+        if let Value::Object(root) = root {
+            *out = root;
+        }
+        if !is_changed {
+            return;
+        }
+    }
+}
+
+/// Puts a resource that does nothing in the place of one that lacks something, and truth in that of a condition that is none.
+fn held(importer: &mut Importer<'_>, root: &mut Value, found: &Diagnostic) -> bool {
+    let parts: Vec<&str> = found.path.split('.').collect();
+    match parts.as_slice() {
+        ["conditions", name, ..] => {
+            let Some(condition) = root["conditions"].get_mut(*name) else {
+                return false;
+            };
+            if *condition == true {
+                return false;
+            }
+            *condition = Value::Bool(true);
+            let message = format!("taken as true: {}", found.message);
+            importer.changed(&format!("Conditions.{name}"), message);
+            true
+        }
+        ["resources", name] if found.code == "property-missing" => {
+            let written = importer.type_of(name);
+            let Some(resource) = root["resources"].get_mut(*name) else {
+                return false;
+            };
+            if resource["type"] == NOTHING {
+                return false;
+            }
+            let hot = std::mem::replace(&mut resource["type"], NOTHING.into());
+            if resource.get("metadata").is_none() {
+                resource["metadata"] = match written {
+                    "" => json!({"replaces": hot}),
+                    written => json!({"cloudformation": {"type": written}}),
+                };
+            }
+            let place = ["resources".to_owned(), (*name).to_owned()];
+            importer.needed(
+                &said_of(importer, &place),
+                format!(
+                    "{}; until then an `{NOTHING}` holds its place",
+                    found.message
+                ),
+            );
+            true
+        }
+        _ => false,
+    }
+}
+
+/// What can be taken out: a property or what stands in it, an output's value, an order; never a resource.
+fn place(root: &Value, path: &str) -> Option<Vec<String>> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let least = match parts.as_slice() {
+        ["resources", _, "properties", ..] => 4,
+        ["resources", _, "depends_on", ..] => 3,
+        ["resources", _, "metadata" | "deletion_policy", ..] => 3,
+        ["parameters", _, "default"] => 3,
+        ["parameters", _, "constraints", _, ..] => 4,
+        ["outputs", _, "value", ..] => 3,
+        _ => return None,
+    };
+    // A constraint goes as a whole.
+    let most = if parts[0] == "parameters" {
+        least
+    } else {
+        usize::MAX
+    };
+    let mut place = Vec::new();
+    let mut at = root;
+    for part in parts.into_iter().take(most) {
+        let Some(below) = below(at, part) else { break };
+        // A call as a whole: its arguments mean nothing alone.
+        if at.as_object().is_some_and(is_call) && place.len() >= least {
+            break;
+        }
+        // Nor does a choice without what it hangs on.
+        if is_argument_of_if(&place) && part == "0" && place.len() > least {
+            place.pop();
+            break;
+        }
+        place.push(part.to_owned());
+        at = below;
+    }
+    (place.len() >= least).then_some(place)
+}
+
+fn is_call(map: &Map<String, Value>) -> bool {
+    const CALLS: [&str; 4] = ["get_attr", "get_resource", "get_param", "get_file"];
+    map.len() == 1 && map.keys().all(|key| CALLS.contains(&key.as_str()))
+}
+
+fn is_argument_of_if(list: &[String]) -> bool {
+    list.last().is_some_and(|last| last == "if")
+}
+
+/// The list that a place is an item of, if what follows moves up. A branch of `if` holds its place with nothing in it: the other one would say
+/// the opposite there.
+fn item_of_list<'p>(root: &Value, place: &'p [String]) -> Option<(&'p [String], usize)> {
+    let (last, list) = place.split_last()?;
+    if is_argument_of_if(list) {
+        return None;
+    }
+    let items = list.iter().try_fold(root, below)?;
+    items.is_array().then(|| Some((list, last.parse().ok()?)))?
+}
+
+/// An output keeps its place with nothing in it; all else goes.
+fn take_out(root: &mut Value, place: &[String]) -> bool {
+    let Some((last, above)) = place.split_last() else {
+        return false;
+    };
+    let Some(at) = found_mut(root, above) else {
+        return false;
+    };
+    match at {
+        Value::Object(map)
+            if place[0] == "outputs" || above.iter().any(|part| part == "params") =>
+        {
+            let was = map.insert(last.clone(), Value::Null);
+            was.is_some_and(|was| !was.is_null())
+        }
+        Value::Object(map) => map.shift_remove(last).is_some(),
+        Value::Array(items) => match last
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| items.get_mut(index))
+        {
+            // What follows keeps its number until the end of this look.
+            Some(item) if !item.is_null() => {
+                *item = Value::Null;
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn below(at: &Value, part: impl AsRef<str>) -> Option<&Value> {
+    let part = part.as_ref();
+    match at {
+        Value::Object(map) => map.get(part),
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => None,
+    }
+}
+
+fn found_mut<'v>(root: &'v mut Value, place: &[String]) -> Option<&'v mut Value> {
+    place.iter().try_fold(root, |at, part| match at {
+        Value::Object(map) => map.get_mut(part),
+        Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// Where it came from.
+fn said_of(importer: &Importer<'_>, place: &[String]) -> String {
+    let name = place.get(1).map(String::as_str).unwrap_or_default();
+    match place.first().map(String::as_str) {
+        Some("outputs") => format!("Outputs.{name}"),
+        Some("parameters") => format!("Parameters.{name}"),
+        _ if importer.resources.contains_key(name) => format!("Resources.{name}"),
+        _ => "Resources".to_owned(),
+    }
+}

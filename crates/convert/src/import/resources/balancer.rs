@@ -1,0 +1,224 @@
+//! A classic load balancer: Octavia's, with a listener and a pool for each port, and a member for each server.
+
+use serde_json::{Map, Value, json};
+
+use super::{BALANCER, Convert, Made, Resource};
+use crate::import::context::{Importer, SUBNET};
+use crate::import::sections::as_number;
+
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    (written == BALANCER).then_some(balancer)
+}
+
+fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let subnets = resource.take(importer, "Subnets");
+    let mut properties = resource.renamed(importer, &[("LoadBalancerName", "name")]);
+    for property in ["AvailabilityZones", "Tags", "CrossZone"] {
+        resource.raw(property);
+    }
+    placed(importer, resource, subnets, &mut properties);
+    let name = resource.name;
+    let instances = resource.take(importer, "Instances");
+    let health = resource.raw("HealthCheck");
+    if health.is_some_and(|health| health.get("UnhealthyThreshold").is_some()) {
+        importer.left_out(
+            &format!("{}.UnhealthyThreshold", resource.at("HealthCheck")),
+            "a member is unhealthy after as many failures as a monitor's `max_retries_down` says, which is 3",
+        );
+    }
+    let given = resource.raw("Listeners");
+    let listeners = given.and_then(Value::as_array);
+    if given.is_some() && listeners.is_none() {
+        let message = "computed listeners cannot be drawn";
+        importer.left_out(&resource.at("Listeners"), message);
+    }
+    made.put(importer, resource, "OS::Octavia::LoadBalancer", properties);
+    if instances.as_ref().is_some_and(|one| !one.is_array()) {
+        importer.left_out(
+            &resource.at("Instances"),
+            "computed members cannot be drawn",
+        );
+    }
+    for (number, listener) in listeners.into_iter().flatten().enumerate() {
+        if importer.is_spent() {
+            return;
+        }
+        let path = format!("{}.{number}", resource.at("Listeners"));
+        if listener.get("PolicyNames").is_some() {
+            importer.left_out(
+                &format!("{path}.PolicyNames"),
+                "Octavia has no named policies: say what they do at the listener and the pool",
+            );
+        }
+        let mut given = |key: &str| listener.get(key).map(|value| importer.value(value, &path));
+        let port = given("LoadBalancerPort").map(|port| as_number(&port));
+        let protocol = given("Protocol").unwrap_or(json!("HTTP"));
+        let to = given("InstancePort").map(|port| as_number(&port));
+        let inner = given("InstanceProtocol").unwrap_or_else(|| protocol.clone());
+        let certificate = given("SSLCertificateId");
+        let mut body = json!({
+            "loadbalancer": {"get_resource": name},
+            "protocol": octavia(&protocol, certificate.is_some()),
+            "protocol_port": port,
+        });
+        if let Some(certificate) = certificate {
+            body["default_tls_container_ref"] = certificate;
+            importer.needed(&path, "the certificate in the key manager, by its address");
+        }
+        let kind = "OS::Octavia::Listener";
+        let listener = made.add(
+            importer,
+            resource,
+            &format!("listener_{number}"),
+            kind,
+            body,
+        );
+        let pool = json!({
+            "listener": {"get_resource": listener},
+            "protocol": octavia(&inner, false),
+            "lb_algorithm": "ROUND_ROBIN",
+        });
+        let pool = made.add(
+            importer,
+            resource,
+            &format!("pool_{number}"),
+            "OS::Octavia::Pool",
+            pool,
+        );
+        if let Some(monitor) =
+            health.and_then(|health| monitor(importer, health, &pool, &resource.path))
+        {
+            let kind = "OS::Octavia::HealthMonitor";
+            made.add(
+                importer,
+                resource,
+                &format!("monitor_{number}"),
+                kind,
+                monitor,
+            );
+        }
+        let members = instances
+            .as_ref()
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        for (at, member) in members.enumerate() {
+            if importer.is_spent() {
+                return;
+            }
+            let Some(server) = member.get("get_resource") else {
+                importer.left_out(
+                    &path,
+                    "a member that is not in the template needs its address",
+                );
+                continue;
+            };
+            let body = json!({
+                "pool": {"get_resource": pool},
+                "address": {"get_attr": [server, "first_address"]},
+                "protocol_port": to,
+            });
+            let kind = "OS::Octavia::PoolMember";
+            made.add(
+                importer,
+                resource,
+                &format!("member_{number}_{at}"),
+                kind,
+                body,
+            );
+        }
+    }
+}
+
+/// Where a balancer stands, and who reaches it.
+pub(super) fn placed(
+    importer: &mut Importer<'_>,
+    resource: &mut Resource<'_>,
+    subnets: Option<Value>,
+    properties: &mut Map<String, Value>,
+) {
+    let subnet = match subnets {
+        Some(Value::Array(mut subnets)) if !subnets.is_empty() => {
+            if subnets.len() > 1 {
+                let message = "the balancer's address is in the first subnet";
+                importer.changed(&resource.at("Subnets"), message);
+            }
+            subnets.swap_remove(0)
+        }
+        // A parameter that is a list of subnets.
+        Some(list) if list.get("get_param").is_some_and(Value::is_string) => {
+            json!({"get_param": [list["get_param"], 0]})
+        }
+        _ => importer.asked(
+            SUBNET,
+            json!({
+                "type": "string",
+                "description": "The subnet that load balancers stand in.",
+                "constraints": [{"custom_constraint": "neutron.subnet"}],
+            }),
+        ),
+    };
+    properties.insert("vip_subnet".to_owned(), subnet);
+    if resource.raw("SecurityGroups").is_some() {
+        importer.left_out(
+            &resource.at("SecurityGroups"),
+            "a balancer's port takes groups: set them on its `vip_port_id`",
+        );
+    }
+    if resource
+        .raw("Scheme")
+        .is_none_or(|scheme| scheme != "internal")
+    {
+        let at = match resource.raw("Scheme") {
+            Some(_) => resource.at("Scheme"),
+            None => resource.path.clone(),
+        };
+        importer.needed(
+            &at,
+            "a floating IP for the balancer's address, if the world shall reach it",
+        );
+    }
+}
+
+/// `HTTPS` that ends at the balancer has a name of its own.
+pub(super) fn octavia(protocol: &Value, ends_here: bool) -> Value {
+    match protocol.as_str().map(str::to_uppercase).as_deref() {
+        Some("HTTPS" | "SSL") if ends_here => json!("TERMINATED_HTTPS"),
+        Some("SSL") => json!("TCP"),
+        Some(word) => json!(word),
+        None => protocol.clone(),
+    }
+}
+
+/// `HTTP:80/path`, `TCP:22`.
+fn monitor(importer: &mut Importer<'_>, health: &Value, pool: &str, path: &str) -> Option<Value> {
+    let target = health.get("Target")?;
+    let number = |key: &str, default: u64| health.get(key).map_or(json!(default), as_number);
+    let text = match target {
+        Value::String(text) => text.clone(),
+        // What stands in front of a computed port is what it is asked by.
+        computed => match importer.value(computed, path).pointer("/list_join/1/0") {
+            Some(Value::String(first)) => first.clone(),
+            _ => "TCP".to_owned(),
+        },
+    };
+    let (kind, rest) = text.split_once(':').unwrap_or((&text, ""));
+    let kind = match kind.to_uppercase().as_str() {
+        "SSL" => "TCP".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut body = json!({
+        "pool": {"get_resource": pool},
+        "type": kind,
+        "delay": number("Interval", 30),
+        "timeout": number("Timeout", 5),
+        "max_retries": number("HealthyThreshold", 3),
+    });
+    if kind.starts_with("HTTP")
+        && let Some(slash) = rest.find('/')
+    {
+        body["url_path"] = json!(&rest[slash..]);
+    }
+    Some(body)
+}

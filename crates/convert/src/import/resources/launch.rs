@@ -1,0 +1,74 @@
+//! What servers of a group are made like: launch configurations, launch templates, and servers that name one.
+
+use serde_json::{Map, Value};
+
+use super::{INSTANCE, LAUNCH, Resource, compute};
+use crate::import::context::Importer;
+
+pub(crate) const TEMPLATE: &str = "AWS::EC2::LaunchTemplate";
+
+/// The definition that a group or a server names, if it is in the template. Its properties are read as a server's.
+pub(super) fn definition<'a>(
+    importer: &Importer<'a>,
+    resource: &mut Resource<'_>,
+) -> Option<Resource<'a>> {
+    let mixed = resource.raw("MixedInstancesPolicy");
+    let mixed = mixed.and_then(|one| one.pointer("/LaunchTemplate/LaunchTemplateSpecification"));
+    if let Some(named) = resource.raw("LaunchTemplate").or(mixed) {
+        let id = ["LaunchTemplateId", "LaunchTemplateName"];
+        let id = id.iter().find_map(|key| named.get(*key))?;
+        let named = || importer.launch_names.get(id.as_str()?).copied();
+        let name = importer.referred(id, TEMPLATE).or_else(named)?;
+        return Some(Resource::below(
+            name,
+            &importer.resources[name],
+            "LaunchTemplateData",
+        ));
+    }
+    let launch = resource.raw("LaunchConfigurationName");
+    let launch = launch.and_then(|launch| importer.referred(launch, LAUNCH));
+    let like = resource.raw("InstanceId");
+    let like = like.and_then(|one| importer.referred(one, INSTANCE));
+    let name = launch.or(like)?;
+    Some(Resource::of(name, &importer.resources[name]))
+}
+
+/// Launch templates by the names that they give themselves.
+pub(super) fn find_names(importer: &mut Importer<'_>) {
+    for (name, body) in importer.resources {
+        let given = body.pointer("/Properties/LaunchTemplateName");
+        if importer.type_of(name) == TEMPLATE
+            && let Some(given) = given.and_then(Value::as_str)
+        {
+            importer.launch_names.insert(given, name);
+        }
+    }
+}
+
+/// A definition as properties of a server. What these cannot say is named, with the reason `lost`.
+pub(super) fn properties(
+    importer: &mut Importer<'_>,
+    definition: &mut Resource<'_>,
+    lost: &str,
+) -> Map<String, Value> {
+    let mut member = compute::server(importer, definition);
+    let at = definition.at("NetworkInterfaces");
+    let groups = definition.raw("NetworkInterfaces");
+    if let Some(groups) = groups.and_then(|all| all.get(0)?.get("Groups")) {
+        let groups = importer.value(groups, &at);
+        member.entry("security_groups").or_insert(groups);
+    }
+    for silent in ["TagSpecifications", "Placement", "Tags"] {
+        definition.raw(silent);
+    }
+    for property in [
+        "AssociatePublicIpAddress",
+        "BlockDeviceMappings",
+        "IamInstanceProfile",
+    ] {
+        if definition.raw(property).is_some() {
+            importer.left_out(&definition.at(property), lost);
+        }
+    }
+    member
+}

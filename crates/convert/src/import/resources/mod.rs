@@ -1,0 +1,545 @@
+//! Resources: one file for a family, and what they share.
+//!
+//! [`all`] first looks which resources become part of others, so that whatever is converted before them knows it. What refers to a
+//! resource goes through [`reference`] and [`attribute`], since Amazon's `Ref` gives sometimes an id, sometimes an address.
+
+mod balancer;
+mod balancer_v2;
+mod compute;
+mod launch;
+mod network;
+mod orchestration;
+mod redirect;
+mod scaling;
+mod security;
+mod storage;
+
+use std::collections::BTreeSet;
+
+use hot::template::is_name;
+use serde_json::{Map, Value, json};
+use types::Registry;
+
+use crate::import::context::Importer;
+
+pub(crate) const INSTANCE: &str = "AWS::EC2::Instance";
+pub(crate) const ADDRESS: &str = "AWS::EC2::EIP";
+pub(crate) const ASSOCIATION: &str = "AWS::EC2::EIPAssociation";
+pub(crate) const VPC: &str = "AWS::EC2::VPC";
+pub(crate) const SUBNET: &str = "AWS::EC2::Subnet";
+pub(crate) const INTERFACE: &str = "AWS::EC2::NetworkInterface";
+pub(crate) const GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
+pub(crate) const GROUP: &str = "AWS::EC2::SecurityGroup";
+pub(crate) const LAUNCH: &str = "AWS::AutoScaling::LaunchConfiguration";
+pub(crate) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
+pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancing::LoadBalancer";
+
+/// Puts what a resource becomes into the result.
+type Convert = fn(&mut Importer<'_>, &mut Made, &mut Resource<'_>);
+
+/// Who converts a type: one of each family.
+const CONVERTERS: [fn(&str) -> Option<Convert>; 8] = [
+    compute::of,
+    network::of,
+    security::of,
+    balancer::of,
+    balancer_v2::of,
+    scaling::of,
+    orchestration::of,
+    storage::of,
+];
+
+/// It takes any property, has any attribute, and makes nothing.
+pub(crate) const NOTHING: &str = "OS::Heat::None";
+
+/// Types that have no counterpart of their own, and what stands for them.
+const GONE: [(&str, &str); 12] = [
+    (
+        "AWS::EC2::InternetGateway",
+        "the router's gateway to the external network stands for it",
+    ),
+    (
+        GATEWAY_ATTACHMENT,
+        "the router's gateway to the external network stands for it",
+    ),
+    (
+        "AWS::EC2::RouteTable",
+        "a router knows the networks at its interfaces",
+    ),
+    (
+        "AWS::EC2::Route",
+        "routes to the internet are the router's gateway, and any other one is an `OS::Neutron::ExtraRouteSet` that you add",
+    ),
+    (
+        "AWS::EC2::NatGateway",
+        "a router with a gateway translates the addresses of all networks at it",
+    ),
+    (
+        "AWS::EC2::SubnetRouteTableAssociation",
+        "the subnet's interface at the router stands for it",
+    ),
+    (
+        "AWS::EC2::DHCPOptions",
+        "name servers stand in the subnet: `dns_nameservers`",
+    ),
+    (
+        "AWS::EC2::VPCDHCPOptionsAssociation",
+        "name servers stand in the subnet: `dns_nameservers`",
+    ),
+    (LAUNCH, "it became the definition of the groups' members"),
+    (
+        launch::TEMPLATE,
+        "it became part of the servers that are made like it",
+    ),
+    ("AWS::CloudFormation::Interface", "it is no resource"),
+    ("AWS::CDK::Metadata", "it says how the template was made"),
+];
+
+/// The resources of the result.
+pub(crate) struct Made {
+    pub out: Map<String, Value>,
+}
+
+/// One resource while it is converted.
+pub(crate) struct Resource<'a> {
+    pub name: &'a str,
+    /// `Resources.Web`
+    pub path: String,
+    pub body: &'a Value,
+    /// What stands under `Properties`, or a part of it.
+    given: Option<&'a Value>,
+    /// `Resources.Web.Properties`, likewise.
+    below: String,
+    used: BTreeSet<String>,
+}
+
+impl<'a> Resource<'a> {
+    pub(crate) fn of(name: &'a str, body: &'a Value) -> Resource<'a> {
+        Resource {
+            name,
+            path: format!("Resources.{name}"),
+            body,
+            given: body.get("Properties"),
+            below: format!("Resources.{name}.Properties"),
+            used: BTreeSet::new(),
+        }
+    }
+
+    /// One whose properties stand further in, under a property of its own.
+    pub(crate) fn below(name: &'a str, body: &'a Value, property: &str) -> Resource<'a> {
+        let whole = Resource::of(name, body);
+        Resource {
+            given: whole.given.and_then(|given| given.get(property)),
+            below: whole.at(property),
+            ..whole
+        }
+    }
+
+    fn at(&self, property: &str) -> String {
+        format!("{}.{property}", self.below)
+    }
+
+    /// A property as it is written; it counts as read.
+    pub(crate) fn raw(&mut self, property: &str) -> Option<&'a Value> {
+        self.used.insert(property.to_owned());
+        let value = self.given?.get(property)?;
+        (!value.is_null() && !crate::import::functions::is_no_value(value)).then_some(value)
+    }
+
+    /// A property in HOT.
+    pub(crate) fn take(&mut self, importer: &mut Importer<'_>, property: &str) -> Option<Value> {
+        let raw = self.raw(property)?;
+        Some(importer.value(raw, &self.at(property)))
+    }
+
+    /// Properties that keep their value under another name.
+    pub(crate) fn renamed(
+        &mut self,
+        importer: &mut Importer<'_>,
+        names: &[(&str, &str)],
+    ) -> Map<String, Value> {
+        let mut properties = Map::new();
+        for (amazon, hot) in names {
+            if let Some(value) = self.take(importer, amazon) {
+                properties.insert((*hot).to_owned(), value);
+            }
+        }
+        properties
+    }
+
+    /// `[{Key, Value}]` as a map.
+    pub(crate) fn tags(&mut self, importer: &mut Importer<'_>, property: &str) -> Option<Value> {
+        let raw = self.raw(property)?;
+        let Some(items) = raw.as_array() else {
+            let path = self.at(property);
+            importer.left_out(&path, "computed tags cannot become metadata");
+            return None;
+        };
+        let mut tags = Map::new();
+        for item in items {
+            let (Some(key), Some(value)) =
+                (item.get("Key").and_then(Value::as_str), item.get("Value"))
+            else {
+                continue;
+            };
+            tags.insert(key.to_owned(), importer.value(value, &self.at(property)));
+        }
+        (!tags.is_empty()).then_some(Value::Object(tags))
+    }
+
+    /// Properties that nobody has read are named.
+    pub(crate) fn rest(&self, importer: &mut Importer<'_>) {
+        let given = self.given.and_then(Value::as_object);
+        for property in given.into_iter().flatten().map(|(name, _)| name) {
+            if !self.used.contains(property) {
+                let message = format!("OpenStack has no counterpart of `{property}`");
+                importer.left_out(&self.at(property), message);
+            }
+        }
+    }
+}
+
+impl Made {
+    /// A resource with all that Amazon says around its properties.
+    pub(crate) fn put(
+        &mut self,
+        importer: &mut Importer<'_>,
+        resource: &Resource<'_>,
+        hot: &str,
+        properties: Map<String, Value>,
+    ) {
+        let mut body = Map::new();
+        body.insert("type".to_owned(), json!(hot));
+        around(importer, resource, &mut body);
+        if !properties.is_empty() {
+            body.insert("properties".to_owned(), Value::Object(properties));
+        }
+        self.out
+            .insert(resource.name.to_owned(), Value::Object(body));
+        resource.rest(importer);
+    }
+
+    /// One that the result needs beside it; it is there whenever the other is.
+    pub(crate) fn add(
+        &mut self,
+        importer: &mut Importer<'_>,
+        resource: &Resource<'_>,
+        suffix: &str,
+        hot: &str,
+        properties: Value,
+    ) -> String {
+        let mut name = format!("{}_{suffix}", resource.name);
+        while self.out.contains_key(&name) || importer.resources.contains_key(&name) {
+            name.push('_');
+        }
+        let mut body = json!({"type": hot});
+        if let Some(condition) = resource.body.get("Condition") {
+            body["condition"] = condition.clone();
+        }
+        body["properties"] = properties;
+        if importer.spend(name.len() + crate::import::read::weight(&body)) {
+            self.out.insert(name.clone(), body);
+        }
+        name
+    }
+}
+
+/// Order, condition, policies and metadata.
+fn around(importer: &mut Importer<'_>, resource: &Resource<'_>, out: &mut Map<String, Value>) {
+    let path = &resource.path;
+    let get = |key: &str| resource.body.get(key);
+    if let Some(condition) = get("Condition") {
+        out.insert("condition".to_owned(), condition.clone());
+    }
+    let waits = match get("DependsOn") {
+        Some(Value::Array(names)) => names.clone(),
+        Some(name) => vec![name.clone()],
+        None => Vec::new(),
+    };
+    let waits: Vec<Value> = waits
+        .into_iter()
+        .filter(|name| {
+            let is_there =
+                |name: &str| importer.resources.contains_key(name) && !importer.gone.contains(name);
+            name.as_str().is_some_and(is_there)
+        })
+        .collect();
+    if !waits.is_empty() {
+        out.insert("depends_on".to_owned(), Value::Array(waits));
+    }
+    if let Some(policy) = get("DeletionPolicy") {
+        let policy = importer.value(policy, &format!("{path}.DeletionPolicy"));
+        out.insert("deletion_policy".to_owned(), policy);
+    }
+    if let Some(metadata) = get("Metadata") {
+        let at = format!("{path}.Metadata");
+        if metadata.get("AWS::CloudFormation::Init").is_some() {
+            importer.needed(
+                &at,
+                "an image with `cfn-init` (heat-cfntools), and a Heat that servers can reach: the metadata is kept for it",
+            );
+        }
+        let metadata = importer.value(metadata, &at);
+        out.insert("metadata".to_owned(), metadata);
+    }
+    for (key, why) in [
+        (
+            "CreationPolicy",
+            "HOT waits for signals by a wait condition",
+        ),
+        (
+            "UpdateReplacePolicy",
+            "HOT has no policy for what is replaced",
+        ),
+    ] {
+        if get(key).is_some() {
+            importer.left_out(&format!("{path}.{key}"), why);
+        }
+    }
+    let is_group = out["type"] == "OS::Heat::AutoScalingGroup";
+    if get("UpdatePolicy").is_some() && !is_group {
+        importer.left_out(&format!("{path}.UpdatePolicy"), "it belongs to groups only");
+    }
+}
+
+/// All resources, in the order of the text.
+pub(crate) fn all(importer: &mut Importer<'_>) -> Map<String, Value> {
+    let mut made = Made { out: Map::new() };
+    let resources = importer.resources;
+    // Heat's own groups need the definition by itself.
+    let is_plain_group = |body: &Value| body["Type"] == "OS::Heat::InstanceGroup";
+    let keeps_launch = resources.values().any(is_plain_group);
+    for (name, body) in resources {
+        let written = body.get("Type").and_then(Value::as_str).unwrap_or("");
+        if written.is_empty() || !is_name(name) {
+            importer.gone.insert(name.clone());
+            let message =
+                "it is no resource: a name of letters and digits with a map that has a `Type`";
+            importer.left_out(&format!("Resources.{name}"), message);
+            continue;
+        }
+        if written == LAUNCH && keeps_launch {
+            continue;
+        }
+        if let Some((_, why)) = GONE.iter().find(|(gone, _)| *gone == written) {
+            importer.gone.insert(name.clone());
+            let message = format!("`{written}` has no counterpart of its own: {why}");
+            importer.changed(&format!("Resources.{name}"), message);
+        }
+    }
+    network::find_addresses(importer);
+    balancer_v2::find_balancers(importer);
+    launch::find_names(importer);
+    for (name, body) in resources {
+        if importer.gone.contains(name) {
+            continue;
+        }
+        let mut resource = Resource::of(name, body);
+        let written = importer.type_of(name);
+        let convert = CONVERTERS.iter().find_map(|of| of(written));
+        match convert {
+            Some(convert) => convert(importer, &mut made, &mut resource),
+            None => kept(importer, &mut made, &mut resource),
+        }
+    }
+    // What became nothing while it was converted is waited for no more.
+    let names: BTreeSet<String> = made.out.keys().cloned().collect();
+    for body in made.out.values_mut() {
+        if let Some(waits) = body.get_mut("depends_on").and_then(Value::as_array_mut) {
+            waits.retain(|name| name.as_str().is_some_and(|name| names.contains(name)));
+        }
+    }
+    made.out
+}
+
+/// As it is, where Heat has the type, or where it is a type of OpenStack that a later version may have.
+fn kept(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let written = importer.type_of(resource.name);
+    let types = Registry::openstack();
+    let known = types.get(written);
+    if known.is_none() && !written.starts_with("OS::") {
+        placeholder(importer, made, resource);
+        return;
+    }
+    if written.starts_with("AWS::") {
+        let message =
+            format!("`{written}` has no plain counterpart; it is kept, for you to replace");
+        importer.changed(&resource.path, message);
+    }
+    let takes =
+        |name: &str| known.is_none_or(|one| one.any_property || one.property(name).is_some());
+    as_written(importer, made, resource, written, &takes);
+}
+
+/// A resource that does nothing and holds what was said, so that it can be seen and replaced, and what refers to it is whole.
+fn placeholder(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let written = importer.type_of(resource.name);
+    importer.left_out(
+        &resource.path,
+        format!("OpenStack has no plain counterpart of `{written}`: an `{NOTHING}` holds its place and its properties, and makes nothing"),
+    );
+    as_written(importer, made, resource, NOTHING, &|_| true);
+    if let Some(body) = made.out.get_mut(resource.name) {
+        if let Some(properties) = body.get_mut("properties") {
+            with_both_branches(properties);
+        }
+        if body.get("metadata").is_none() {
+            body["metadata"] = json!({"cloudformation": {"type": written}});
+        }
+    }
+}
+
+/// Heat cannot copy what an `if` without its second branch gives to a resource that has no properties of its own.
+fn with_both_branches(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(with_both_branches),
+        Value::Object(map) => {
+            if let Some(Value::Array(branches)) = map.get_mut("if")
+                && branches.len() == 2
+            {
+                branches.push(Value::Null);
+            }
+            map.values_mut().for_each(with_both_branches);
+        }
+        _ => {}
+    }
+}
+
+fn as_written(
+    importer: &mut Importer<'_>,
+    made: &mut Made,
+    resource: &mut Resource<'_>,
+    hot: &str,
+    takes: &dyn Fn(&str) -> bool,
+) {
+    let given = resource.given.and_then(Value::as_object);
+    let mut properties = Map::new();
+    for name in given.into_iter().flatten().map(|(name, _)| name) {
+        if takes(name)
+            && let Some(value) = resource.take(importer, name)
+        {
+            properties.insert(name.clone(), value);
+        }
+    }
+    made.put(importer, resource, hot, properties);
+}
+
+/// What `Ref` of a resource gives.
+pub(crate) fn reference(importer: &mut Importer<'_>, name: &str, path: &str) -> Value {
+    if importer.gone.contains(name) {
+        let message =
+            format!("`{name}` is no resource of its own any more, so nothing stands here");
+        importer.left_out(path, message);
+        return Value::Null;
+    }
+    match importer.type_of(name) {
+        ADDRESS => json!({"get_attr": [name, "floating_ip_address"]}),
+        HANDLE => {
+            importer.changed(
+                path,
+                format!(
+                    "signals go to Heat's own address and need its token in the header `X-Auth-Token`: `get_attr: [{name}, token]`, or use `curl_cli`"
+                ),
+            );
+            json!({"get_attr": [name, "endpoint"]})
+        }
+        _ => json!({"get_resource": name}),
+    }
+}
+
+/// Whether a value can be put where it is asked for: it says no resource, so what follows it never comes back to where it began.
+fn leads_nowhere(importer: &Importer<'_>, value: &Value) -> bool {
+    let one = |function: &str| value.get(function).filter(|_| is_single(value));
+    if let Some(name) = one("Ref").and_then(Value::as_str) {
+        return !importer.resources.contains_key(name);
+    }
+    match one("Fn::FindInMap").and_then(Value::as_array) {
+        Some(keys) => keys.iter().all(|key| {
+            key.is_string() || (key.get("Ref").is_some() && leads_nowhere(importer, key))
+        }),
+        None => value.is_string(),
+    }
+}
+
+fn is_single(value: &Value) -> bool {
+    value.as_object().is_some_and(|map| map.len() == 1)
+}
+
+/// What `Fn::GetAtt` of a resource gives.
+pub(crate) fn attribute(
+    importer: &mut Importer<'_>,
+    name: &str,
+    keys: &[Value],
+    path: &str,
+) -> Value {
+    if importer.gone.contains(name) {
+        return reference(importer, name, path);
+    }
+    let key = keys.first().and_then(Value::as_str).unwrap_or_default();
+    let of = |attribute: &str| json!({"get_attr": [name, attribute]});
+    match (importer.type_of(name), key) {
+        (INSTANCE, "PrivateIp") => of("first_address"),
+        (INSTANCE, "PublicIp" | "PublicDnsName") => match importer.addresses.get(name) {
+            Some(address) => json!({"get_attr": [address, "floating_ip_address"]}),
+            None => {
+                importer.changed(
+                    path,
+                    format!("`{name}` has no public address: it is its first one"),
+                );
+                of("first_address")
+            }
+        },
+        (INSTANCE, "PrivateDnsName") => {
+            importer.changed(
+                path,
+                format!("the server's address stands for the name of `{name}`"),
+            );
+            of("first_address")
+        }
+        (INSTANCE, "AvailabilityZone") => {
+            json!({"get_attr": [name, "show", "OS-EXT-AZ:availability_zone"]})
+        }
+        (ADDRESS, "AllocationId") | (GROUP, "GroupId") | (VPC, "VpcId") | (SUBNET, "SubnetId") => {
+            json!({"get_resource": name})
+        }
+        (ADDRESS, "PublicIp") => of("floating_ip_address"),
+        (INTERFACE, "PrimaryPrivateIpAddress") => {
+            json!({"get_attr": [name, "fixed_ips", 0, "ip_address"]})
+        }
+        (VPC, "CidrBlock") => {
+            let range = importer.resources[name].pointer("/Properties/CidrBlock");
+            match range {
+                Some(range) if leads_nowhere(importer, range) => importer.value(range, path),
+                _ => {
+                    importer.left_out(path, "the range of a VPC that is computed");
+                    Value::Null
+                }
+            }
+        }
+        (VPC, "DefaultSecurityGroup") => json!("default"),
+        (SUBNET, "CidrBlock") => of("cidr"),
+        (SUBNET, "VpcId") => of("network_id"),
+        (BALANCER | balancer_v2::BALANCER, "DNSName" | "CanonicalHostedZoneName") => {
+            of("vip_address")
+        }
+        (balancer_v2::BALANCER, "LoadBalancerArn") | (balancer_v2::TARGETS, "TargetGroupArn") => {
+            json!({"get_resource": name})
+        }
+        ("AWS::CloudFormation::WaitCondition", "Data") => of("data"),
+        ("AWS::S3::Bucket", "Arn") => json!({"get_resource": name}),
+        ("AWS::CloudFormation::Stack", output) => {
+            let output = output
+                .strip_prefix("Outputs.")
+                .map(str::to_owned)
+                .or_else(|| keys.get(1).and_then(Value::as_str).map(str::to_owned));
+            of(&output.unwrap_or_default())
+        }
+        _ => {
+            // `Outputs.Url` and the like come in one piece or in several.
+            let path: Vec<Value> = std::iter::once(json!(name))
+                .chain(keys.iter().cloned())
+                .collect();
+            json!({"get_attr": path})
+        }
+    }
+}

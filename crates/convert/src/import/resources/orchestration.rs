@@ -1,0 +1,74 @@
+//! Waiting, and nested stacks.
+
+use serde_json::{Map, Value};
+
+use super::{Convert, HANDLE, Made, Resource, kept};
+use crate::import::context::Importer;
+use crate::import::sections::as_number;
+
+/// Who converts a type of this family.
+pub(super) fn of(written: &str) -> Option<Convert> {
+    Some(match written {
+        HANDLE => handle,
+        "AWS::CloudFormation::WaitCondition" => condition,
+        "AWS::CloudFormation::Stack" => stack,
+        _ => return None,
+    })
+}
+
+fn handle(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let kind = "OS::Heat::WaitConditionHandle";
+    made.put(importer, resource, kind, Map::new());
+}
+
+fn condition(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let mut properties = Map::new();
+    if let Some(handle) = resource.raw("Handle") {
+        // The handle itself, and not the address that a `Ref` gives elsewhere.
+        let value = match importer.referred(handle, HANDLE) {
+            Some(name) => serde_json::json!({"get_resource": name}),
+            None => importer.value(handle, &resource.at("Handle")),
+        };
+        properties.insert("handle".to_owned(), value);
+    }
+    for (amazon, hot) in [("Timeout", "timeout"), ("Count", "count")] {
+        if let Some(value) = resource.take(importer, amazon) {
+            properties.insert(hot.to_owned(), as_number(&value));
+        }
+    }
+    made.put(importer, resource, "OS::Heat::WaitCondition", properties);
+}
+
+/// A template by its file's name; one whose address is computed stays Amazon's.
+fn stack(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {
+    let address = resource.raw("TemplateURL").and_then(Value::as_str);
+    let hot = address.and_then(file_name);
+    let (Some(address), Some(hot)) = (address, hot) else {
+        kept(importer, made, resource);
+        return;
+    };
+    let path = resource.at("TemplateURL");
+    importer.needed(
+        &path,
+        format!("the template `{hot}` beside this one: import `{address}` too"),
+    );
+    let parameters = resource.take(importer, "Parameters");
+    let properties = match parameters {
+        Some(Value::Object(parameters)) => parameters,
+        _ => Map::new(),
+    };
+    for property in ["TimeoutInMinutes", "Tags", "NotificationARNs"] {
+        resource.raw(property);
+    }
+    made.put(importer, resource, &hot, properties);
+}
+
+/// What the template at an address is called once it is HOT; nothing where that is no plain name.
+fn file_name(address: &str) -> Option<String> {
+    let file = address.rsplit('/').next().unwrap_or(address);
+    let file = file.split('?').next().unwrap_or(file);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = !stem.is_empty() && stem.chars().all(is_plain);
+    is_name.then(|| format!("{stem}.yaml"))
+}

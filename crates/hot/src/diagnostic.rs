@@ -1,0 +1,237 @@
+//! What is wrong with a template, and where.
+//!
+//! A diagnostic is made with a path only; [`crate::document::Document::locate`] adds line and column
+//! from the text. So checks and passes need not know where anything stands.
+
+use serde::{Deserialize, Serialize};
+
+/// Every code that this crate gives; each has a page under `docs/errors/`.
+pub const CODES: &[&str] = &[
+    "action-restricted",
+    "alias-bomb",
+    "archive-invalid",
+    "attribute-not-given",
+    "bad-name",
+    "bastion-ambiguous",
+    "bastion-missing",
+    "bastion-picked",
+    "bastion-unreachable",
+    "circular-reference",
+    "cloudformation-template",
+    "component-without-host",
+    "condition-late",
+    "connection-count",
+    "constraint-invalid",
+    "constraint-not-looked-up",
+    "deletion-policy-unknown",
+    "duplicate-key",
+    "environment-conflict",
+    "environment-encrypted",
+    "environment-ignored",
+    "environment-overrides",
+    "environment-secret",
+    "external-depends",
+    "external-id-changed",
+    "external-network-picked",
+    "external-network-unknown",
+    "file-missing",
+    "former-name",
+    "function-arguments",
+    "function-unsupported",
+    "gateway-added",
+    "group-count",
+    "group-definition",
+    "hidden-value-lost",
+    "item-invalid",
+    "kept-in-the-way",
+    "merge-key-invalid",
+    "nested-recursion",
+    "nested-too-deep",
+    "nested-too-large",
+    "network-without-subnet",
+    "parameter-group-invalid",
+    "parameter-immutable",
+    "parameter-invalid",
+    "parameter-missing",
+    "parameter-type-unknown",
+    "port-conflict",
+    "property-conflict",
+    "property-constraint",
+    "property-missing",
+    "property-type",
+    "property-unsupported",
+    "quota-exceeded",
+    "reference-type",
+    "resource-off",
+    "resource-type-missing",
+    "resource-type-not-deployable",
+    "resource-type-unknown",
+    "server-without-network",
+    "server-without-port",
+    "service-missing",
+    "several-documents",
+    "software-stays",
+    "template-too-deep",
+    "template-too-large",
+    "too-many-resources",
+    "unknown-attribute",
+    "unknown-availability-zone",
+    "unknown-condition",
+    "unknown-external-network",
+    "unknown-flavor",
+    "unknown-image",
+    "unknown-in-cloud",
+    "unknown-key",
+    "unknown-key-pair",
+    "unknown-network",
+    "unknown-parameter",
+    "unknown-property",
+    "unknown-resource",
+    "unknown-volume-type",
+    "values-too-large",
+    "version-missing",
+    "version-unknown",
+    "wrong-shape",
+    "yaml-key",
+    "yaml-syntax",
+    "yaml-tag",
+];
+
+/// How much a diagnostic matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing can be deployed until this is mended.
+    Error,
+    /// It can be deployed, but a person should know.
+    Warning,
+    /// What the passes decided, said aloud.
+    Info,
+}
+
+/// One problem at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// Stable, kebab-case, one page each under `docs/errors/`.
+    pub code: String,
+    /// One sentence: what is wrong, and what would be right.
+    pub message: String,
+    /// Dotted path in the template, such as `resources.web.properties.networks.0`; empty for the whole.
+    pub path: String,
+    /// The file beside the template that it stands in; the template itself where absent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file: Option<String>,
+    /// 1-based line in the text, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub line: Option<u32>,
+    /// 1-based column in characters, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub column: Option<u32>,
+}
+
+impl Diagnostic {
+    /// An error at a path, without a line yet.
+    pub fn error(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, path, message)
+    }
+
+    /// A warning at a path, without a line yet.
+    pub fn warning(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, path, message)
+    }
+
+    /// Something to know at a path, without a line yet.
+    pub fn info(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Info, code, path, message)
+    }
+
+    fn new(
+        severity: Severity,
+        code: &str,
+        path: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        debug_assert!(CODES.contains(&code), "`{code}` is not in CODES");
+        Diagnostic {
+            severity,
+            code: code.to_owned(),
+            message: message.into(),
+            path: path.into(),
+            file: None,
+            line: None,
+            column: None,
+        }
+    }
+
+    /// Whether it stops a deployment.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// The resource that this is about, if its path leads into one.
+    pub fn resource(&self) -> Option<&str> {
+        self.path.strip_prefix("resources.")?.split('.').next()
+    }
+}
+
+/// Code of a diagnostic about values that are too large together.
+pub const TOO_MUCH: &str = "values-too-large";
+
+impl Diagnostic {
+    /// Whether it is [`too_much`].
+    pub fn is_too_much(&self) -> bool {
+        self.code == TOO_MUCH
+    }
+}
+
+/// In the order of the text; what has no line comes last.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|one| {
+        (
+            one.line.unwrap_or(u32::MAX),
+            one.column.unwrap_or(u32::MAX),
+            one.severity,
+        )
+    });
+    // The template first, then the files beside it.
+    diagnostics.sort_by(|one, other| one.file.cmp(&other.file));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_kebab_case() {
+        assert!(CODES.is_sorted());
+        assert!(
+            CODES
+                .iter()
+                .all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        );
+    }
+
+    #[test]
+    fn every_code_has_a_page() {
+        let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors/");
+        let missing: Vec<_> = CODES
+            .iter()
+            .filter(|code| !std::path::Path::new(&format!("{pages}{code}.md")).exists())
+            .collect();
+        assert!(missing.is_empty(), "no page for {missing:?}");
+    }
+
+    #[test]
+    fn a_path_into_a_resource_names_it() {
+        assert_eq!(
+            Diagnostic::error("bad-name", "resources.web.properties.image", "").resource(),
+            Some("web")
+        );
+        assert_eq!(
+            Diagnostic::error("bad-name", "outputs.url", "").resource(),
+            None
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! Edits: the smallest splices that do what was asked, then a check that they did.
+//!
+//! After each the text is read again and looked at: an edit that would not read back as asked is
+//! refused, so that no way of writing YAML that we did not think of can spoil a person's file.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::write;
+use super::{
+    Document, Edit, EditError,
+    expected::{remove_at, same, same_but_empty, set_at},
+    references, remove, set, splice,
+};
+use crate::{
+    template::is_name,
+    yaml::{scalar, surrogates},
+};
+
+const RESOURCES: &str = "resources";
+
+/// The document after `edit`. The text has no syntax error.
+pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditError> {
+    match edit {
+        Edit::AddResource {
+            name,
+            resource_type,
+            properties,
+        } => {
+            must_be_name(name)?;
+            must_be_free(document, name)?;
+            let mut resource =
+                Map::from_iter([("type".to_owned(), Value::from(resource_type.as_str()))]);
+            if properties
+                .as_object()
+                .is_some_and(|properties| !properties.is_empty())
+            {
+                resource.insert("properties".to_owned(), properties.clone());
+            }
+            put(
+                document,
+                &["resources".to_owned(), name.clone()],
+                &Value::Object(resource),
+            )
+        }
+        Edit::AddResources { resources } => add(document, resources),
+        Edit::RemoveResource { name, keep } => without(document, std::slice::from_ref(name), keep),
+        Edit::RemoveResources { names, keep } => without(document, names, keep),
+        Edit::RenameResource { from, to } => {
+            must_exist(document, from)?;
+            if from == to {
+                return Ok(document.clone());
+            }
+            must_be_name(to)?;
+            must_be_free(document, to)?;
+            rename(document, from, to)
+        }
+        Edit::Set { path, value } if !path.is_empty() => put(document, path, value),
+        Edit::Remove { path } if !path.is_empty() => take(document, std::slice::from_ref(path)),
+        Edit::Set { .. } | Edit::Remove { .. } => {
+            Err(EditError::NotPossible("the path is empty".to_owned()))
+        }
+    }
+}
+
+fn must_be_name(name: &str) -> Result<(), EditError> {
+    if is_name(name) {
+        Ok(())
+    } else {
+        Err(EditError::BadName(name.to_owned()))
+    }
+}
+
+fn must_be_free(document: &Document, name: &str) -> Result<(), EditError> {
+    if document.value(&["resources", name]).is_some() {
+        Err(EditError::NameTaken(name.to_owned()))
+    } else {
+        Ok(())
+    }
+}
+
+fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
+    if document.value(&["resources", name]).is_some() {
+        Ok(())
+    } else {
+        Err(EditError::NotFound(name.to_owned()))
+    }
+}
+
+/// All of them or none.
+fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, EditError> {
+    let there = names_of(document);
+    for name in resources.keys() {
+        must_be_name(name)?;
+        if there.contains(name.as_str()) {
+            return Err(EditError::NameTaken(name.clone()));
+        }
+    }
+    if resources.is_empty() {
+        return Ok(document.clone());
+    }
+    let splices = set::extend(document.text(), document.root(), RESOURCES, resources)?;
+    let text = splice::apply(document.text(), splices);
+    let bytes_max = document.inner.limits.bytes_max;
+    if text.len() > bytes_max {
+        return Err(EditError::NotPossible(format!(
+            "the template would be longer than {} KiB",
+            bytes_max / 1024
+        )));
+    }
+    let after = document.with_text(text);
+    let mut expected = to_begin_with(document);
+    for (name, value) in resources {
+        set_at(&mut expected, &[RESOURCES, name], value.clone());
+    }
+    if says(&after, &expected) {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "the lines of `{RESOURCES}` are written unusually"
+        )))
+    }
+}
+
+/// What the document says; an empty one gets a version with the first thing that is put in.
+fn to_begin_with(document: &Document) -> Value {
+    match document.root() {
+        Some(_) => document.value(&[]).unwrap_or_default(),
+        None => json!({"heat_template_version": "2021-04-16"}),
+    }
+}
+
+fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, EditError> {
+    let changes = set::set(document.text(), document.root(), path, value)?;
+    let mut expected = to_begin_with(document);
+    set_at(&mut expected, path, value.clone());
+    made(document, changes, path, &expected)
+}
+
+/// The document whose value is this one.
+pub(super) fn become_value(document: &Document, value: &Value) -> Result<Document, EditError> {
+    let Some(root) = document.root() else {
+        return Err(EditError::NotPossible("the template is empty".to_owned()));
+    };
+    let writer = set::Writer::of(document.text(), root);
+    let changes = writer.toward(root, set::Holder::Root, &[], value)?;
+    made(document, changes, &[], value)
+}
+
+/// The changes made at `path`, if the whole is then read as expected.
+fn made(
+    document: &Document,
+    changes: set::Changes,
+    path: &[String],
+    expected: &Value,
+) -> Result<Document, EditError> {
+    let mut after = match changes.splices.is_empty() {
+        true => document.clone(),
+        false => document.with_text(splice::apply(document.text(), changes.splices)),
+    };
+    if !changes.gone.is_empty() && after.is_readable() {
+        after = cut(&after, &changes.gone)?;
+    }
+    if says(&after, expected) {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(match path {
+            [] => "its lines are written unusually".to_owned(),
+            path => format!(
+                "the lines around `{}` are written unusually",
+                path.join(".")
+            ),
+        }))
+    }
+}
+
+/// Whether the text can be read, and says that.
+fn says(after: &Document, expected: &Value) -> bool {
+    let read = || after.value(&[]).is_some_and(|read| same(&read, expected));
+    after.is_readable() && read()
+}
+
+/// Without what stands at the paths, if the rest is then read as it was.
+fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
+    let after = cut(document, paths)?;
+    let mut expected = document.value(&[]).unwrap_or_default();
+    remove_at(&mut expected, paths);
+    let read = after.value(&[]).unwrap_or_default();
+    if after.is_readable() && same_but_empty(&read, &expected) {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "the lines around `{}` are written unusually",
+            paths[0].join(".")
+        )))
+    }
+}
+
+/// The same, not looked at yet.
+fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
+    let Some(root) = document.root() else {
+        return Err(EditError::NotFound(paths[0].join(".")));
+    };
+    let splices = remove::remove(document.text(), root, paths)?;
+    Ok(document.with_text(splice::apply(document.text(), splices)))
+}
+
+/// Without these resources, and what refers to them.
+fn without(
+    document: &Document,
+    names: &[String],
+    keep: &[(String, String)],
+) -> Result<Document, EditError> {
+    let there = names_of(document);
+    if let Some(missing) = names.iter().find(|name| !there.contains(name.as_str())) {
+        return Err(EditError::NotFound(missing.clone()));
+    }
+    let Some(root) = document.root().filter(|_| !names.is_empty()) else {
+        return Ok(document.clone());
+    };
+    let gone: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let mut paths = references::removable(root, &gone, keep);
+    let own = names
+        .iter()
+        .map(|name| vec![RESOURCES.to_owned(), name.clone()]);
+    paths.extend(own);
+    take(document, &paths)
+}
+
+/// Names of all resources.
+fn names_of(document: &Document) -> HashSet<&str> {
+    document
+        .root()
+        .and_then(|root| root.entry(RESOURCES)?.value.entries())
+        .unwrap_or_default()
+        .iter()
+        .map(|entry| entry.key.as_str())
+        .collect()
+}
+
+fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditError> {
+    let root = document
+        .root()
+        .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
+    let key = root
+        .entry("resources")
+        .and_then(|section| section.value.entry(from))
+        .ok_or_else(|| EditError::NotFound(from.to_owned()))?;
+    let spans = references::mentions(root, from)
+        .into_iter()
+        .chain([key.key_span.clone()]);
+    // Quotes stay, except those that only the old name needed: such an edit may have put them there. A name has no letter
+    // that is written otherwise in quotes.
+    // Marks alone may mean something else to YAML: `-` is an item, `...` an end.
+    let is_plain = |name: &str| {
+        matches!(scalar::resolve(name), Value::String(_))
+            && name.contains(|letter: char| letter != '-' && letter != '.')
+    };
+    let needed = !is_plain(from) && !surrogates::is_json(document.text());
+    let written = |span: std::ops::Range<usize>| match document.text().as_bytes().get(span.start) {
+        Some(b'"') if !needed => format!("\"{to}\""),
+        Some(b'\'') => format!("'{to}'"),
+        _ if is_plain(to) => to.to_owned(),
+        _ => write::key_text(to, true),
+    };
+    let splices = spans
+        .map(|span| splice::Splice::replace(span.clone(), written(span)))
+        .collect();
+    let after = document.with_text(splice::apply(document.text(), splices));
+    if after.is_readable() && after.value(&["resources", to]).is_some() {
+        Ok(after)
+    } else {
+        Err(EditError::NotPossible(format!(
+            "`{from}` is written unusually"
+        )))
+    }
+}

@@ -1,0 +1,348 @@
+//! A template's text with its model, and edits that touch only the lines they must.
+//!
+//! The text is the truth. An edit is a splice of the text at positions that the positioned tree
+//! gives; then the text is parsed again. Comments, order and formatting of the rest stay byte for byte.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    diagnostic::{self, Diagnostic},
+    template::{Template, read},
+    text::{Lines, Position},
+    yaml::{self, Kind, Node, Tree},
+};
+
+pub use crate::yaml::Limits;
+pub use expected::{remove_at, set_at};
+
+mod edit;
+mod expected;
+mod references;
+mod remove;
+mod set;
+mod splice;
+mod toward;
+mod write;
+
+/// A template as text and model. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Document {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    text: String,
+    lines: Lines,
+    tree: Tree,
+    template: Template,
+    diagnostics: Vec<Diagnostic>,
+    limits: Limits,
+}
+
+/// The text is the truth.
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.inner.text == other.inner.text
+    }
+}
+
+/// A change that the canvas or a form makes. Values are HOT in JSON form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// Append a resource.
+    AddResource {
+        /// Unique in the template.
+        name: String,
+        /// Its type.
+        resource_type: String,
+        /// A JSON object of properties.
+        properties: Value,
+    },
+    /// Append several at once: one splice of the text, however many they are.
+    AddResources {
+        /// Each as it stands in a template, under a name that is unique in it.
+        resources: Map<String, Value>,
+    },
+    /// Remove a resource; references to it are removed too (list items, properties, `depends_on`), those in `keep` aside.
+    RemoveResource {
+        /// Its name.
+        name: String,
+        /// Resource and property that stay as they are, for their type requires them and a person must mend them.
+        keep: Vec<(String, String)>,
+    },
+    /// Remove several, each as by [`Edit::RemoveResource`], all at once.
+    RemoveResources {
+        /// Their names.
+        names: Vec<String>,
+        /// Resources and properties that stay as they are.
+        keep: Vec<(String, String)>,
+    },
+    /// Rename it; references follow.
+    RenameResource {
+        /// Its name now.
+        from: String,
+        /// Its new name.
+        to: String,
+    },
+    /// Set what stands at a path, making the maps on the way; `["resources", "web", "properties", "image"]`.
+    /// A number in the path is a list index; an index one past the end appends.
+    Set {
+        /// From the top of the template.
+        path: Vec<String>,
+        /// The value.
+        value: Value,
+    },
+    /// Remove what stands at a path, and maps and lists that become empty by it (not `resources` itself).
+    Remove {
+        /// From the top of the template.
+        path: Vec<String>,
+    },
+}
+
+/// Why an edit was refused; the document is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The text has a syntax error, so positions cannot be trusted.
+    #[error("the template has a syntax error on line {line}; mend it in the code view first")]
+    Syntax {
+        /// 1-based.
+        line: u32,
+    },
+    /// There is no such thing.
+    #[error("there is no `{0}` in the template")]
+    NotFound(String),
+    /// The name is taken.
+    #[error("`{0}` exists already; choose another name")]
+    NameTaken(String),
+    /// The text is written in a way that the edit cannot be made in.
+    #[error("this cannot be changed here: {0}; change it in the code view")]
+    NotPossible(String),
+    /// Not a name.
+    #[error("`{0}` cannot be a name: use letters, digits, `_`, `-` and `.`")]
+    BadName(String),
+}
+
+impl Document {
+    /// Never fails: see [`Document::diagnostics`].
+    pub fn parse(text: impl Into<String>) -> Document {
+        Document::parse_within(text, &Limits::default())
+    }
+
+    /// The same, with other limits. What is edited keeps to them.
+    pub fn parse_within(text: impl Into<String>, limits: &Limits) -> Document {
+        let text = text.into();
+        let tree = yaml::parse_within(&text, limits);
+        let lines = Lines::of(&text);
+        let (template, mut diagnostics) = read::read(&text, &lines, &tree);
+        diagnostic::sort(&mut diagnostics);
+        Document {
+            inner: Arc::new(Inner {
+                text,
+                lines,
+                tree,
+                template,
+                diagnostics,
+                limits: *limits,
+            }),
+        }
+    }
+
+    /// The text, byte for byte.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+
+    /// The model; what could not be understood is missing from it.
+    pub fn template(&self) -> &Template {
+        &self.inner.template
+    }
+
+    /// Problems of syntax and structure; `validate::validate` adds those of meaning.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.inner.diagnostics
+    }
+
+    /// Whether the text could be read to its end, so that it may be edited.
+    pub fn is_readable(&self) -> bool {
+        !self.inner.tree.problems.iter().any(|problem| problem.fatal)
+    }
+
+    /// The document after an edit.
+    ///
+    /// # Errors
+    /// See [`EditError`]; the edit is then not applied at all.
+    pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
+        self.may_be_edited()?;
+        edit::apply(self, edit)
+    }
+
+    fn may_be_edited(&self) -> Result<(), EditError> {
+        let text = self.text().as_bytes();
+        let ends_lines = |at: usize| text[at] == b'\r' && text.get(at + 1) != Some(&b'\n');
+        if text.contains(&b'\r') && (0..text.len()).any(ends_lines) {
+            return Err(EditError::NotPossible(
+                "lines end with a carriage return alone".to_owned(),
+            ));
+        }
+        if let Some(problem) = self
+            .inner
+            .tree
+            .problems
+            .iter()
+            .find(|problem| problem.fatal)
+        {
+            return Err(EditError::Syntax {
+                line: self.inner.lines.line(problem.at),
+            });
+        }
+        if let Some(double) = self
+            .inner
+            .tree
+            .problems
+            .iter()
+            .find(|problem| problem.code == "duplicate-key")
+        {
+            let line = self.inner.lines.line(double.at);
+            return Err(EditError::NotPossible(format!(
+                "a key stands twice in a map, the second time on line {line}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The document with another value: what is the same stays as it is written. However many changes that takes, they
+    /// cost two readings of the text.
+    ///
+    /// # Errors
+    /// See [`EditError`]; nothing has changed then.
+    pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
+        self.may_be_edited()?;
+        edit::become_value(self, value)
+    }
+
+    /// Whether an alias (`*name`) stands somewhere in it.
+    pub fn has_aliases(&self) -> bool {
+        fn has(node: &Node) -> bool {
+            match &node.kind {
+                Kind::Alias(_) => true,
+                Kind::Map(entries) => entries.iter().any(|entry| has(&entry.value)),
+                Kind::List(items) => items.iter().any(|item| has(&item.value)),
+                _ => false,
+            }
+        }
+        self.root().is_some_and(has)
+    }
+
+    /// 1-based lines `(first, last)` of what stands at a path.
+    pub fn lines(&self, path: &[&str]) -> Option<(u32, u32)> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        let mut span = node.span.clone();
+        for segment in path {
+            if let Some(entry) = node.entry(segment) {
+                span = entry.key_span.start..entry.value.span.end.max(entry.after_colon);
+                node = &entry.value;
+            } else {
+                let item = node.items()?.get(segment.parse::<usize>().ok()?)?;
+                span = item.start..item.value.span.end;
+                node = &item.value;
+            }
+        }
+        Some((
+            self.inner.lines.line(span.start),
+            self.inner.lines.line(span.end),
+        ))
+    }
+
+    /// What stands at a path, in HOT form: `None` where there is nothing.
+    pub fn value(&self, path: &[&str]) -> Option<Value> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        for segment in path {
+            node = match node.entry(segment) {
+                Some(entry) => &entry.value,
+                None => &node.items()?.get(segment.parse::<usize>().ok()?)?.value,
+            };
+        }
+        Some(node.to_json())
+    }
+
+    /// The place of a dotted path, or of the deepest part of it that there is. Nothing for an entry of
+    /// a section that is not there, such as a resource that a pass added.
+    pub fn position(&self, path: &str) -> Option<Position> {
+        let mut node = self.inner.tree.root.as_ref()?;
+        let mut rest = path;
+        let mut at = None;
+        let mut depth = 0;
+        while !rest.is_empty() {
+            // Names may hold dots: the longest key that fits is meant.
+            let entry = node
+                .entries()
+                .unwrap_or_default()
+                .iter()
+                .filter(|entry| strip_segment(rest, &entry.key).is_some())
+                .max_by_key(|entry| entry.key.len());
+            if let Some(entry) = entry {
+                rest = strip_segment(rest, &entry.key)?;
+                (at, node) = (Some(entry.key_span.start), &entry.value);
+                depth += 1;
+                continue;
+            }
+            let (index, after) = rest.split_once('.').unwrap_or((rest, ""));
+            let Some(item) = index
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| node.items()?.get(index))
+            else {
+                if depth == 1 {
+                    return None;
+                }
+                break;
+            };
+            (at, node, rest) = (Some(item.value.span.start), &item.value, after);
+            depth += 1;
+        }
+        at.map(|at| self.inner.lines.position(&self.inner.text, at))
+    }
+
+    /// Give a diagnostic its line and column.
+    pub fn locate(&self, diagnostic: &mut Diagnostic) {
+        if diagnostic.line.is_none()
+            && let Some(position) = self.position(&diagnostic.path)
+        {
+            (diagnostic.line, diagnostic.column) = (Some(position.line), Some(position.column));
+        }
+    }
+
+    /// Another text, within the same limits.
+    fn with_text(&self, text: String) -> Document {
+        Document::parse_within(text, &self.inner.limits)
+    }
+
+    fn root(&self) -> Option<&Node> {
+        self.inner.tree.root.as_ref()
+    }
+}
+
+/// A value as YAML, as a person would write it: lines rather than braces, quotes only where needed.
+pub fn yaml_text(value: &Value) -> String {
+    let text = match write::block(value, 0, 2) {
+        write::Block::Inline(text) => text,
+        write::Block::Lines { header, body } if header.is_empty() => body,
+        write::Block::Lines { header, body } => format!("{header}\n{body}"),
+    };
+    text + "\n"
+}
+
+fn strip_segment<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(key)?;
+    if rest.is_empty() {
+        Some(rest)
+    } else {
+        rest.strip_prefix('.')
+    }
+}
+
+#[cfg(test)]
+mod tests;

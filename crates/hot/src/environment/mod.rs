@@ -1,0 +1,411 @@
+//! Environment files: values, aliases and hooks that a template is used with.
+//!
+//! An environment is kept beside the template and never part of it: the same template runs with a
+//! small environment in a test and a large one in production. Several are merged in order
+//! ([`Merged`]); parameters by a strategy that a file may choose per parameter, everything else by
+//! "what a later one says wins". Their parameters win over those given with a request. Reading never fails: what cannot be understood is named in a
+//! diagnostic with file, line and column, and the rest is used. Rules: Heat's `environment.py` and
+//! `environment_util.py`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    diagnostic::Diagnostic,
+    text::{Lines, Position, did_you_mean, listed},
+    yaml::{self, Entry, Node},
+};
+use yaql::shown;
+
+mod registry;
+
+pub use registry::{Aliases, Target};
+pub use registry::{is_file, matches};
+
+/// Top keys of an environment.
+pub const SECTIONS: [&str; 6] = [
+    "parameters",
+    "parameter_defaults",
+    "parameter_merge_strategies",
+    "resource_registry",
+    "encrypted_param_names",
+    "event_sinks",
+];
+
+const HOOKS: [&str; 6] = [
+    "pre-create",
+    "pre-update",
+    "pre-delete",
+    "post-create",
+    "post-update",
+    "post-delete",
+];
+const RESTRICTED: [&str; 2] = ["update", "replace"];
+
+/// One environment file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Environment {
+    /// Its path in the bundle: names in it are resolved against its folder.
+    pub file: String,
+    /// Values for the template's parameters.
+    pub parameters: BTreeMap<String, Given>,
+    /// Values for parameters of that name in the template and all nested ones; the template's own
+    /// defaults give way to them.
+    pub parameter_defaults: BTreeMap<String, Given>,
+    /// How a parameter's values in several files come together.
+    pub strategies: BTreeMap<String, Strategy>,
+    /// Aliases of types, for all resources or some, in the order of the text.
+    pub registry: Vec<Alias>,
+    /// Pauses and locks for resources, by name or wildcard.
+    pub rules: Vec<Rule>,
+    /// What is wrong with the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// As written.
+    pub value: Value,
+    /// Where its name stands.
+    pub at: Position,
+}
+
+/// How values of one parameter in several environments come together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// The later one.
+    #[default]
+    Overwrite,
+    /// Texts and lists one after the other, numbers added, maps key by key.
+    Merge,
+    /// The same, in maps too.
+    DeepMerge,
+}
+
+/// An entry of `resource_registry`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alias {
+    /// Of resources with this name, which may hold `*`; of all where absent.
+    pub resource: Option<String>,
+    /// The type that templates write; may end in `*`.
+    pub name: String,
+    /// What it stands for: a type, or a file; `None` takes an earlier alias away.
+    pub target: Option<String>,
+    /// The file that says so.
+    pub file: String,
+    /// Where its name stands.
+    pub at: Position,
+}
+
+/// What is said of resources under `resource_registry: {resources: ...}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Of resources with this name, which may hold `*`.
+    pub resource: String,
+    /// Where a run shall pause: `pre-create` and the like.
+    pub hooks: Vec<String>,
+    /// What must not happen: `update`, `replace`.
+    pub restricted_actions: Vec<String>,
+    /// The file that says so.
+    pub file: String,
+    /// Where it stands.
+    pub at: Position,
+}
+
+impl Environment {
+    /// Read one. Never fails: see [`Environment::diagnostics`].
+    pub fn parse(file: &str, text: &str) -> Environment {
+        let tree = yaml::parse(text);
+        let mut reader = Reader {
+            text,
+            lines: Lines::of(text),
+            path: Vec::new(),
+            encrypted: Vec::new(),
+            environment: Environment {
+                file: file.to_owned(),
+                ..Environment::default()
+            },
+        };
+        for problem in &tree.problems {
+            let diagnostic = Diagnostic {
+                severity: problem.severity,
+                ..Diagnostic::error(problem.code, "", problem.message.clone())
+            };
+            reader.say(diagnostic, problem.at);
+        }
+        if let Some(root) = &tree.root {
+            reader.environment(root);
+            reader.encrypted();
+        }
+        reader.environment
+    }
+}
+
+const ENCRYPTED: &str = "encrypted parameters can only be opened by the Heat that made them; give the values in clear, \
+     as parameters of the deployment";
+
+/// The texts of a list, with their places.
+fn names(node: &Node) -> Vec<(String, usize)> {
+    let items = node.items().unwrap_or_default().iter();
+    items
+        .filter_map(|item| match item.value.scalar() {
+            Some(Value::String(name)) => Some((name, item.value.span.start)),
+            _ => None,
+        })
+        .collect()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    lines: Lines,
+    path: Vec<String>,
+    environment: Environment,
+    /// Parameters that are marked as encrypted, with the places of the marks.
+    encrypted: Vec<(String, usize)>,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, code: &str, at: usize, message: String) {
+        self.say(Diagnostic::error(code, self.path.join("."), message), at);
+    }
+
+    fn say(&mut self, mut diagnostic: Diagnostic, at: usize) {
+        let position = self.at(at);
+        (diagnostic.line, diagnostic.column) = (Some(position.line), Some(position.column));
+        diagnostic.file = Some(self.environment.file.clone());
+        self.environment.diagnostics.push(diagnostic);
+    }
+
+    fn at(&self, at: usize) -> Position {
+        self.lines.position(self.text, at)
+    }
+
+    fn below<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(key.to_owned());
+        let result = read(self);
+        self.path.pop();
+        result
+    }
+
+    fn entries<'n>(&mut self, node: &'n Node, wanted: &str) -> &'n [Entry] {
+        match node.entries() {
+            Some(entries) => entries,
+            None if node.is_null() => &[],
+            None => {
+                let message = format!("{wanted} belongs here, not {}", node.describe());
+                self.error("wrong-shape", node.span.start, message);
+                &[]
+            }
+        }
+    }
+
+    fn environment(&mut self, root: &Node) {
+        for entry in self.entries(root, "a map with `parameters` or `resource_registry`") {
+            let Entry {
+                key,
+                key_span,
+                value,
+                ..
+            } = entry;
+            let at = key_span.start;
+            self.below(key, |reader| match key.as_str() {
+                "parameters" => reader.environment.parameters = reader.values(value),
+                "parameter_defaults" => {
+                    reader.environment.parameter_defaults = reader.values(value);
+                }
+                "parameter_merge_strategies" => reader.strategies(value),
+                "resource_registry" => reader.registry(value),
+                "encrypted_parameters" | "encrypted_param_names" if value.is_null() => {}
+                "encrypted_param_names" if value.items().is_some_and(<[_]>::is_empty) => {}
+                // The names alone do no harm; values are looked at when all of the file is read.
+                "encrypted_param_names" => reader.encrypted = names(value),
+                "encrypted_parameters" => {
+                    reader.error("environment-encrypted", at, ENCRYPTED.to_owned())
+                }
+                "event_sinks" if value.is_null() => {}
+                "event_sinks" => {
+                    let message =
+                        "event sinks are not used: a run's events are read from the run itself";
+                    let path = reader.path.join(".");
+                    reader.say(Diagnostic::info("environment-ignored", path, message), at);
+                }
+                _ => {
+                    let near = did_you_mean(key, SECTIONS);
+                    reader.error(
+                        "unknown-key",
+                        at,
+                        format!("`{}` is no key of an environment{near}", shown(key)),
+                    );
+                }
+            });
+        }
+    }
+
+    /// Values that Heat has encrypted: a method and what it made. Of others the mark means nothing.
+    fn encrypted(&mut self) {
+        for name in std::mem::take(&mut self.encrypted) {
+            let given = self.environment.parameters.get(&name.0).cloned();
+            let is_made = given.as_ref().is_some_and(|given| {
+                matches!(&given.value, Value::Array(parts) if parts.len() == 2 && parts.iter().all(Value::is_string))
+            });
+            self.path = vec!["encrypted_param_names".to_owned()];
+            if is_made {
+                self.error("environment-encrypted", name.1, ENCRYPTED.to_owned());
+            } else {
+                let message = format!(
+                    "`{}` is marked as encrypted and its value is not: it is taken as it stands",
+                    shown(&name.0)
+                );
+                let path = self.path.join(".");
+                self.say(
+                    Diagnostic::info("environment-ignored", path, message),
+                    name.1,
+                );
+            }
+        }
+    }
+
+    fn values(&mut self, node: &Node) -> BTreeMap<String, Given> {
+        let entries = self.entries(node, "a map from parameters to values");
+        let given = entries.iter().map(|entry| {
+            let given = Given {
+                value: entry.value.to_json(),
+                at: self.at(entry.key_span.start),
+            };
+            (entry.key.clone(), given)
+        });
+        given.collect()
+    }
+
+    fn strategies(&mut self, node: &Node) {
+        for entry in self.entries(node, "a map from parameters to strategies") {
+            let strategy = match entry.value.scalar() {
+                Some(Value::String(word)) if word == "overwrite" => Strategy::Overwrite,
+                Some(Value::String(word)) if word == "merge" => Strategy::Merge,
+                Some(Value::String(word)) if word == "deep_merge" => Strategy::DeepMerge,
+                _ => {
+                    let message = format!(
+                        "a strategy is one of {}",
+                        listed(&["overwrite", "merge", "deep_merge"])
+                    );
+                    self.below(&entry.key, |reader| {
+                        reader.error("wrong-shape", entry.value.span.start, message);
+                    });
+                    continue;
+                }
+            };
+            self.environment
+                .strategies
+                .insert(entry.key.clone(), strategy);
+        }
+    }
+
+    fn registry(&mut self, node: &Node) {
+        for entry in self.entries(node, "a map from types to types or files") {
+            match entry.key.as_str() {
+                "resources" => self.below("resources", |reader| reader.overrides(&entry.value)),
+                // Where the client finds files: names are resolved by what is given beside.
+                "base_url" => {}
+                _ => self.alias(None, entry),
+            }
+        }
+    }
+
+    fn overrides(&mut self, node: &Node) {
+        for resource in self.entries(node, "a map from resource names to aliases and hooks") {
+            self.below(&resource.key, |reader| reader.overrides_of(resource));
+        }
+    }
+
+    fn overrides_of(&mut self, resource: &Entry) {
+        let mut rule = Rule {
+            resource: resource.key.clone(),
+            hooks: Vec::new(),
+            restricted_actions: Vec::new(),
+            file: self.environment.file.clone(),
+            at: self.at(resource.key_span.start),
+        };
+        for entry in self.entries(
+            &resource.value,
+            "a map with types, `hooks` or `restricted_actions`",
+        ) {
+            match entry.key.as_str() {
+                "hooks" => {
+                    rule.hooks = self.words(entry, &HOOKS);
+                    if !rule.hooks.is_empty() {
+                        let hooks: Vec<&str> = rule.hooks.iter().map(String::as_str).collect();
+                        let message = format!(
+                            "`{}` has the hooks {}: they are kept, and a run does not stop for them",
+                            shown(&resource.key),
+                            listed(&hooks)
+                        );
+                        let path = self.path.join(".");
+                        let at = entry.key_span.start;
+                        self.say(Diagnostic::info("environment-ignored", path, message), at);
+                    }
+                }
+                "restricted_actions" => rule.restricted_actions = self.words(entry, &RESTRICTED),
+                "base_url" => {}
+                // Rules for members of a nested template stand under its name.
+                _ if entry.value.entries().is_some() => {
+                    let name = format!("{}/{}", resource.key, entry.key);
+                    let nested = Entry {
+                        key: name,
+                        ..entry.clone()
+                    };
+                    self.below(&entry.key, |reader| reader.overrides_of(&nested));
+                }
+                _ => self.alias(Some(resource.key.clone()), entry),
+            }
+        }
+        if !rule.hooks.is_empty() || !rule.restricted_actions.is_empty() {
+            self.environment.rules.push(rule);
+        }
+    }
+
+    fn words(&mut self, entry: &Entry, known: &[&str]) -> Vec<String> {
+        let words: Vec<Option<Value>> = match entry.value.items() {
+            Some(items) => items.iter().map(|item| item.value.scalar()).collect(),
+            None => vec![entry.value.scalar()],
+        };
+        let mut read = Vec::new();
+        for word in words {
+            match word {
+                Some(Value::String(word)) if known.contains(&word.as_str()) => read.push(word),
+                _ => {
+                    let message = format!("`{}` takes {}", entry.key, listed(known));
+                    self.below(&entry.key, |reader| {
+                        reader.error("wrong-shape", entry.value.span.start, message);
+                    });
+                }
+            }
+        }
+        read
+    }
+
+    fn alias(&mut self, resource: Option<String>, entry: &Entry) {
+        let target = match entry.value.scalar() {
+            Some(Value::String(target)) => Some(target),
+            Some(Value::Null) => None,
+            _ => {
+                let message = "the name of a type or of a file belongs here".to_owned();
+                return self.below(&entry.key, |reader| {
+                    reader.error("wrong-shape", entry.value.span.start, message);
+                });
+            }
+        };
+        let alias = Alias {
+            resource,
+            name: entry.key.clone(),
+            target,
+            file: self.environment.file.clone(),
+            at: self.at(entry.key_span.start),
+        };
+        self.environment.registry.push(alias);
+    }
+}
+
+#[cfg(test)]
+mod tests;

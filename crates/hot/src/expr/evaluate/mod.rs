@@ -1,0 +1,84 @@
+//! What functions give for arguments that are known. One file per group.
+//!
+//! All are as in Heat, down to how Python writes a truth or a map as text. Results are limited, so that
+//! a template of a few lines cannot fill the memory.
+
+use serde_json::Value;
+
+use super::{
+    Expr, arguments,
+    function::Function::{self, *},
+};
+use crate::version::Version;
+
+mod cfn;
+mod collections;
+mod digest;
+mod repeat;
+mod text;
+mod url;
+
+pub(super) use yaql::TEXT_BYTES_MAX;
+/// Most items that a function may give.
+pub(super) const ITEMS_MAX: usize = 100_000;
+
+/// The value of a call in a template of a version. The error says what is wrong with its arguments.
+pub(super) fn evaluate(
+    function: Function,
+    arguments: Value,
+    version: Version,
+) -> Result<Value, String> {
+    // What was the result of a function has not been looked at yet.
+    let arguments = Expr::data(arguments);
+    arguments::check(function, &arguments, version)?;
+    // Maps and lists in texts came with JSON.
+    let json = version >= Version::V2015_10_15;
+    let arguments = arguments.into_data();
+    match function {
+        StrReplace => text::replace(function, arguments, text::Strict::No, json),
+        StrReplaceStrict => text::replace(function, arguments, text::Strict::Words, json),
+        StrReplaceVstrict => text::replace(function, arguments, text::Strict::WordsAndValues, json),
+        ListJoin => text::join(function, arguments, json),
+        StrSplit => text::split(arguments),
+        Digest => digest::digest(arguments),
+        Repeat => repeat::repeat(arguments),
+        MapMerge => collections::merge(arguments),
+        MapReplace => collections::replace(arguments),
+        ListConcat => collections::concat(arguments, collections::Doubles::Keep),
+        ListConcatUnique => collections::concat(arguments, collections::Doubles::Drop),
+        Filter => collections::filter(arguments),
+        Contains => collections::contains(arguments),
+        MakeUrl => url::make(arguments),
+        Yaql => yaql::query(arguments),
+        FnSelect => cfn::select(arguments),
+        FnJoin => text::join(function, arguments, false),
+        FnSplit => cfn::split(arguments),
+        FnReplace => cfn::replace(arguments),
+        FnBase64 => Ok(arguments),
+        FnMemberListToMap => cfn::member_list_to_map(arguments),
+        Given => crate::parameter::given(arguments),
+        // References, conditions and what asks the scope are resolved before.
+        GetParam | GetResource | GetAttr | GetFile | ResourceFacade | If | Equals | Not | And
+        | Or | FnGetAzs | FnResourceFacade | Ref => Err(format!(
+            "`{}` takes {}",
+            function.name(),
+            arguments::wanted(function, Version::default())
+        )),
+    }
+}
+
+/// The items of a list.
+fn items(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn too_long(function: Function) -> String {
+    format!(
+        "`{}` would give more than {} MiB of text",
+        function.name(),
+        TEXT_BYTES_MAX >> 20
+    )
+}

@@ -1,0 +1,98 @@
+//! Values that a nested template's parameters are given, where only a run knows them.
+//!
+//! See `late` in the planner: the parameter travels with the value, as a call of [`Function::Given`](crate::expr::Function::Given).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Parameter, Problem, Rule, as_string, coerce, problem};
+
+const LIST: &str = "comma_delimited_list";
+
+/// As much of a parameter as the run needs.
+#[derive(Serialize, Deserialize)]
+pub struct Stored {
+    name: String,
+    /// The template that declares it.
+    of: String,
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Option<Value>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    constraints: Vec<Rule>,
+}
+
+impl Stored {
+    /// The parts of a parameter of the template `of`.
+    pub fn of(parameter: &Parameter, of: &str) -> Stored {
+        Stored {
+            name: parameter.name.clone(),
+            of: of.to_owned(),
+            kind: parameter.kind.clone(),
+            default: parameter.default.clone(),
+            hidden: parameter.hidden,
+            constraints: parameter.constraints.clone(),
+        }
+    }
+}
+
+/// The value of such a call. The error says what is wrong with it, in the author's words where there are some.
+pub fn given(mut arguments: Value) -> Result<Value, String> {
+    let stored: Stored = serde_json::from_value(arguments["parameter"].take())
+        .map_err(|error| format!("a parameter is stored in another form: {error}"))?;
+    let parameter = Parameter {
+        name: stored.name,
+        kind: stored.kind,
+        default: stored.default,
+        hidden: stored.hidden,
+        constraints: stored.constraints,
+        ..Parameter::default()
+    };
+    let (name, of) = (&parameter.name, &stored.of);
+    let value = match (arguments["value"].take(), &parameter.default) {
+        (Value::Null, Some(default)) => return Ok(coerce(&parameter.kind, default)),
+        (Value::Null, None) => {
+            return Err(format!(
+                "the parameter `{name}` of `{of}` has no default, and what it is given has no value"
+            ));
+        }
+        (value, _) => value,
+    };
+    let value = match (parameter.kind.as_str(), value) {
+        // A list is handed over as one text, and taken apart by its commas.
+        (LIST, Value::Array(items)) if !items.is_empty() => {
+            let text = |item: &Value| match item {
+                Value::Null => String::new(),
+                item => as_string(item),
+            };
+            json!(items.iter().map(text).collect::<Vec<_>>().join(","))
+        }
+        (_, value) => value,
+    };
+    match problem(&parameter, &value) {
+        None => Ok(coerce(&parameter.kind, &value)),
+        Some(Problem::Described(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
+        // Where it comes from may be a secret, a password or a key that was made, so it is never quoted.
+        Some(Problem::Ours(_)) => Err(format!(
+            "what the parameter `{name}` of `{of}` is given does not fit: {}",
+            wanted(&parameter)
+        )),
+    }
+}
+
+/// What a parameter takes, without the value.
+fn wanted(parameter: &Parameter) -> String {
+    let kind = match parameter.kind.as_str() {
+        "number" => "a number",
+        "boolean" => "`true` or `false`",
+        "json" => "a map, a list or JSON in a text",
+        LIST => "a list, or a text with commas",
+        _ => "a text",
+    };
+    match parameter.constraints.is_empty() {
+        true => format!("{kind} is wanted"),
+        false => format!("{kind} is wanted that keeps the parameter's constraints"),
+    }
+}

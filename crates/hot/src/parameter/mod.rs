@@ -1,0 +1,203 @@
+//! Declared parameters and their values.
+//!
+//! Heat takes numbers and truths as text and lists as `a,b`; [`coerce`] does the same, so that a function
+//! sees what it would see there. Source: `heat/engine/parameters.py`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use yaql::shown;
+
+use crate::{
+    constraint::{self, Constraint, ValueKind},
+    text::Position,
+};
+
+mod given;
+
+pub use given::{Stored, given};
+
+/// Parameters that are always there; the engine knows their values.
+pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
+
+/// How the names begin under which such values are known; no template has a parameter whose name begins so.
+pub const HIDDEN_DEFAULTS: &str = "Stackloom::parameter_defaults/";
+
+/// What people call a parameter, be it one of these or not.
+pub fn plain_name(name: &str) -> &str {
+    name.strip_prefix(HIDDEN_DEFAULTS)
+        .and_then(|rest| rest.split_once('/'))
+        .map_or(name, |(_type, plain)| plain)
+}
+
+/// An entry under `parameters:`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Where its name stands.
+    pub at: Position,
+    /// `string`, `number`, `json`, `comma_delimited_list` or `boolean`.
+    pub kind: String,
+    /// For people.
+    pub label: Option<String>,
+    /// For people.
+    pub description: Option<String>,
+    /// Taken when no value is given.
+    pub default: Option<Value>,
+    /// Never shown.
+    pub hidden: bool,
+    /// A deployment keeps the value that it was made with.
+    pub immutable: bool,
+    /// For other programs.
+    pub tags: Vec<String>,
+    /// What a value must fulfil.
+    pub constraints: Vec<Rule>,
+}
+
+/// A constraint of a parameter.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Rule {
+    /// What a value must fulfil.
+    pub constraint: Constraint,
+    /// What a person is told instead of our own words when it does not.
+    pub description: Option<String>,
+}
+
+/// A value as its parameter's type has it. What does not fit stays as it is, and [`check`] says so.
+pub fn coerce(kind: &str, value: &Value) -> Value {
+    match (kind, value) {
+        ("number", Value::String(text)) => {
+            let text = text.trim();
+            // Python allows `_` between digits.
+            let between = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphanumeric());
+            let plain = match text.contains('_')
+                && text.split('_').all(|part| !part.is_empty())
+                && text
+                    .as_bytes()
+                    .windows(3)
+                    .filter(|three| three[1] == b'_')
+                    .all(|three| between(&[three[0], three[2]]))
+            {
+                true => text.replace('_', ""),
+                false => text.to_owned(),
+            };
+            let whole = plain.parse::<i64>().map(Value::from).ok();
+            whole
+                .or_else(|| plain.parse::<f64>().ok().map(Value::from))
+                .filter(|value| !value.is_null())
+                .unwrap_or_else(|| value.clone())
+        }
+        ("boolean", Value::String(text)) => constraint::is_boolean_word(text.trim())
+            .map(Value::Bool)
+            .unwrap_or_else(|| value.clone()),
+        ("boolean", Value::Number(number)) => constraint::is_boolean_word(&number.to_string())
+            .map(Value::Bool)
+            .unwrap_or_else(|| value.clone()),
+        ("comma_delimited_list", Value::String(text)) if text.is_empty() => {
+            Value::Array(Vec::new())
+        }
+        ("comma_delimited_list", Value::String(text)) => text.split(',').collect(),
+        ("comma_delimited_list", Value::Array(items)) => items.iter().map(as_string).collect(),
+        ("json", Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| value.clone())
+        }
+        ("string", Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            as_string(value).into()
+        }
+        _ => value.clone(),
+    }
+}
+
+/// A scalar's text as Python has it: `True`, not `true`.
+pub fn as_string(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        other => constraint::as_text(other),
+    }
+}
+
+/// The value that a parameter has, if it has one: the one given, else its default.
+pub fn value<'a>(
+    parameter: &'a Parameter,
+    given: &'a BTreeMap<String, Value>,
+) -> Option<&'a Value> {
+    given
+        .get(&parameter.name)
+        .filter(|value| !value.is_null())
+        .or(parameter.default.as_ref())
+}
+
+/// Whether a value fits the parameter's type; constraints are not looked at.
+pub fn fits(parameter: &Parameter, value: &Value) -> bool {
+    let without = Parameter {
+        constraints: Vec::new(),
+        ..parameter.clone()
+    };
+    problem(&without, value).is_none()
+}
+
+/// A value that its parameter does not take, and why.
+pub enum Problem {
+    /// In the words of the template's author.
+    Described(String),
+    /// In ours; it may quote the value.
+    Ours(String),
+}
+
+/// The first problem of a value: its type, then its constraints. Without a look into a cloud.
+pub fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
+    let mut rules = parameter.constraints.iter();
+    if parameter.kind == "string"
+        && (value.is_number() || value.is_boolean())
+        && rules.any(|rule| matches!(rule.constraint, Constraint::AllowedPattern(_)))
+    {
+        return Some(Problem::Ours(format!(
+            "a pattern is tried on text, and `{}` is none; write it in quotes",
+            shown(&as_string(value))
+        )));
+    }
+    if parameter.kind == "string" && (value.is_array() || value.is_object()) {
+        return constraint::type_problem(ValueKind::String, value).map(Problem::Ours);
+    }
+    let is_json = value
+        .as_str()
+        .is_some_and(|text| serde_json::from_str::<Value>(text).is_ok());
+    let value = coerce(&parameter.kind, value);
+    let kind = match parameter.kind.as_str() {
+        "number" => ValueKind::Number,
+        "boolean" => ValueKind::Boolean,
+        "comma_delimited_list" => ValueKind::List,
+        "json" => {
+            return match value.as_str() {
+                // A text in JSON is JSON too.
+                Some(text) if !text.is_empty() && !is_json => Some(Problem::Ours(format!(
+                    "it takes JSON, not `{}`",
+                    shown(text)
+                ))),
+                _ => broken(parameter, &value),
+            };
+        }
+        _ => ValueKind::String,
+    };
+    match constraint::type_problem(kind, &value) {
+        Some(problem) => Some(Problem::Ours(problem)),
+        None => broken(parameter, &value),
+    }
+}
+
+fn broken(parameter: &Parameter, value: &Value) -> Option<Problem> {
+    parameter
+        .constraints
+        .iter()
+        .find_map(|rule| rule_problem(rule, value))
+}
+
+fn rule_problem(rule: &Rule, value: &Value) -> Option<Problem> {
+    let problem = constraint::problem(&rule.constraint, value)?;
+    Some(match &rule.description {
+        Some(description) => Problem::Described(description.clone()),
+        None => Problem::Ours(problem),
+    })
+}

@@ -1,0 +1,47 @@
+//! Types of the resources that a group or a chain consists of.
+
+use super::Resource;
+use crate::expr::Expr;
+
+/// A group of equal members.
+pub const GROUP: &str = "OS::Heat::ResourceGroup";
+/// A group whose size follows signals.
+pub const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
+/// Members of several types, one after the other.
+pub const CHAIN: &str = "OS::Heat::ResourceChain";
+
+impl Resource {
+    /// A resource's type, and the types of its members.
+    pub fn types(&self) -> Vec<&str> {
+        let mut types = vec![self.resource_type.as_str()];
+        match self.resource_type.as_str() {
+            GROUP => of_definition(self.property("resource_def"), &mut types),
+            SCALING_GROUP => of_definition(self.property("resource"), &mut types),
+            CHAIN => {
+                if let Some(Expr::List(members)) = self.property("resources") {
+                    types.extend(members.iter().filter_map(Expr::as_str));
+                }
+            }
+            _ => {}
+        }
+        types
+    }
+}
+
+/// The type in a definition of members, and those in the definition that stands in it.
+fn of_definition<'a>(definition: Option<&'a Expr>, types: &mut Vec<&'a str>) {
+    let Some(written) = definition.and_then(|definition| definition.get("type")?.as_str()) else {
+        return;
+    };
+    types.push(written);
+    let inner = match written {
+        GROUP => "resource_def",
+        SCALING_GROUP => "resource",
+        _ => return,
+    };
+    let properties = definition.and_then(|definition| definition.get("properties"));
+    of_definition(
+        properties.and_then(|properties| properties.get(inner)),
+        types,
+    );
+}

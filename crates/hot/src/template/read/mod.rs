@@ -1,0 +1,362 @@
+//! From the positioned tree to the model, with all problems of structure at once.
+//!
+//! What cannot be understood is left out of the model and named in a diagnostic; the rest is read. What
+//! the template's version does not have is said as such, with the version that has it. One file per
+//! section.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Position, Template};
+use crate::{
+    constraint::is_boolean_word,
+    diagnostic::Diagnostic,
+    text::{Lines, did_you_mean, listed},
+    version::Version,
+    yaml::{Entry, Node, Tree, scalar},
+};
+use yaql::shown;
+
+pub mod conditions;
+mod constraints;
+mod outputs;
+mod parameters;
+mod resources;
+mod values;
+
+/// Longest name that there may be.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Keys of a map in the template, and the version that brought the later ones.
+type Keys<'k> = &'k [(&'k str, Version)];
+
+const SECTIONS: [(&str, Version); 7] = [
+    ("heat_template_version", Version::V2013_05_23),
+    ("description", Version::V2013_05_23),
+    ("parameter_groups", Version::V2013_05_23),
+    ("parameters", Version::V2013_05_23),
+    ("conditions", Version::V2016_10_14),
+    ("resources", Version::V2013_05_23),
+    ("outputs", Version::V2013_05_23),
+];
+
+/// The model of a tree, and what is wrong with the tree and it.
+pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic>) {
+    let mut reader = Reader {
+        text,
+        lines,
+        path: Vec::new(),
+        diagnostics: Vec::new(),
+        version: Version::default(),
+        resources: HashSet::new(),
+    };
+    for problem in &tree.problems {
+        let diagnostic = Diagnostic {
+            severity: problem.severity,
+            ..Diagnostic::error(problem.code, "", problem.message.clone())
+        };
+        reader.say(diagnostic, problem.at);
+    }
+    let template = reader.template(tree.root.as_ref());
+    // A syntax error leaves sections half read: what they seem to lack is not the person's fault.
+    if tree.problems.iter().any(|problem| problem.fatal) {
+        reader.diagnostics.retain(|one| {
+            !matches!(
+                one.code.as_str(),
+                "version-missing" | "resource-type-missing" | "wrong-shape"
+            )
+        });
+    }
+    (template, reader.diagnostics)
+}
+
+#[derive(Clone, Copy)]
+enum Segment<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    lines: &'a Lines,
+    path: Vec<Segment<'a>>,
+    diagnostics: Vec<Diagnostic>,
+    version: Version,
+    /// Names of all resources, for `Ref`.
+    resources: HashSet<&'a str>,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&mut self, code: &str, at: usize, message: impl Into<String>) {
+        let path = self.path();
+        self.say(Diagnostic::error(code, path, message), at);
+    }
+
+    fn warning(&mut self, code: &str, at: usize, message: impl Into<String>) {
+        let path = self.path();
+        self.say(Diagnostic::warning(code, path, message), at);
+    }
+
+    fn say(&mut self, mut diagnostic: Diagnostic, at: usize) {
+        let position = self.position(at);
+        (diagnostic.line, diagnostic.column) = (Some(position.line), Some(position.column));
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn position(&self, at: usize) -> Position {
+        self.lines.position(self.text, at)
+    }
+
+    /// Dotted.
+    fn path(&self) -> String {
+        let segments: Vec<String> = self
+            .path
+            .iter()
+            .map(|segment| match segment {
+                Segment::Key(key) => (*key).to_owned(),
+                Segment::Index(index) => index.to_string(),
+            })
+            .collect();
+        segments.join(".")
+    }
+
+    fn below<T>(&mut self, key: &'a str, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(Segment::Key(key));
+        let result = read(self);
+        self.path.pop();
+        result
+    }
+
+    fn at_index<T>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(Segment::Index(index));
+        let result = read(self);
+        self.path.pop();
+        result
+    }
+
+    fn wrong_shape(&mut self, node: &Node, wanted: &str) {
+        let function = match node.entries() {
+            Some([only]) if crate::expr::is_function(&only.key) => {
+                format!("; the function `{}` cannot stand here", only.key)
+            }
+            _ => String::new(),
+        };
+        self.error(
+            "wrong-shape",
+            node.span.start,
+            format!("{wanted} belongs here, not {}{function}", node.describe()),
+        );
+    }
+
+    /// Entries of a section; what Python takes for no is an empty one, as in Heat.
+    fn section(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
+        let empty = match node.scalar() {
+            Some(Value::Bool(truth)) => !truth,
+            Some(Value::Number(number)) => number.as_f64() == Some(0.0),
+            Some(Value::String(text)) => text.is_empty(),
+            _ => node.items().is_some_and(<[_]>::is_empty),
+        };
+        if empty {
+            &[]
+        } else {
+            self.entries(node, wanted)
+        }
+    }
+
+    /// A section or key that stands there with nothing behind it, where Heat wants it filled or left out.
+    fn filled(&mut self, node: &Node, wanted: &str) -> bool {
+        if node.is_null() {
+            let message = format!(
+                "{wanted} belongs here, not nothing; leave the key out where there is none"
+            );
+            self.error("wrong-shape", node.span.start, message);
+        }
+        !node.is_null()
+    }
+
+    /// Entries of a map; none, with a problem, where it is no map. Nothing at all is an empty map.
+    fn entries(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
+        match node.entries() {
+            Some(entries) => entries,
+            None if node.is_null() => &[],
+            None => {
+                self.wrong_shape(node, wanted);
+                &[]
+            }
+        }
+    }
+
+    /// Complain of keys that are none, or not yet.
+    fn known_keys(&mut self, entries: &'a [Entry], known: Keys<'_>, of: &str) {
+        for entry in entries {
+            let key = entry.key.as_str();
+            let message = match known.iter().find(|(known, _)| *known == key) {
+                Some((_, since)) if *since <= self.version => continue,
+                Some((_, since)) => format!(
+                    "`{key}` came with version {since} of HOT, and this template is of version {}",
+                    self.version
+                ),
+                None => {
+                    let near = did_you_mean(key, known.iter().map(|(known, _)| *known));
+                    format!("`{}` is no key of {of}{near}", shown(key))
+                }
+            };
+            self.below(key, |reader| {
+                reader.error("unknown-key", entry.key_span.start, message)
+            });
+        }
+    }
+
+    /// Heat takes nearly any text for a name. A resource is part of ids and paths of ours too, so it has none of the
+    /// signs that separate those.
+    fn name(&mut self, entry: &Entry, of: &str) {
+        let name = entry.key.as_str();
+        let written = self.text.get(entry.key_span.clone()).unwrap_or_default();
+        let not_text = written == name && !matches!(scalar::resolve(name), Value::String(_));
+        let reserved = |c: char| of == "a resource" && matches!(c, '/' | ':' | '@');
+        let message = if not_text {
+            format!(
+                "`{name}` without quotes is no text in YAML, so it cannot name {of}; write it in quotes"
+            )
+        } else if name.chars().any(reserved) {
+            format!(
+                "`{}` cannot name {of}: a name has no `/`, `:` or `@`",
+                shown(name)
+            )
+        } else if name.len() > NAME_BYTES_MAX || (of == "a resource" && name.is_empty()) {
+            format!(
+                "`{}` cannot name {of}: a name has from 1 to {NAME_BYTES_MAX} letters",
+                shown(name)
+            )
+        } else {
+            return;
+        };
+        self.error("bad-name", entry.key_span.start, message);
+    }
+
+    /// What is for people may be anything in Heat; what is no text is not kept.
+    fn words_of(&mut self, node: &Node) -> Option<String> {
+        if node.entries().is_some() || node.items().is_some() {
+            let message = format!("text belongs here, not {}", node.describe());
+            self.warning("wrong-shape", node.span.start, message);
+            return None;
+        }
+        self.text_of(node)
+    }
+
+    fn text_of(&mut self, node: &Node) -> Option<String> {
+        match node.scalar() {
+            Some(Value::String(text)) => Some(text),
+            Some(Value::Null) => None,
+            // `description: 2.0` and the like: Heat takes them as text.
+            Some(other) => Some(other.to_string()),
+            None => {
+                self.wrong_shape(node, "text");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, node: &Node) -> bool {
+        match node.scalar() {
+            Some(Value::Bool(value)) => value,
+            Some(Value::String(text)) if is_boolean_word(&text).is_some() => {
+                is_boolean_word(&text) == Some(true)
+            }
+            _ => {
+                self.wrong_shape(node, "`true` or `false`");
+                false
+            }
+        }
+    }
+
+    fn template(&mut self, root: Option<&'a Node>) -> Template {
+        let mut template = Template::default();
+        let Some(root) = root else {
+            if self.diagnostics.is_empty() {
+                self.version_missing(0);
+            }
+            return template;
+        };
+        if self.is_cloud_formation(root) {
+            return template;
+        }
+        let sections = self.entries(root, "a map with `heat_template_version` and `resources`");
+        match root.entry("heat_template_version") {
+            Some(entry) => {
+                template.version = self.below("heat_template_version", |reader| {
+                    reader.version(&entry.value)
+                });
+                self.version = template.hot();
+            }
+            None => self.version_missing(root.span.start),
+        }
+        if root.entries().is_some() || root.is_null() {
+            self.known_keys(sections, &SECTIONS, "a template");
+        }
+        if let Some(resources) = root
+            .entry("resources")
+            .and_then(|entry| entry.value.entries())
+        {
+            self.resources = resources.iter().map(|entry| entry.key.as_str()).collect();
+        }
+        for Entry { key, value, .. } in sections {
+            self.below(key, |reader| match key.as_str() {
+                "description" => template.description = reader.words_of(value).unwrap_or_default(),
+                "parameters" => template.parameters = reader.parameters(value),
+                "conditions" => template.conditions = reader.conditions(value),
+                "resources" => template.resources = reader.resources(value),
+                "outputs" => template.outputs = reader.outputs(value),
+                _ => {}
+            });
+        }
+        if let Some(groups) = root.entry("parameter_groups") {
+            template.parameter_groups = self.below("parameter_groups", |reader| {
+                reader.parameter_groups(&groups.value, &template.parameters)
+            });
+        }
+        template
+    }
+
+    /// Another language: said once, for nothing in it could be understood.
+    fn is_cloud_formation(&mut self, root: &Node) -> bool {
+        let named = |key: &&str| root.entry(key).is_some();
+        let found = ["AWSTemplateFormatVersion", "HeatTemplateFormatVersion"]
+            .into_iter()
+            .find(named)
+            .filter(|_| root.entry("heat_template_version").is_none());
+        let Some(key) = found else {
+            return false;
+        };
+        let at = root
+            .entry(key)
+            .map_or(root.span.start, |entry| entry.key_span.start);
+        let message = format!(
+            "this is a CloudFormation template, by its `{key}`, and Stackloom reads HOT: deploy it with Heat as it is, or write it as HOT, beginning with `heat_template_version: 2021-04-16`"
+        );
+        self.below(key, |reader| {
+            reader.error("cloudformation-template", at, message)
+        });
+        true
+    }
+
+    fn version_missing(&mut self, at: usize) {
+        let message = "the template must say `heat_template_version`, such as `heat_template_version: 2021-04-16`";
+        self.error("version-missing", at, message);
+    }
+
+    fn version(&mut self, node: &Node) -> String {
+        let version = self.text_of(node).unwrap_or_default();
+        if Version::of(&version).is_none() {
+            let words: Vec<&str> = Version::words().collect();
+            let message = format!(
+                "`{}` is no version of HOT; there are {}",
+                shown(&version),
+                listed(&words)
+            );
+            self.error("version-unknown", node.span.start, message);
+        }
+        version
+    }
+}

@@ -1,0 +1,275 @@
+//! YAML text to a tree with positions, within limits.
+//!
+//! The events come from `saphyr-parser`; the tree is ours, because edits need what a value parser
+//! throws away: where each key, value and list dash stands, and in which style. Aliases share the
+//! node that they name, so an alias bomb costs no memory; its unfolded size is counted and refused.
+//! A syntax error keeps all that was read before it.
+
+pub mod scalar;
+pub mod surrogates;
+
+use std::{ops::Range, sync::Arc};
+
+use serde_json::Value;
+
+use crate::diagnostic::Severity;
+
+mod build;
+mod lenient;
+mod merge;
+
+/// What a text may hold before it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the text; a longer one is not read at all.
+    pub bytes_max: usize,
+    /// Maps and lists within each other.
+    pub depth_max: usize,
+    /// Values, aliases and merge keys unfolded.
+    pub nodes_max: u64,
+}
+
+impl Default for Limits {
+    /// Heat's own 512 KiB; the others are far beyond what people write.
+    fn default() -> Limits {
+        Limits {
+            bytes_max: 512 << 10,
+            depth_max: 64,
+            nodes_max: 400_000,
+        }
+    }
+}
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Lines and indentation.
+    Block,
+    /// `{...}` or `[...]`.
+    Flow,
+    /// A pair in a flow list without braces of its own.
+    FlowPair,
+    /// A scalar without quotes; an empty one means null.
+    Plain,
+    /// A quoted scalar.
+    Quoted,
+    /// `|` or `>`.
+    BlockScalar,
+}
+
+/// A value at a place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Scalar, list, map or alias.
+    pub kind: Kind,
+    /// How the text writes it.
+    pub style: Style,
+    /// Bytes of the text, anchor and tag included.
+    pub span: Range<usize>,
+    /// Nodes below and this one, aliases unfolded.
+    weight: u64,
+    /// For a map with merge keys (`<<`): its entries and those that it takes over.
+    merged: Option<Arc<[Entry]>>,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Its text without quotes, and whether a tag forces it to be text.
+    Scalar(String),
+    /// A sequence.
+    List(Vec<Item>),
+    /// A mapping, in the order of the text.
+    Map(Vec<Entry>),
+    /// `*name`, with the node of its anchor.
+    Alias(Arc<Node>),
+}
+
+/// A list's item.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Where its dash stands; in flow lists its value.
+    pub start: usize,
+    /// The value.
+    pub value: Node,
+}
+
+/// A map's entry.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key as text.
+    pub key: String,
+    /// Bytes of the key in the text.
+    pub key_span: Range<usize>,
+    /// Just after the colon.
+    pub after_colon: usize,
+    /// The value.
+    pub value: Node,
+}
+
+/// What is wrong with the text.
+#[derive(Clone, Debug)]
+pub struct YamlProblem {
+    /// Code of the diagnostic.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The problem, in one sentence.
+    pub message: String,
+    /// Byte in the text.
+    pub at: usize,
+    /// Positions after it cannot be trusted, so nothing may be edited.
+    pub fatal: bool,
+}
+
+/// The first document of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// The document; `None` for an empty text.
+    pub root: Option<Node>,
+    /// Problems, in the order of the text.
+    pub problems: Vec<YamlProblem>,
+}
+
+impl Node {
+    /// The node itself, or the one that an alias names.
+    pub fn target(&self) -> &Node {
+        match &self.kind {
+            Kind::Alias(node) => node.target(),
+            _ => self,
+        }
+    }
+
+    /// Entries of a map, those that merge keys bring included.
+    pub fn entries(&self) -> Option<&[Entry]> {
+        let node = self.target();
+        match (&node.kind, &node.merged) {
+            (Kind::Map(_), Some(merged)) => Some(merged),
+            (Kind::Map(entries), None) => Some(entries),
+            _ => None,
+        }
+    }
+
+    fn new(kind: Kind, style: Style, span: Range<usize>, weight: u64) -> Node {
+        Node {
+            kind,
+            style,
+            span,
+            weight,
+            merged: None,
+        }
+    }
+
+    /// The items of a list.
+    pub fn items(&self) -> Option<&[Item]> {
+        match &self.target().kind {
+            Kind::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The entry of a map by its key.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries()?.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of a scalar, by YAML 1.1's rules as Heat reads them.
+    pub fn scalar(&self) -> Option<Value> {
+        let node = self.target();
+        match (&node.kind, node.style) {
+            (Kind::Scalar(text), Style::Plain) => Some(scalar::resolve(text)),
+            (Kind::Scalar(text), _) => Some(Value::String(text.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether the node is null or empty.
+    pub fn is_null(&self) -> bool {
+        matches!(self.scalar(), Some(Value::Null))
+    }
+
+    /// `a map`, `a list`, `text` ... for messages.
+    pub fn describe(&self) -> &'static str {
+        match &self.target().kind {
+            Kind::Map(_) => "a map",
+            Kind::List(_) => "a list",
+            _ => match self.scalar() {
+                Some(Value::Null) | None => "nothing",
+                Some(Value::Bool(_)) => "a boolean",
+                Some(Value::Number(_)) => "a number",
+                _ => "text",
+            },
+        }
+    }
+
+    /// All of it as JSON.
+    pub fn to_json(&self) -> Value {
+        let node = self.target();
+        match &node.kind {
+            Kind::List(items) => {
+                Value::Array(items.iter().map(|item| item.value.to_json()).collect())
+            }
+            Kind::Map(_) => Value::Object(
+                node.entries()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect(),
+            ),
+            _ => node.scalar().unwrap_or(Value::Null),
+        }
+    }
+}
+
+/// Read the first document of `text`.
+pub fn parse(text: &str) -> Tree {
+    parse_within(text, &Limits::default())
+}
+
+/// The same, with other limits.
+pub fn parse_within(text: &str, limits: &Limits) -> Tree {
+    if text.len() > limits.bytes_max {
+        let message = format!(
+            "the template is {} KiB long; at most {} KiB can be read",
+            text.len().div_ceil(1024),
+            limits.bytes_max / 1024
+        );
+        return Tree::refused("template-too-large", message);
+    }
+    build::build(text, limits)
+}
+
+impl Tree {
+    /// Nothing was read.
+    fn refused(code: &'static str, message: String) -> Tree {
+        Tree {
+            root: None,
+            problems: vec![YamlProblem {
+                code,
+                severity: Severity::Error,
+                message,
+                at: 0,
+                fatal: true,
+            }],
+        }
+    }
+}
+
+/// Past spaces, line ends and comments.
+pub fn skip_blank(text: &str, mut at: usize) -> usize {
+    let bytes = text.as_bytes();
+    loop {
+        match bytes.get(at) {
+            Some(b' ' | b'\t' | b'\n' | b'\r') => at += 1,
+            Some(b'#') if at == 0 || bytes[at - 1].is_ascii_whitespace() => {
+                while bytes.get(at).is_some_and(|byte| *byte != b'\n') {
+                    at += 1;
+                }
+            }
+            _ => return at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Letters beyond the first 65,536 as JSON escapes them: in two halves, `\ud83d\ude00`.
+//!
+//! YAML knows no halves, and Heat reads a text as JSON before it tries YAML. So in a text that is JSON each pair is put
+//! together (`\U0001f600`) for the YAML parser alone: places stay those of the text as it is.
+
+use serde::de::IgnoredAny;
+
+/// Whether a text is JSON, and so a map in braces.
+pub fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// The text with its pairs put together, and the byte in `text` that each of its characters stands for; nothing where
+/// there is no pair, or the text is no JSON.
+pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
+    let may_have = text.contains("\\ud") || text.contains("\\uD");
+    if !may_have || !is_json(text) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let (new, length) = match pair(&text[at..]) {
+            Some(letter) => (format!("\\U{:08x}", u32::from(letter)), 12),
+            // Of an escape the next letter is no escape's beginning.
+            None if first == '\\' => (text[at..].chars().take(2).collect(), 2),
+            None => (first.to_string(), first.len_utf8()),
+        };
+        // A letter of the new text stands for one of the old, those of a longer old one for its first ones.
+        bytes.extend((0..new.chars().count()).map(|letter| (at + letter.min(length - 1)) as u32));
+        out.push_str(&new);
+        at += length;
+    }
+    bytes.push(text.len() as u32);
+    Some((out, bytes))
+}
+
+/// The letter that the two escapes at the beginning of a text stand for.
+fn pair(text: &str) -> Option<char> {
+    let half = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let halves = [half(0)?, half(6)?];
+    char::decode_utf16(halves)
+        .next()?
+        .ok()
+        .filter(|letter| letter.len_utf16() == 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::document::Document;
+
+    #[test]
+    fn halves_are_put_together_in_json_and_places_stay() {
+        let text = r#"{"heat_template_version": "2021-04-16", "resources": {"a": {"type": "OS::Heat::Value",
+  "properties": {"value": "\ud83d\uDE00 \\ud83d\n\u00e9"}}, "b": {"kind": "x"}}}"#;
+        let document = Document::parse(text);
+        assert_eq!(document.text(), text);
+        let value = document.value(&["resources", "a", "properties", "value"]);
+        assert_eq!(
+            value.as_ref().and_then(|value| value.as_str()),
+            Some("😀 \\ud83d\né")
+        );
+        let at = document
+            .position("resources.b.kind")
+            .map(|at| (at.line, at.column));
+        let column = text.lines().nth(1).and_then(|line| line.find("\"kind\""));
+        assert_eq!(at, Some((2, column.unwrap() as u32 + 1)));
+    }
+
+    #[test]
+    fn yaml_has_no_halves() {
+        let document = Document::parse("a: \"\\ud83d\\ude00\"\n");
+        assert!(!document.is_readable());
+    }
+}

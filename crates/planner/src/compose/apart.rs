@@ -1,0 +1,166 @@
+//! A template taken apart for who reads designs and runs nothing: exporters.
+//!
+//! A plan knows all parameters; an export keeps them open, so that the reader can still choose. What is asked of `scope` here is
+//! therefore only what the shape hangs on, such as how many members a group has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Around, flatten};
+use crate::{cloud::CloudFacts, deployed::Deployed, passes::Model, workflow::OutputSpec};
+use hot::{
+    bundle::Bundle,
+    diagnostic::Diagnostic,
+    document::Document,
+    expr::{Expr, Scope},
+    merged::Merged,
+    parameter::{HIDDEN_DEFAULTS, Parameter, plain_name},
+    template::Template,
+};
+use types::Registry;
+
+/// What [`take_apart`] reads.
+pub struct Whole<'a> {
+    /// The template.
+    pub document: &'a Document,
+    /// Files and environments beside it.
+    pub bundle: &'a Bundle,
+    /// Resource types, those of the catalogue included.
+    pub types: &'a Registry,
+    /// What the cloud has.
+    pub cloud: &'a CloudFacts,
+    /// What is known of parameters.
+    pub scope: &'a dyn Scope,
+    /// Names of groups in the template itself that stay as they are.
+    pub keep: &'a [String],
+}
+
+/// A template without nesting.
+pub struct Apart {
+    /// Members and parents, as the module's doc says.
+    pub model: Model,
+    /// By name, in full names.
+    pub outputs: BTreeMap<String, Expr>,
+    /// Parameters beside the template's own: for the hidden values that environments give to nested templates. They
+    /// have no default.
+    pub parameters: Vec<Parameter>,
+    /// What went wrong on the way, with file and line.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A type that no template can name: it stands for a group that is kept.
+const KEPT: &str = "a group as it is";
+
+/// The resources of a template, those in groups and nested templates among them, before any pass.
+pub fn take_apart(whole: &Whole<'_>) -> Apart {
+    let template = whole.document.template();
+    let merged = Merged::of(whole.bundle, template);
+    let (model, _) = Model::of(template, whole.scope);
+    let mut kept = BTreeMap::new();
+    let resources = model.into_list().into_iter().map(|(name, mut spec)| {
+        if whole.keep.contains(&name) {
+            let written = std::mem::replace(&mut spec.resource_type, KEPT.to_owned());
+            kept.insert(name.clone(), written);
+        }
+        (name, spec)
+    });
+    let model = Model::from_resources(resources.collect());
+    let there = |output: &&hot::template::Output| output.is_on(whole.scope) != Some(false);
+    let outputs = template.outputs.iter().filter(there).map(|output| {
+        let value = output.value.simplify(whole.scope);
+        let value = value.unwrap_or_else(|_| output.value.clone());
+        let description = output.description.clone();
+        (output.name.clone(), OutputSpec { description, value })
+    });
+    let around = Around {
+        document: whole.document,
+        bundle: whole.bundle,
+        merged: &merged,
+        types: whole.types,
+        cloud: whole.cloud,
+        deployed: &Deployed::default(),
+        scope: whole.scope,
+    };
+    let mut flat = flatten(&around, model, outputs.collect());
+    let resources = std::mem::take(&mut flat.model).into_list().into_iter();
+    let resources = resources.map(|(name, mut spec)| {
+        if let Some(written) = kept.remove(&name) {
+            spec.resource_type = written;
+        }
+        (name, spec)
+    });
+    let mut diagnostics = merged.diagnostics.clone();
+    diagnostics.append(&mut flat.diagnostics);
+    let mut apart = Apart {
+        model: Model::default(),
+        outputs: flat
+            .outputs
+            .into_iter()
+            .map(|(name, output)| (name, output.value))
+            .collect(),
+        parameters: Vec::new(),
+        diagnostics,
+    };
+    let mut resources: Vec<_> = resources.collect();
+    let values = resources
+        .iter_mut()
+        .flat_map(|(_, spec)| spec.properties.values_mut())
+        .chain(apart.outputs.values_mut())
+        .map(|value| {
+            *value = crate::parameters::bare(value);
+            value
+        });
+    apart.parameters = declared(values, template);
+    apart.model = Model::from_resources(resources);
+    apart
+}
+
+/// Gives the names that stand for hidden values the form of parameters, which the reader of a design can declare.
+fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template) -> Vec<Parameter> {
+    let own = template.parameters.iter();
+    let mut taken: BTreeSet<String> = own.map(|parameter| parameter.name.clone()).collect();
+    let mut named: BTreeMap<String, Parameter> = BTreeMap::new();
+    for value in values {
+        let mut asked = BTreeSet::new();
+        value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && name.starts_with(HIDDEN_DEFAULTS)
+            {
+                asked.insert(name.clone());
+            }
+        });
+        for name in &asked {
+            if !named.contains_key(name) {
+                named.insert(name.clone(), parameter(name, &mut taken));
+            }
+        }
+        if !asked.is_empty() {
+            *value = value.rewrite(&mut |expr| match expr {
+                Expr::GetParam(name, path) => {
+                    Some(Expr::GetParam(named.get(name)?.name.clone(), path.clone()))
+                }
+                _ => None,
+            });
+        }
+    }
+    named.into_values().collect()
+}
+
+/// A parameter for a hidden value, of a name that is not `taken`.
+fn parameter(stands_for: &str, taken: &mut BTreeSet<String>) -> Parameter {
+    let plain = plain_name(stands_for);
+    let rest = stands_for.strip_prefix(HIDDEN_DEFAULTS);
+    let kind = rest.and_then(|rest| Some(rest.split_once('/')?.0));
+    let mut name = plain.to_owned();
+    let mut number = 2;
+    while !taken.insert(name.clone()) {
+        name = format!("{plain}_{number}");
+        number += 1;
+    }
+    Parameter {
+        name,
+        kind: kind.unwrap_or("string").to_owned(),
+        description: Some(format!("`{plain}` of nested templates.")),
+        hidden: true,
+        ..Parameter::default()
+    }
+}

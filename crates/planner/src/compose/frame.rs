@@ -1,0 +1,202 @@
+//! One template while it is made flat: whose names mean what, and what its parameters are.
+
+use std::rc::Rc;
+
+use super::{
+    Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
+    facade::{self, Facade},
+    late::Spelling,
+};
+
+use hot::{expr::Function, template::Template};
+
+/// What a nested template's parameter is.
+#[derive(Clone)]
+pub(super) struct Argument {
+    /// In full names.
+    pub value: Expr,
+    /// See [`parts_of`].
+    parts: usize,
+}
+
+/// By the parameters' names.
+pub(super) type Arguments = HashMap<String, Argument>;
+
+impl Argument {
+    pub(super) fn of(value: Expr) -> Argument {
+        let parts = parts_of(&value);
+        Argument { value, parts }
+    }
+}
+
+/// Expressions in a value, itself counted; a long text counts for several.
+pub(super) fn parts_of(value: &Expr) -> usize {
+    let mut parts = 0;
+    value.walk(&mut |part| parts += parts_alone(part));
+    parts
+}
+
+/// The same without what stands in it.
+pub(super) fn parts_alone(value: &Expr) -> usize {
+    1 + value.as_str().unwrap_or_default().len() / PART_BYTES
+}
+
+/// Text that counts for one part.
+const PART_BYTES: usize = 512;
+
+/// Where resources are being made flat.
+pub(super) struct Frame<'f> {
+    /// The file that they are written in; nothing for the template itself.
+    pub file: Option<&'f str>,
+    /// What they are written in; nothing for the template itself, where conditions keep their names.
+    pub template: Option<&'f Template>,
+    /// `web/` for the members of `web`; empty for the template itself.
+    pub prefix: &'f str,
+    /// Names of the file's resources; empty for the template itself, where names stay.
+    pub names: HashSet<String>,
+    /// What each parameter is, in full names; nothing for the template itself, where parameters stay.
+    pub arguments: Option<Arguments>,
+    /// What is known of parameters.
+    pub scope: &'f dyn Scope,
+    /// Levels below the template.
+    pub depth: usize,
+    /// What every member waits for, in full names.
+    pub inherits: Vec<String>,
+    /// Files that are being made flat, outermost first.
+    pub within: Vec<String>,
+    /// Types that stand for themselves: those in whose place these files stand.
+    pub itself: Vec<String>,
+    /// What `resource_facade` gives, in full names.
+    pub facade: Facade,
+    /// What conditions may become in place of their names, here and in all other frames.
+    pub spelling: Rc<Spelling>,
+}
+
+impl<'f> Frame<'f> {
+    pub(super) fn root(around: &'f Around<'f>) -> Frame<'f> {
+        Frame {
+            file: None,
+            template: None,
+            prefix: "",
+            names: HashSet::new(),
+            arguments: None,
+            scope: around.scope,
+            depth: 0,
+            inherits: Vec::new(),
+            within: Vec::new(),
+            itself: Vec::new(),
+            facade: Facade::new(),
+            spelling: Rc::new(Spelling::new()),
+        }
+    }
+
+    /// The same names, one level deeper: for the members of a group.
+    pub(super) fn deeper(&self, inherits: Vec<String>) -> Frame<'_> {
+        Frame {
+            file: self.file,
+            template: self.template,
+            prefix: self.prefix,
+            names: self.names.clone(),
+            arguments: self.arguments.clone(),
+            scope: self.scope,
+            depth: self.depth + 1,
+            inherits,
+            within: self.within.clone(),
+            itself: self.itself.clone(),
+            facade: self.facade.clone(),
+            spelling: Rc::clone(&self.spelling),
+        }
+    }
+
+    /// A resource's full name.
+    pub(super) fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// A resource in full names, waiting for all that the frame waits for.
+    pub(super) fn global(&self, spec: ResourceSpec) -> ResourceSpec {
+        let own = spec.requires.iter().map(|name| self.full(name));
+        let requires = self.inherits.iter().cloned().chain(own).collect();
+        let properties = spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.clone(), self.global_expr(value)))
+            .filter(|(_, value)| !value.is_null())
+            .collect::<BTreeMap<_, _>>();
+        let external_id = spec.external_id.as_ref().map(|id| self.global_expr(id));
+        ResourceSpec {
+            properties,
+            requires,
+            external_id,
+            ..spec
+        }
+    }
+
+    /// A value in full names.
+    pub(super) fn global_expr(&self, value: &Expr) -> Expr {
+        let Some(arguments) = &self.arguments else {
+            return value.clone();
+        };
+        value.rewrite(&mut |expr| match expr {
+            Expr::GetResource(name) if self.names.contains(name) => {
+                Some(Expr::GetResource(self.full(name)))
+            }
+            Expr::GetAttr(name, path) if self.names.contains(name) => {
+                let path = path.iter().map(|key| self.global_expr(key)).collect();
+                Some(Expr::GetAttr(self.full(name), path))
+            }
+            Expr::Call {
+                function: Function::If,
+                arguments,
+            } => self.undecided(arguments),
+            Expr::Call {
+                function,
+                arguments,
+            } => {
+                let asked = facade::asked(*function, arguments, &self.facade)?;
+                let has_room = self.spelling.has_room_for(parts_of(asked));
+                Some(if has_room { asked.clone() } else { nothing() })
+            }
+            Expr::GetParam(name, _) if name == "OS::stack_name" => Some(self.stack_name()),
+            Expr::GetParam(name, path) => {
+                let path = path.iter().map(|key| self.global_expr(key)).collect();
+                let Some(argument) = arguments.get(name) else {
+                    // Declared nowhere: it must not mean one of the outer template.
+                    let is_ours = !name.contains("::");
+                    return is_ours.then(|| Expr::GetParam(self.full(name), path));
+                };
+                let has_room = self.spelling.has_room_for(argument.parts);
+                let value = has_room.then(|| argument.value.clone());
+                Some(value.unwrap_or_else(nothing).pick(path))
+            }
+            _ => None,
+        })
+    }
+
+    /// An `if` that only the run decides, with the condition in place of its name.
+    fn undecided(&self, arguments: &Expr) -> Option<Expr> {
+        let Expr::List(items) = arguments else {
+            return None;
+        };
+        let (condition, branches) = items.split_first()?;
+        let condition = self.spelling.out(condition, self.template?)?;
+        let items = std::iter::once(&condition).chain(branches);
+        let items = items.map(|item| self.global_expr(item)).collect();
+        Some(Expr::call(Function::If, Expr::List(items)))
+    }
+
+    /// As Heat names a nested stack: the deployment, then the parents.
+    fn stack_name(&self) -> Expr {
+        let parents = self.prefix.trim_end_matches('/').split('/');
+        let names: Vec<serde_json::Value> =
+            std::iter::once(serde_json::json!({"get_param": "OS::stack_name"}))
+                .chain(parents.map(serde_json::Value::from))
+                .collect();
+        let call = serde_json::json!({"list_join": ["-", names]});
+        Expr::from_json(&call).unwrap_or_else(|_| nothing())
+    }
+}
+
+fn nothing() -> Expr {
+    Expr::Literal(serde_json::Value::Null)
+}

@@ -1,0 +1,268 @@
+//! `OS::Heat::ResourceGroup`: one definition, so many members.
+//!
+//! Members are named by numbers. A number that was removed by name is never given again, so that the
+//! others keep theirs: what was removed stands in the group's own attribute `removed_rsrc_list`, which
+//! is kept with what is deployed. Source: Heat's `resource_group.py`.
+
+use super::{
+    BTreeMap, BTreeSet, Composer, Expr, Frame, GROUP, Parent, Place, RESOURCES_MAX, ResourceSpec,
+    Value, batches, text_of,
+};
+use crate::members::{index_variable, put_index};
+use hot::template::Marks;
+
+const REMOVED: &str = "removed_rsrc_list";
+
+impl Composer<'_> {
+    pub(super) fn group(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
+        let full = frame.full(name);
+        let inherits = self.waits_for(frame, &spec);
+        let first = self.resources.len();
+        let removed = self.removed(&full, &spec);
+        let members = if self.may_nest(frame, name) {
+            let names = self.names(frame, &full, &spec, &removed);
+            self.members(frame, name, &spec, &names, &inherits);
+            names
+        } else {
+            Vec::new()
+        };
+        let mut properties = BTreeMap::new();
+        if !removed.is_empty() {
+            let removed = removed.into_iter().map(Expr::text).collect();
+            properties.insert(REMOVED.to_owned(), Expr::List(removed));
+        }
+        let parent = ResourceSpec {
+            resource_type: GROUP.to_owned(),
+            properties,
+            ..spec
+        };
+        self.parent(full, parent, inherits, Parent::Group { members }, first);
+    }
+
+    /// Names of the members, in order.
+    fn names(
+        &mut self,
+        frame: &Frame<'_>,
+        full: &str,
+        spec: &ResourceSpec,
+        removed: &BTreeSet<String>,
+    ) -> Vec<String> {
+        let count = match spec.properties.get("count") {
+            None => 1,
+            Some(Expr::Literal(Value::Number(number))) if number.is_u64() => {
+                number.as_u64().unwrap_or_default()
+            }
+            Some(Expr::Literal(Value::String(text))) if text.trim().parse::<u64>().is_ok() => {
+                text.trim().parse().unwrap_or_default()
+            }
+            // That a parameter has no value yet is said elsewhere, if it matters.
+            Some(given) if self.waits_for_value(frame, given) => 0,
+            Some(_) => {
+                let message = format!(
+                    "how many members `{full}` has must be known when the plan is made: `count` is a whole number, 0 or more, \
+                     by itself or from parameters that are not hidden"
+                );
+                self.error(
+                    "group-count",
+                    format!("resources.{full}.properties.count"),
+                    message,
+                );
+                0
+            }
+        };
+        if count > RESOURCES_MAX as u64 {
+            let message = format!(
+                "`{full}` would have {count} members; there may be {RESOURCES_MAX} resources in all"
+            );
+            let path = format!("resources.{full}.properties.count");
+            self.error("too-many-resources", path, message);
+            return Vec::new();
+        }
+        (0..)
+            .map(|number: u64| number.to_string())
+            .filter(|name| !removed.contains(name))
+            .take(count as usize)
+            .collect()
+    }
+
+    /// Whether nothing is missing but values of parameters that the template itself asks for, so that no plan is made before they are
+    /// given. All else that is not known (attributes, what is hidden) would be a group without members that nobody asked for.
+    fn waits_for_value(&self, frame: &Frame<'_>, given: &Expr) -> bool {
+        let parameters = &self.around.document.template().parameters;
+        let (mut waits, mut more) = (false, false);
+        frame.global_expr(given).walk(&mut |expr| match expr {
+            Expr::GetParam(name, _) => {
+                let declared = parameters.iter().find(|one| one.name == *name);
+                let lacks = declared.is_some_and(|one| !one.hidden)
+                    && self.around.scope.parameter(name).is_none();
+                waits |= lacks;
+                more |= !lacks;
+            }
+            Expr::GetAttr(..) | Expr::GetResource(_) => more = true,
+            _ => {}
+        });
+        waits && !more
+    }
+
+    /// Names that are not given again: those of old, if they are to be kept, and those that are named now.
+    fn removed(&self, full: &str, spec: &ResourceSpec) -> BTreeSet<String> {
+        let there = &self.around.deployed.resources;
+        let of_old = there.get(full).and_then(|old| old.properties.get(REMOVED));
+        let of_old: BTreeSet<String> = match of_old {
+            Some(Expr::List(names)) => names
+                .iter()
+                .filter_map(Expr::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => BTreeSet::new(),
+        };
+        let update = spec
+            .properties
+            .get("removal_policies_mode")
+            .and_then(Expr::as_str)
+            == Some("update");
+        let policies = match spec.properties.get("removal_policies") {
+            Some(Expr::List(policies)) => policies.as_slice(),
+            _ => &[],
+        };
+        let named = policies
+            .iter()
+            .filter_map(|policy| match policy.get("resource_list")? {
+                Expr::List(names) => Some(names.as_slice()),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|name| match name {
+                Expr::Literal(value) => text_of(value),
+                _ => None,
+            })
+            // Of a new group all names are skipped, as in Heat; later, only those that a member has or had: others
+            // may be ids.
+            .filter_map(|name| {
+                let is_name = !there.contains_key(full)
+                    || of_old.contains(&name)
+                    || there.contains_key(&format!("{full}/{name}"));
+                if is_name {
+                    Some(name)
+                } else {
+                    self.with_id(full, &name)
+                }
+            });
+        let named: BTreeSet<String> = named.collect();
+        if update {
+            named
+        } else {
+            named.union(&of_old).cloned().collect()
+        }
+    }
+
+    /// The member of a group that the cloud knows by this id.
+    fn with_id(&self, full: &str, id: &str) -> Option<String> {
+        let deployed = self.around.deployed;
+        let start = format!("{full}/");
+        let mut members = deployed.actual.iter();
+        members.find_map(|(name, actual)| {
+            let member = name.strip_prefix(&start)?;
+            let is_it = actual.reference.as_ref().and_then(Value::as_str) == Some(id);
+            (is_it && !member.contains(['/', '@'])).then(|| member.to_owned())
+        })
+    }
+
+    fn members(
+        &mut self,
+        frame: &Frame<'_>,
+        name: &str,
+        spec: &ResourceSpec,
+        names: &[String],
+        inherits: &[String],
+    ) {
+        let full = frame.full(name);
+        let path = || format!("resources.{full}.properties.resource_def");
+        let Some(given) = spec.properties.get("resource_def") else {
+            return;
+        };
+        // Written out, `%index%` goes into parameters' names and keys too; else it is known already.
+        let definition = match given {
+            Expr::Map(_) => given.clone(),
+            other => self.simplified(frame, other, &path),
+        };
+        let written = definition
+            .get("type")
+            .map(|written| self.simplified(frame, written, &path));
+        let Some(written) = written.as_ref().and_then(Expr::as_str) else {
+            let message =
+                format!("`{full}` says nothing of its members: `resource_def` needs a `type`");
+            return self.error("group-definition", path(), message);
+        };
+        let word = index_variable(spec.properties.get("index_var"));
+        let batches = batches::of(self, frame, name, names.len());
+        let pause = batches.and_then(|batches| batches.pause(&full, names));
+        self.pauses.extend(pause);
+        let marks = marks(definition.get("metadata"));
+        let place = self.place_of_definition(frame, name);
+        for (number, member) in names.iter().enumerate() {
+            if self.full || self.is_too_much {
+                return;
+            }
+            let short = format!("{name}/{member}");
+            let mut properties = BTreeMap::new();
+            if let Some(Expr::Map(entries)) = definition.get("properties") {
+                for (key, value) in entries {
+                    let value = put_index(value, word, member);
+                    let path = || format!("{}.properties.{key}", path());
+                    let value = self.simplified(frame, &value, &path);
+                    if !value.is_null() {
+                        properties.insert(key.clone(), value);
+                    }
+                }
+            }
+            let mut inherits = inherits.to_vec();
+            let before = batches.map_or(&[][..], |batches| batches.before(number, names));
+            inherits.extend(before.iter().map(|other| format!("{full}/{other}")));
+            let made = ResourceSpec {
+                resource_type: written.to_owned(),
+                properties,
+                marks: marks.clone(),
+                origin: spec.origin.clone(),
+                requires: Vec::new(),
+                deletion_policy: Default::default(),
+                external_id: None,
+            };
+            self.places.insert(frame.full(&short), place.clone());
+            if let Some(metadata) = definition.get("metadata") {
+                let metadata = put_index(metadata, word, member);
+                self.metadata.insert(frame.full(&short), metadata);
+            }
+            self.resource(&frame.deeper(inherits), &short, made);
+        }
+    }
+
+    /// Where the members of a group are written.
+    fn place_of_definition(&self, frame: &Frame<'_>, name: &str) -> Place {
+        let full = frame.full(name);
+        match self.places.get(&full) {
+            Some(place) => Place {
+                path: format!("{}.properties.resource_def", place.path),
+                ..place.clone()
+            },
+            None => Place {
+                file: frame.file.map(str::to_owned),
+                path: format!("resources.{name}.properties.resource_def"),
+            },
+        }
+    }
+}
+
+/// What `metadata: {stackloom: ...}` of a definition says.
+fn marks(metadata: Option<&Expr>) -> Marks {
+    let said = |mark: &str| {
+        metadata
+            .and_then(|metadata| metadata.get("stackloom"))
+            .and_then(|ours| ours.get(mark))
+            == Some(&Expr::Literal(Value::Bool(true)))
+    };
+    Marks {
+        public: said("public"),
+        bastion: said("bastion"),
+    }
+}

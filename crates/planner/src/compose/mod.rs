@@ -1,0 +1,496 @@
+//! Groups and nested templates, made flat before the passes.
+//!
+//! Heat makes a stack of its own for every group and every nested template. We do not: when a plan is
+//! made, the members of each become ordinary resources named `<parent>/<member>` (`group/0`,
+//! `web/server`, `group/0/server`; `/` cannot stand in a template's names). So passes, order, diff,
+//! workflow and drivers know nothing of nesting, a server in a group can be the bastion, and a change
+//! of one member is a change of one resource.
+//!
+//! - In members, parameters are replaced by what the parent's properties say, and names by the full ones.
+//! - The parent stays, as a resource without anything in the cloud. It requires its members, and its
+//!   properties are what it gives to others: the outputs, or `refs` and the like.
+//! - Where a value of a parent is asked for and what stands behind it is known, that is put in place:
+//!   `get_attr: [web, port]` becomes `get_resource: web/port`, so that the rules for ports see a port.
+//!   The parent is then required all the same: as in Heat, who asks a group waits for all of it.
+//! - Members wait for all that their parent waits for, again as in Heat.
+//!
+//! What Heat checks of a nested template is checked here, and says the file and line. Depth, recursion
+//! and the number of resources have limits, so that no small template makes a large plan by accident.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    deployed::Deployed,
+    members::{drawn, is_parent},
+    passes::Model,
+    services,
+    validate::validate_with,
+    workflow::{OutputSpec, ResourceSpec},
+};
+use hot::{
+    bundle::Bundle,
+    diagnostic::{self, Diagnostic},
+    document::Document,
+    environment::Target,
+    expr::{Budget, Expr, Scope, Unresolved, weight_of},
+    merged::Merged,
+    scope::Known,
+    template::members::{CHAIN, GROUP},
+};
+use types::Registry;
+
+mod apart;
+mod batches;
+mod chain;
+mod described;
+mod facade;
+mod frame;
+mod group;
+mod late;
+mod nested;
+mod references;
+
+pub use apart::{Apart, Whole, take_apart};
+pub(crate) use batches::Pause;
+pub(crate) use described::overlay;
+use frame::Frame;
+
+/// Levels of nesting below the template, as in Heat.
+pub const DEPTH_MAX: usize = 5;
+/// Resources in all, members included. Heat's default is 1,000 in a tree of stacks.
+pub const RESOURCES_MAX: usize = 10_000;
+
+/// What [`flatten`] reads beside the model.
+pub(crate) struct Around<'a> {
+    pub document: &'a Document,
+    pub bundle: &'a Bundle,
+    pub merged: &'a Merged,
+    /// Without descriptions of nested templates.
+    pub types: &'a Registry,
+    pub cloud: &'a CloudFacts,
+    /// What is there already: names that a group has given up are not given again.
+    pub deployed: &'a Deployed,
+    /// What is known of the template's parameters.
+    pub scope: &'a dyn Scope,
+}
+
+/// A flat model.
+pub(crate) struct Flat<'a> {
+    pub model: Model,
+    pub outputs: BTreeMap<String, OutputSpec>,
+    /// With file, line and column.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Between batches of members.
+    pub pauses: Vec<Pause>,
+    places: HashMap<String, Place>,
+    around: &'a Around<'a>,
+}
+
+/// Where a member is written.
+#[derive(Clone, Debug)]
+struct Place {
+    /// Nothing for the template itself.
+    file: Option<String>,
+    /// Dotted path to the member's definition there.
+    path: String,
+}
+
+/// The model of a template with all groups and nested templates taken apart.
+pub(crate) fn flatten<'a>(
+    around: &'a Around<'a>,
+    model: Model,
+    outputs: BTreeMap<String, OutputSpec>,
+) -> Flat<'a> {
+    let is_plain = |written: &str| !is_parent(written);
+    let unchanged = around.merged.aliases.is_empty()
+        && model.iter().all(|(_, spec)| is_plain(&spec.resource_type));
+    if unchanged {
+        return Flat {
+            model,
+            outputs,
+            diagnostics: Vec::new(),
+            pauses: Vec::new(),
+            places: HashMap::new(),
+            around,
+        };
+    }
+    let mut composer = Composer {
+        around,
+        resources: Vec::new(),
+        parents: HashMap::new(),
+        places: HashMap::new(),
+        diagnostics: Vec::new(),
+        checked: HashSet::new(),
+        metadata: HashMap::new(),
+        pauses: Vec::new(),
+        full: false,
+        is_too_much: false,
+        checks: Arc::default(),
+    };
+    composer.frame(&Frame::root(around), model);
+    let mut outputs = outputs;
+    references::put_in_place(&mut composer, &mut outputs);
+    let mut flat = Flat {
+        model: Model::from_resources(composer.resources),
+        outputs,
+        diagnostics: Vec::new(),
+        pauses: composer.pauses,
+        places: composer.places,
+        around,
+    };
+    for mut one in composer.diagnostics {
+        flat.locate(&mut one);
+        if !flat.diagnostics.contains(&one) {
+            flat.diagnostics.push(one);
+        }
+    }
+    flat
+}
+
+impl Flat<'_> {
+    /// Give a diagnostic its place: in the template, or in the file where the member is written.
+    pub(crate) fn locate(&self, diagnostic: &mut Diagnostic) {
+        if diagnostic.line.is_some() || diagnostic.file.is_some() {
+            return;
+        }
+        let Some(place) = self.place(&diagnostic.path) else {
+            return self.around.document.locate(diagnostic);
+        };
+        let (place, rest) = place;
+        let document = match &place.file {
+            Some(file) => self.around.bundle.document(file),
+            None => Some(self.around.document),
+        };
+        let at = document.and_then(|document| document.position(&format!("{}{rest}", place.path)));
+        diagnostic.file.clone_from(&place.file);
+        diagnostic.line = at.map(|at| at.line);
+        diagnostic.column = at.map(|at| at.column);
+    }
+
+    /// The member that a path leads into, and what follows in the path.
+    fn place<'p>(&self, path: &'p str) -> Option<(&Place, &'p str)> {
+        let name = path.strip_prefix("resources.")?;
+        // Names may hold dots: the longest one that is a member's.
+        let ends = name
+            .match_indices('.')
+            .map(|(at, _)| at)
+            .chain([name.len()])
+            .collect::<Vec<_>>();
+        ends.into_iter()
+            .rev()
+            .find_map(|end| Some((self.places.get(&name[..end])?, &name[end..])))
+    }
+}
+
+struct Composer<'a> {
+    around: &'a Around<'a>,
+    /// Members before their parent.
+    resources: Vec<(String, ResourceSpec)>,
+    parents: HashMap<String, Parent>,
+    places: HashMap<String, Place>,
+    diagnostics: Vec<Diagnostic>,
+    /// Nested templates that were checked with these values: one is said of each once.
+    checked: HashSet<(String, String)>,
+    /// Metadata of groups' members, by full name.
+    metadata: HashMap<String, Expr>,
+    pauses: Vec<Pause>,
+    /// The limit was reached, and it was said.
+    full: bool,
+    /// More was put in than there is room for, and it was said.
+    is_too_much: bool,
+    /// What nested templates may come to while they are checked.
+    checks: Arc<Budget>,
+}
+
+/// What stands behind the attributes of a parent.
+enum Parent {
+    /// Members in order, each with its short name.
+    Group { members: Vec<String> },
+    /// What each output is, in full names.
+    Nested { outputs: BTreeMap<String, Expr> },
+}
+
+impl Composer<'_> {
+    fn error(&mut self, code: &str, path: String, message: String) {
+        self.diagnostics
+            .push(Diagnostic::error(code, path, message));
+    }
+
+    /// All resources of a template, or of a group's making.
+    fn frame(&mut self, frame: &Frame<'_>, model: Model) {
+        for (name, spec) in model.into_list() {
+            self.resource(frame, &name, spec);
+        }
+    }
+
+    /// One resource, whatever it is. `spec` speaks the frame's names.
+    fn resource(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
+        if self.is_too_much {
+            return;
+        }
+        let full = frame.full(name);
+        let written = &spec.resource_type;
+        match self
+            .around
+            .merged
+            .aliases
+            .resolve(&full, written, &frame.itself)
+        {
+            Target::Type(target) if target == GROUP => self.group(frame, name, spec),
+            Target::Type(target) if target == CHAIN => self.chain(frame, name, spec),
+            Target::File { name: file, from } => self.nested(frame, name, spec, &file, from),
+            Target::Type(target) => {
+                let spec = frame.global(ResourceSpec {
+                    resource_type: target,
+                    ..spec
+                });
+                self.add(full, spec);
+            }
+        }
+    }
+
+    /// More was put in than there is room for: said once, where it was met first.
+    fn too_much(&mut self, path: String) {
+        if !std::mem::replace(&mut self.is_too_much, true) {
+            self.diagnostics.push(hot::expr::budget_exceeded(path));
+        }
+    }
+
+    /// Whether there is room for another copy of so much.
+    fn has_room_for(&self, weight: usize) -> bool {
+        let budget = self.around.scope.budget();
+        budget.is_none_or(|budget| budget.take(weight))
+    }
+
+    fn add(&mut self, name: String, spec: ResourceSpec) {
+        // A definition's own text is copied for each member.
+        let is_member = name.contains('/');
+        let weight = || spec.properties.values().map(weight_of).sum();
+        if is_member && !self.has_room_for(weight()) {
+            return self.too_much(format!("resources.{}", drawn(&name)));
+        }
+        if self.resources.len() < RESOURCES_MAX {
+            self.resources.push((name, spec));
+        } else if !self.full {
+            self.full = true;
+            let message = format!(
+                "with all members there are more than {RESOURCES_MAX} resources; divide the template into several deployments"
+            );
+            let path = format!("resources.{}", drawn(&name));
+            self.error("too-many-resources", path, message);
+        }
+    }
+
+    /// A parent, after its members, which stand from `first` on. `waits` is what it waits for, in full names.
+    fn parent(
+        &mut self,
+        name: String,
+        spec: ResourceSpec,
+        waits: Vec<String>,
+        parent: Parent,
+        first: usize,
+    ) {
+        let start = format!("{name}/");
+        let members = self.resources[first..]
+            .iter()
+            .map(|(member, _)| member)
+            // Members of members are required by theirs.
+            .filter(|member| {
+                member
+                    .strip_prefix(&start)
+                    .is_some_and(|rest| !rest.contains('/'))
+            })
+            .cloned();
+        let requires = waits.into_iter().chain(members).collect();
+        self.parents.insert(name.clone(), parent);
+        self.add(name, ResourceSpec { requires, ..spec });
+    }
+
+    /// What a resource waits for, in full names: what it says and what its properties mention.
+    fn waits_for(&self, frame: &Frame<'_>, spec: &ResourceSpec) -> Vec<String> {
+        let mentioned = spec.properties.values().flat_map(|value| {
+            frame
+                .global_expr(value)
+                .resources()
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+        let mut seen = BTreeSet::new();
+        frame
+            .inherits
+            .iter()
+            .cloned()
+            .chain(spec.requires.iter().map(|name| frame.full(name)))
+            .chain(mentioned)
+            .filter(|name| seen.insert(name.clone()))
+            .collect()
+    }
+
+    /// Whether members may be one level deeper than `frame`.
+    fn may_nest(&mut self, frame: &Frame<'_>, name: &str) -> bool {
+        if frame.depth < DEPTH_MAX {
+            return true;
+        }
+        let message = format!(
+            "`{name}` is nested too deep: groups and nested templates may stand in each other {DEPTH_MAX} levels deep"
+        );
+        let path = format!("resources.{}", frame.full(name));
+        self.error("nested-too-deep", path, message);
+        false
+    }
+
+    /// A value as far as parameters are known.
+    fn simplified(&mut self, frame: &Frame<'_>, value: &Expr, path: &dyn Fn() -> String) -> Expr {
+        match value.simplify(frame.scope) {
+            Ok(simple) => simple,
+            Err(Unresolved::Invalid(message)) => {
+                self.error("function-arguments", path(), message);
+                value.clone()
+            }
+            Err(Unresolved::TooMuch) => {
+                self.too_much(path());
+                value.clone()
+            }
+            Err(_) => value.clone(),
+        }
+    }
+}
+
+/// A template with what stands beside it, before anything is made flat.
+pub(crate) struct Checked {
+    pub merged: Merged,
+    /// Values for the template's parameters, those of environments included.
+    pub parameters: BTreeMap<String, Value>,
+    /// These, and what is known of pseudo parameters: what a scope is made from.
+    pub known: BTreeMap<String, Value>,
+    /// What is wrong with the template itself and with its environments.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The part that looking at a template and planning it have in common.
+pub(crate) fn check(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+    cloud: &CloudFacts,
+    given: &BTreeMap<String, Value>,
+    deployed: &Deployed,
+) -> Checked {
+    let template = document.template();
+    let merged = Merged::of(bundle, template).with_kept(&deployed.kept);
+    let parameters = merged.parameters(template, given);
+    // Nested templates are described like built-in types; the rest works on their members.
+    let described = types_for(types, bundle, &merged, document);
+    let mut known = parameters.clone();
+    known.extend(deployed.pseudo.clone());
+    let mut diagnostics = validate_with(document, &described, cloud, &known);
+    if document.is_readable() {
+        diagnostics.extend(merged.diagnostics.iter().cloned());
+        diagnostics.extend(merged.strangers(template));
+        diagnostics.extend(merged.overridden(template, given));
+    }
+    Checked {
+        merged,
+        parameters,
+        known,
+        diagnostics,
+    }
+}
+
+/// All problems of a template, of the files beside it, and of what they make together, in the order of
+/// the text; those of the template first.
+pub fn validate(
+    document: &Document,
+    bundle: &Bundle,
+    types: &Registry,
+    cloud: &CloudFacts,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<Diagnostic> {
+    let template = document.template();
+    let Checked {
+        merged,
+        known,
+        mut diagnostics,
+        ..
+    } = check(
+        document,
+        bundle,
+        types,
+        cloud,
+        parameters,
+        &Deployed::default(),
+    );
+    let is_looked_into = template.resources.iter().any(|resource| {
+        let written = &resource.resource_type;
+        is_parent(written) || services::missing_for(written, cloud).is_some()
+    });
+    if document.is_readable() && (is_looked_into || !merged.aliases.is_empty()) {
+        let scope = Known::of(template, &known)
+            .with_files(bundle, None)
+            .with_zones(cloud.zone_names());
+        let (model, _) = Model::of(template, &scope);
+        let around = Around {
+            document,
+            bundle,
+            merged: &merged,
+            types,
+            cloud,
+            deployed: &Deployed::default(),
+            scope: &scope,
+        };
+        let mut flat = flatten(&around, model, BTreeMap::new());
+        let mut found = std::mem::take(&mut flat.diagnostics);
+        found.extend(services::missing(&flat.model, cloud));
+        for mut one in found {
+            flat.locate(&mut one);
+            if !diagnostics.contains(&one) {
+                diagnostics.push(one);
+            }
+        }
+        if let Some(budget) = scope.budget() {
+            budget.report(&mut diagnostics);
+        }
+    }
+    diagnostic::sort(&mut diagnostics);
+    diagnostics
+}
+
+/// The types that a template can use: those that there are, and a description of each nested template
+/// and alias that it names, so that a form treats them alike.
+pub fn described<'t>(
+    types: &'t Registry,
+    bundle: &Bundle,
+    document: &Document,
+) -> Cow<'t, Registry> {
+    let merged = Merged::of(bundle, document.template());
+    types_for(types, bundle, &merged, document)
+}
+
+/// Descriptions for a template that may use nested ones.
+pub(crate) fn types_for<'t>(
+    types: &'t Registry,
+    bundle: &Bundle,
+    merged: &Merged,
+    document: &Document,
+) -> Cow<'t, Registry> {
+    overlay(types, bundle, merged, document.template(), None, &[])
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

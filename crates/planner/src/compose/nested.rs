@@ -1,0 +1,376 @@
+//! A template as a resource: its parameters are the properties, its outputs the attributes.
+//!
+//! The file is checked on its own, with the values that are known, as if it were deployed; what is wrong
+//! names the file and line. `parameter_defaults` of environments reach it, as in Heat.
+
+use std::{borrow::Cow, rc::Rc, sync::Arc};
+
+use super::{
+    BTreeMap, Composer, Diagnostic, Expr, Frame, GROUP, HashSet, Model, Parent, Place,
+    ResourceSpec, Scope, Value, facade,
+    frame::{Argument, Arguments},
+    overlay,
+};
+use crate::validate::{Call, is_read_at_once, look_later, validate_call};
+use hot::template::members::SCALING_GROUP;
+use hot::{
+    diagnostic::Severity,
+    document::Document,
+    expr::{Function, weight_of},
+    parameter::{self, Parameter},
+    scope::Known,
+    template::Template,
+};
+use yaql::shown;
+
+const STACK_NAME: &str = "OS::stack_name";
+const PROJECT_ID: &str = "OS::project_id";
+
+impl Composer<'_> {
+    pub(super) fn nested(
+        &mut self,
+        frame: &Frame<'_>,
+        name: &str,
+        spec: ResourceSpec,
+        file: &str,
+        from: Option<String>,
+    ) {
+        let full = frame.full(name);
+        let type_path = format!("resources.{full}.type");
+        let bundle = self.around.bundle;
+        let Some(path) = bundle.find(from.as_deref().or(frame.file), file) else {
+            let message = crate::members::not_given(&full, file);
+            return self.error("file-missing", type_path, message);
+        };
+        if frame.within.iter().any(|outer| outer == path) {
+            let message = format!("`{path}` uses itself: {} → `{path}`", listed(&frame.within));
+            return self.error("nested-recursion", type_path, message);
+        }
+        let Some(document) = bundle.document(path).filter(|_| self.may_nest(frame, name)) else {
+            return;
+        };
+        let inherits = self.waits_for(frame, &spec);
+        let template = document.template();
+        let arguments = self.arguments(frame, template, path, &spec);
+        let weight = arguments.values().map(|one| weight_of(&one.value)).sum();
+        if !self.has_room_for(weight) {
+            return self.too_much(type_path);
+        }
+        let (known, open) = self.known(frame, &full, template, &spec, &arguments);
+        let mut itself = frame.itself.clone();
+        itself.push(spec.resource_type.clone());
+        let is_within = frame.depth > 0;
+        self.check(&full, path, document, (&known, &open), &itself, is_within);
+
+        let facade = self.facade(frame, name, &spec);
+        let budget = self.around.scope.budget().cloned().unwrap_or_default();
+        let scope = Known::of_call(template, &known, &open, budget)
+            .with_files(bundle, Some(path))
+            .with_facade(facade::data(&facade))
+            .with_zones(self.around.cloud.zone_names());
+        let (model, said) = Model::of(template, &scope);
+        let prefix = format!("{full}/");
+        let inner = Frame {
+            file: Some(path),
+            template: Some(template),
+            prefix: &prefix,
+            names: model
+                .iter()
+                .map(|(name, _)| name.to_owned())
+                .collect::<HashSet<_>>(),
+            arguments: Some(arguments),
+            scope: &scope,
+            depth: frame.depth + 1,
+            inherits: inherits.clone(),
+            within: frame
+                .within
+                .iter()
+                .cloned()
+                .chain([path.to_owned()])
+                .collect(),
+            itself,
+            facade,
+            spelling: Rc::clone(&frame.spelling),
+        };
+        for (member, _) in model.iter() {
+            let place = Place {
+                file: Some(path.to_owned()),
+                path: format!("resources.{member}"),
+            };
+            self.places.insert(inner.full(member), place);
+        }
+        // What the file's own check has not said already.
+        let said = said
+            .into_iter()
+            .filter(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true))
+            .map(|one| within(one, &full, path, document));
+        for one in said.collect::<Vec<_>>() {
+            let known = |other: &Diagnostic| other.path == one.path && other.file == one.file;
+            if !self.diagnostics.iter().any(known) {
+                self.diagnostics.push(one);
+            }
+        }
+        self.said_too_late(&inner, template, &scope);
+        let first = self.resources.len();
+        self.frame(&inner, model);
+        let outputs: BTreeMap<String, Expr> = template
+            .outputs
+            .iter()
+            .filter_map(|output| {
+                let is_on = output.is_on(&scope);
+                let value = output.value.simplify(&scope);
+                let value = value.unwrap_or_else(|_| output.value.clone());
+                let value = inner.global_expr(&value);
+                let late = match (is_on, &output.condition) {
+                    (Some(false), _) => return None,
+                    (None, Some(condition)) => inner.late(condition),
+                    _ => None,
+                };
+                let value = match late {
+                    Some((condition, _)) => {
+                        Expr::call(Function::If, Expr::List(vec![condition, value]))
+                    }
+                    None => value,
+                };
+                Some((output.name.clone(), value))
+            })
+            .collect();
+        self.said_too_long(&inner, &full);
+        self.said_too_large(&inner, &full);
+        let parent = ResourceSpec {
+            resource_type: path.to_owned(),
+            properties: BTreeMap::new(),
+            ..spec
+        };
+        self.parent(full, parent, inherits, Parent::Nested { outputs }, first);
+    }
+
+    /// What each parameter of the nested template is, in full names.
+    fn arguments(
+        &self,
+        frame: &Frame<'_>,
+        template: &Template,
+        file: &str,
+        spec: &ResourceSpec,
+    ) -> Arguments {
+        let merged = self.around.merged;
+        let of = |parameter: &Parameter| {
+            let name = &parameter.name;
+            if let Some(given) = spec.properties.get(name) {
+                return Some(frame.global_expr(given));
+            }
+            if let Some((hidden, _)) = merged.hidden_default(parameter) {
+                return Some(Expr::GetParam(hidden.to_owned(), Vec::new()));
+            }
+            let default = merged.default_of(name).filter(|value| !value.is_null());
+            let default = default.or(parameter.default.as_ref());
+            default.cloned().map(Expr::data)
+        };
+        template
+            .parameters
+            .iter()
+            .filter_map(|parameter| {
+                let value = of(parameter)?;
+                let value = match value.as_data() {
+                    Some(data) => Expr::data(parameter::coerce(&parameter.kind, &data)),
+                    None => crate::parameters::late(parameter, file, value),
+                };
+                Some((parameter.name.clone(), Argument::of(value)))
+            })
+            .collect()
+    }
+
+    /// What is known of the arguments, and the names of those that are no plain data. Of these, hidden values are known
+    /// too, be they the outer template's parameters or an environment's defaults: for the nested one's conditions.
+    fn known(
+        &self,
+        frame: &Frame<'_>,
+        full: &str,
+        template: &Template,
+        spec: &ResourceSpec,
+        arguments: &Arguments,
+    ) -> (BTreeMap<String, Value>, HashSet<String>) {
+        let mut known = BTreeMap::new();
+        let mut open = HashSet::new();
+        for parameter in &template.parameters {
+            let name = &parameter.name;
+            let Some(argument) = arguments.get(name) else {
+                continue;
+            };
+            if let Some(value) = argument.value.as_data() {
+                known.insert(name.clone(), value);
+                continue;
+            }
+            open.insert(name.clone());
+            let value = match spec.properties.get(name) {
+                Some(given) => given.resolve_for_conditions(frame.scope).ok(),
+                None => {
+                    let hidden = self.around.merged.hidden_default(parameter);
+                    hidden.map(|(_, value)| value.clone())
+                }
+            };
+            known.extend(value.map(|value| (name.clone(), value)));
+        }
+        self.pseudo(frame, full, &mut known);
+        (known, open)
+    }
+
+    /// What the pseudo parameters are in there: the project is the same, the name is said by [`Frame::global_expr`] too.
+    fn pseudo(&self, frame: &Frame<'_>, full: &str, known: &mut BTreeMap<String, Value>) {
+        let of = |scope: &dyn Scope, name: &str| scope.condition_parameter(name);
+        let project = of(frame.scope, PROJECT_ID);
+        known.extend(project.map(|project| (PROJECT_ID.to_owned(), project)));
+        let outermost = of(self.around.scope, STACK_NAME);
+        if let Some(outermost) = outermost.as_ref().and_then(Value::as_str) {
+            let name = format!("{outermost}-{}", full.replace('/', "-"));
+            known.insert(STACK_NAME.to_owned(), name.into());
+        }
+    }
+
+    /// Everything that is wrong with the file as it is used here, with these [`known`] arguments.
+    fn check(
+        &mut self,
+        full: &str,
+        path: &str,
+        document: &Document,
+        (known, open): (&BTreeMap<String, Value>, &HashSet<String>),
+        itself: &[String],
+        is_within: bool,
+    ) {
+        let mut unknown: Vec<&String> = open.iter().collect();
+        unknown.sort();
+        let values = serde_json::to_string(&(known, unknown, is_within)).unwrap_or_default();
+        if !self.checked.insert((path.to_owned(), values)) {
+            return;
+        }
+        let template = document.template();
+        // What does not fit is nothing to Heat, where it is given by a nested template: see `child_params` in its
+        // `template_resource.py`.
+        let mut known = Cow::Borrowed(known);
+        let mut open = Cow::Borrowed(open);
+        if is_within {
+            for parameter in &template.parameters {
+                let name = &parameter.name;
+                let unfit = |value| !hot::parameter::fits(parameter, value);
+                if known.get(name).is_some_and(unfit) {
+                    known.to_mut().remove(name);
+                    open.to_mut().insert(name.clone());
+                }
+            }
+        }
+        let around = self.around;
+        let types = overlay(
+            around.types,
+            around.bundle,
+            around.merged,
+            template,
+            Some(path),
+            itself,
+        );
+        let mut found = validate_call(
+            document,
+            &types,
+            around.cloud,
+            Call {
+                known: &known,
+                open: &open,
+                budget: Arc::clone(&self.checks),
+                is_nested: true,
+            },
+        );
+        found.retain(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true));
+        for one in &mut found {
+            later(one, template, is_within);
+        }
+        if is_within {
+            found.extend(read_without_value(template, &known, &open));
+        }
+        let found = found
+            .into_iter()
+            .map(|one| within(one, full, path, document));
+        self.diagnostics.extend(found);
+    }
+}
+
+/// Heat looks at most values of nested templates when it makes them; at what these are given too, where that is given by one
+/// (`is_within`).
+fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
+    if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_within {
+        one.severity = one.severity.max(Severity::Warning);
+        return;
+    }
+    let Some(rest) = one.path.strip_prefix("resources.") else {
+        return;
+    };
+    let about = template.resources.iter().find(|resource| {
+        let rest = rest.strip_prefix(resource.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    });
+    if let Some(resource) = about {
+        let of_members = [GROUP, SCALING_GROUP].contains(&resource.resource_type.as_str());
+        // Members' own properties were looked at as such.
+        if !(of_members && one.path.matches(".properties.").count() > 1) {
+            look_later(one, &resource.resource_type);
+        }
+    }
+}
+
+/// Parameters that a template within a nested one is not given, and whose values Heat reads before it makes anything. That they are
+/// not given is only warned of, for most are read later.
+fn read_without_value(
+    template: &Template,
+    known: &BTreeMap<String, Value>,
+    open: &HashSet<String>,
+) -> Vec<Diagnostic> {
+    let has_none = |name: &str| {
+        let declared = template.parameters.iter().find(|one| one.name == name);
+        declared.is_some_and(|one| one.default.is_none())
+            && !known.contains_key(name)
+            && !open.contains(name)
+    };
+    let unconditional = template
+        .resources
+        .iter()
+        .filter(|one| one.condition.is_none());
+    let read = unconditional.flat_map(|resource| {
+        let properties = resource.properties.iter();
+        properties
+            .filter(|one| is_read_at_once(&resource.resource_type, &one.name))
+            // What members are made of is put together without values.
+            .filter(|one| one.name != "resource_def")
+            .map(move |one| (resource, one))
+    });
+    let mut found = Vec::new();
+    for (resource, property) in read {
+        property.value.walk(&mut |expr| {
+            if let Expr::GetParam(name, _) = expr
+                && has_none(name)
+            {
+                let path = format!("resources.{}.properties.{}", resource.name, property.name);
+                let message = format!(
+                    "`{}` is made of the parameter `{}`, which is given no value and has no default",
+                    property.name,
+                    shown(name)
+                );
+                found.push(Diagnostic::error("parameter-missing", path, message));
+            }
+        });
+    }
+    found
+}
+
+/// What is said of a file, as said of the resource that it is used by.
+fn within(mut diagnostic: Diagnostic, full: &str, path: &str, document: &Document) -> Diagnostic {
+    document.locate(&mut diagnostic);
+    diagnostic.path = match diagnostic.path.strip_prefix("resources.") {
+        Some(rest) => format!("resources.{full}/{rest}"),
+        None => format!("resources.{full}"),
+    };
+    diagnostic.file = Some(path.to_owned());
+    diagnostic
+}
+
+fn listed(files: &[String]) -> String {
+    let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+    files.join(" → ")
+}

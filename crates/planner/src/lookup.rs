@@ -1,0 +1,252 @@
+//! Which custom constraints a cloud answers, and what with.
+//!
+//! Heat asks the service at each value. Here lists are asked for: those that forms need anyway are always there, the others
+//! only where a template asks ([`asked`]), for a project may have thousands of ports. A list that is not known keeps
+//! silent. What has no line is not looked up at all: for parameters that is said, and `docs/constraints.md` lists them.
+
+use std::collections::BTreeSet;
+
+use crate::cloud::{CloudFacts, Named};
+use hot::{bundle::Bundle, constraint::Constraint, document::Document, template::Template};
+use types::{Property, PropertyKind, Registry};
+
+/// A constraint that is looked up.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// Heat's name of it.
+    pub name: &'static str,
+    /// For people: `the cloud has no subnet ...`.
+    pub what: &'static str,
+    /// The type that makes such a thing: what the template itself makes need not be there yet.
+    pub made_by: &'static str,
+}
+
+const fn lookup(name: &'static str, what: &'static str, made_by: &'static str) -> Lookup {
+    Lookup {
+        name,
+        what,
+        made_by,
+    }
+}
+
+/// Lists that forms need; every answer of a cloud has them.
+pub(crate) const AT_HAND: [Lookup; 6] = [
+    lookup("cinder.vtype", "volume type", "OS::Cinder::VolumeType"),
+    lookup("glance.image", "image", "OS::Glance::WebImage"),
+    lookup("neutron.network", "network", "OS::Neutron::Net"),
+    lookup("nova.flavor", "flavor", "OS::Nova::Flavor"),
+    lookup("nova.keypair", "key pair", "OS::Nova::KeyPair"),
+    lookup("nova.network", "network", "OS::Neutron::Net"),
+];
+
+/// Lists that are asked for where a template needs them.
+pub(crate) const ON_DEMAND: [Lookup; 26] = [
+    lookup("barbican.secret", "secret", "OS::Barbican::Secret"),
+    lookup("cinder.backup", "backup", ""),
+    lookup("cinder.qos_specs", "QoS specs", "OS::Cinder::QoSSpecs"),
+    lookup("cinder.snapshot", "volume snapshot", ""),
+    lookup("cinder.volume", "volume", "OS::Cinder::Volume"),
+    lookup("keystone.domain", "domain", "OS::Keystone::Domain"),
+    lookup("keystone.group", "group", "OS::Keystone::Group"),
+    lookup("keystone.project", "project", "OS::Keystone::Project"),
+    lookup("keystone.region", "region", "OS::Keystone::Region"),
+    lookup("keystone.role", "role", "OS::Keystone::Role"),
+    lookup("keystone.service", "service", "OS::Keystone::Service"),
+    lookup("keystone.user", "user", "OS::Keystone::User"),
+    lookup(
+        "neutron.address_scope",
+        "address scope",
+        "OS::Neutron::AddressScope",
+    ),
+    lookup("neutron.port", "port", "OS::Neutron::Port"),
+    lookup("neutron.qos_policy", "QoS policy", "OS::Neutron::QoSPolicy"),
+    lookup("neutron.router", "router", "OS::Neutron::Router"),
+    lookup(
+        "neutron.security_group",
+        "security group",
+        "OS::Neutron::SecurityGroup",
+    ),
+    lookup("neutron.segment", "segment", "OS::Neutron::Segment"),
+    lookup("neutron.subnet", "subnet", "OS::Neutron::Subnet"),
+    lookup(
+        "neutron.subnetpool",
+        "subnet pool",
+        "OS::Neutron::SubnetPool",
+    ),
+    lookup("nova.server", "server", "OS::Nova::Server"),
+    lookup(
+        "octavia.flavor",
+        "load balancer flavor",
+        "OS::Octavia::Flavor",
+    ),
+    lookup("octavia.l7policy", "L7 policy", "OS::Octavia::L7Policy"),
+    lookup("octavia.listener", "listener", "OS::Octavia::Listener"),
+    lookup(
+        "octavia.loadbalancer",
+        "load balancer",
+        "OS::Octavia::LoadBalancer",
+    ),
+    lookup("octavia.pool", "pool", "OS::Octavia::Pool"),
+];
+
+/// How a constraint is looked up; nothing for those that are not.
+pub(crate) fn of(name: &str) -> Option<&'static Lookup> {
+    let mut all = AT_HAND.iter().chain(&ON_DEMAND);
+    all.find(|one| one.name == name)
+}
+
+/// Id and name of all that a constraint may mean; nothing where that is not known.
+pub(crate) fn things<'c>(name: &str, cloud: &'c CloudFacts) -> Option<Vec<(&'c str, &'c str)>> {
+    let named = |list: &'c Vec<Named>| {
+        let pairs = list.iter().map(|one| (one.id.as_str(), one.name.as_str()));
+        pairs.collect::<Vec<_>>()
+    };
+    match name {
+        "nova.flavor" => {
+            let flavors = cloud.flavors.as_ref()?.iter();
+            let known = flavors.map(|one| (one.id.as_str(), one.name.as_str()));
+            Some(known.collect())
+        }
+        "cinder.vtype" => cloud.volume_types.as_ref().map(named),
+        "glance.image" => cloud.images.as_ref().map(named),
+        "nova.keypair" => cloud.key_pairs.as_ref().map(named),
+        "neutron.network" | "nova.network" => {
+            let mut known = named(cloud.networks.as_ref()?);
+            known.extend(cloud.external_networks.iter().flat_map(named));
+            Some(known)
+        }
+        other => cloud.things.get(other).map(named),
+    }
+}
+
+/// Whether a value means one of these, by id or name. Secrets are named by their address, which ends with the id.
+pub(crate) fn is_among(value: &str, known: &[(&str, &str)]) -> bool {
+    let last = value.rsplit('/').next().unwrap_or(value);
+    let is_one = |(id, name): &(&str, &str)| *id == value || *name == value || *id == last;
+    known.iter().any(is_one)
+}
+
+/// All that [`asked`] may name.
+pub fn askable() -> impl Iterator<Item = &'static str> {
+    ON_DEMAND.iter().map(|one| one.name)
+}
+
+/// The lists that a template and the files beside it need beyond those at hand, by the names of their constraints.
+pub fn asked(document: &Document, bundle: &Bundle, types: &Registry) -> BTreeSet<&'static str> {
+    let mut asked = BTreeSet::new();
+    of_template(document.template(), types, &mut asked);
+    for (path, _) in bundle.files() {
+        if let Some(document) = bundle.document(path) {
+            of_template(document.template(), types, &mut asked);
+        }
+    }
+    asked
+}
+
+fn of_template(template: &Template, types: &Registry, asked: &mut BTreeSet<&'static str>) {
+    for parameter in &template.parameters {
+        let constraints = parameter.constraints.iter().map(|rule| &rule.constraint);
+        constraints.for_each(|one| note(one, asked));
+    }
+    for resource in &template.resources {
+        for described in resource
+            .types()
+            .into_iter()
+            .filter_map(|name| types.get(name))
+        {
+            // A group's members have their properties further in: all of their type's are asked for.
+            let is_member = described.name != resource.resource_type;
+            let given = |one: &&Property| is_member || resource.property(&one.name).is_some();
+            described
+                .properties
+                .iter()
+                .filter(given)
+                .for_each(|one| of_property(one, asked));
+        }
+    }
+}
+
+fn of_property(property: &Property, asked: &mut BTreeSet<&'static str>) {
+    property.constraints.iter().for_each(|one| note(one, asked));
+    match &property.kind {
+        PropertyKind::List { of: Some(of) } => of_property(of, asked),
+        PropertyKind::Map { of } => of.iter().for_each(|one| of_property(one, asked)),
+        _ => {}
+    }
+}
+
+fn note(constraint: &Constraint, asked: &mut BTreeSet<&'static str>) {
+    if let Constraint::Custom(name) = constraint {
+        let mut on_demand = ON_DEMAND.iter();
+        asked.extend(on_demand.find(|one| one.name == name).map(|one| one.name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::resources;
+    use hot::constraint::{CUSTOM, custom};
+    use types::Registry;
+
+    #[test]
+    fn each_is_one_of_heats_and_made_by_a_type_that_there_is() {
+        let types = Registry::openstack();
+        for one in AT_HAND.iter().chain(&ON_DEMAND) {
+            assert!(custom::is_known(one.name), "{}", one.name);
+            assert!(
+                one.made_by.is_empty() || types.get(one.made_by).is_some(),
+                "{}",
+                one.made_by
+            );
+        }
+        assert!(ON_DEMAND.is_sorted_by_key(|one| one.name));
+    }
+
+    #[test]
+    fn the_page_for_authors_has_each_constraint_where_it_belongs() {
+        let page = include_str!("../../../../docs/constraints.md");
+        let part = |from: &str, to: &str| {
+            let (_, rest) = page.split_once(from).expect(from);
+            rest.split_once(to)
+                .map_or(rest, |(part, _)| part)
+                .to_owned()
+        };
+        let (looked_up, look, not) = (
+            part("## Looked up", "\n## "),
+            part("## Checked by their look", "\n## "),
+            part("## Not looked up", "\n## "),
+        );
+        for name in CUSTOM {
+            let word = format!("`{name}`");
+            let belongs = match (of(name), custom::is_by_look(name)) {
+                (Some(_), _) => &looked_up,
+                (None, true) => &look,
+                (None, false) => &not,
+            };
+            for part in [&looked_up, &look, &not] {
+                assert_eq!(part.contains(&word), std::ptr::eq(part, belongs), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_template_asks_for_what_its_values_mean() {
+        let asked = |text: &str| {
+            let document = Document::parse(resources(text));
+            let asked = super::asked(&document, &Bundle::default(), &Registry::openstack());
+            asked.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(asked("  a: {type: OS::Neutron::Net}\n"), [""; 0]);
+        assert_eq!(
+            asked(
+                "  a: {type: OS::Neutron::RouterInterface, properties: {router: r, subnet: s}}\n"
+            ),
+            ["neutron.router", "neutron.subnet"]
+        );
+        let parameter = "  a: {type: OS::Neutron::Net}\nparameters: {v: {type: string, constraints: [{custom_constraint: cinder.volume}]}}\n";
+        assert_eq!(asked(parameter), ["cinder.volume"]);
+        let member = "  g: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: OS::Cinder::VolumeAttachment, properties: {}}}}\n";
+        assert_eq!(asked(member), ["cinder.volume"]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Members of groups, chains and nested templates: which types have some, and their names.
+
+use hot::{
+    expr::Expr,
+    template::members::{CHAIN, GROUP},
+};
+use serde_json::Value;
+use yaql::shown;
+
+/// Whether a resource of this type stands for members and has nothing in the cloud itself. Nested
+/// templates have their file's path as a type.
+pub fn is_parent(resource_type: &str) -> bool {
+    matches!(resource_type, GROUP | CHAIN) || hot::environment::is_file(resource_type)
+}
+
+/// The drawn resource that a name belongs to: the resource itself, or the outermost parent of a member.
+pub fn drawn(name: &str) -> &str {
+    name.split_once('/')
+        .map_or(name, |(outermost, _)| outermost)
+}
+
+/// A template that a type names and that is not there. Nothing is fetched, from wherever.
+pub(crate) fn not_given(resource: &str, file: &str) -> String {
+    let elsewhere = file.starts_with("http://") || file.starts_with("https://");
+    match elsewhere {
+        true => format!(
+            "`{resource}` is made from `{}`, and nothing is fetched from elsewhere: add the file beside the template, \
+             and name it by its own name",
+            shown(file)
+        ),
+        false => format!(
+            "`{resource}` is made from `{}`, which is not given: add the file beside the template",
+            shown(file)
+        ),
+    }
+}
+
+/// The word for the member's name: the property `index_var`, else `%index%`.
+pub(crate) fn index_variable(given: Option<&Expr>) -> &str {
+    given
+        .and_then(Expr::as_str)
+        .filter(|word| !word.is_empty())
+        .unwrap_or("%index%")
+}
+
+/// A definition with the member's name in place of the word for it.
+pub(crate) fn put_index(value: &Expr, word: &str, name: &str) -> Expr {
+    value.rewrite(&mut |expr| match expr {
+        Expr::Literal(Value::String(text)) if text.contains(word) => {
+            Some(Expr::text(text.replace(word, name)))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,37 @@
+//! Parameters that keep the value that they were deployed with.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use hot::{diagnostic::Diagnostic, parameter::coerce, template::Template};
+
+/// Values that may not change. One that was not given then had its default; a hidden one is not known here.
+pub(crate) fn immutable(
+    template: &Template,
+    before: &BTreeMap<String, Value>,
+    given: &BTreeMap<String, Value>,
+) -> Vec<Diagnostic> {
+    let changed = template
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.immutable && !parameter.hidden)
+        .filter(|parameter| {
+            let value = |values: &BTreeMap<String, Value>| {
+                let value = values.get(&parameter.name).or(parameter.default.as_ref());
+                value.map(|value| coerce(&parameter.kind, value))
+            };
+            let before = value(before);
+            before.is_some() && before != value(given)
+        });
+    changed
+        .map(|parameter| {
+            let message = format!(
+                "the parameter `{}` is immutable: it keeps the value that it was deployed with; deploy anew to have another",
+                parameter.name
+            );
+            let path = format!("parameters.{}", parameter.name);
+            Diagnostic::error("parameter-immutable", path, message)
+        })
+        .collect()
+}

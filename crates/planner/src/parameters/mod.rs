@@ -1,0 +1,170 @@
+//! Values of a template's parameters: what a person gave, as each type has it, against what it must
+//! fulfil.
+//!
+//! Heat takes numbers and truths as text and lists as `a,b`; [`coerce`] does the same, so that a function
+//! sees what it would see there. Constraints that name things of a cloud are looked up in what is known
+//! of it. Source: `heat/engine/parameters.py`.
+
+mod immutable;
+mod late;
+
+pub(crate) use immutable::immutable;
+pub(crate) use late::{bare, late};
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::cloud::CloudFacts;
+use hot::{
+    constraint::{self, Constraint},
+    diagnostic::Diagnostic,
+    parameter::{Parameter, Problem, coerce, problem, value},
+    template::Template,
+    text::{did_you_mean, listed},
+};
+use yaql::shown;
+
+/// Missing values, wrong types, constraints, and values for nothing. Defaults that break their own
+/// constraints are [`defaults`]'.
+pub(crate) fn check(
+    template: &Template,
+    given: &BTreeMap<String, Value>,
+    cloud: &CloudFacts,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for parameter in &template.parameters {
+        let path = format!("parameters.{}", parameter.name);
+        let Some(value) = value(parameter, given) else {
+            let message = format!(
+                "the parameter `{}` has no value and no default; give it one",
+                parameter.name
+            );
+            diagnostics.push(Diagnostic::error("parameter-missing", path, message));
+            continue;
+        };
+        let is_given = parameter.default.as_ref() != Some(value);
+        let problem = is_given
+            .then(|| problem(parameter, value))
+            .flatten()
+            .or_else(|| in_cloud(parameter, value, cloud));
+        if let Some(problem) = problem {
+            diagnostics.push(invalid(parameter, path, problem));
+        } else {
+            diagnostics.extend(not_looked_up(parameter, path, cloud));
+        }
+    }
+    for name in given.keys() {
+        let known = || {
+            template
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name.as_str())
+        };
+        if !known().any(|known| known == name) {
+            let near = did_you_mean(name, known());
+            let message = format!(
+                "a value is given for `{}`, which is no parameter of the template{near}",
+                shown(name)
+            );
+            diagnostics.push(Diagnostic::error("unknown-parameter", "", message));
+        }
+    }
+    diagnostics
+}
+
+/// Defaults that do not fit their own type or constraints.
+pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
+    template
+        .parameters
+        .iter()
+        .filter_map(|parameter| {
+            let default = parameter.default.as_ref()?;
+            if parameter.kind == "string" && (default.is_array() || default.is_object()) {
+                return Some(Diagnostic::warning(
+                    "parameter-invalid",
+                    format!("parameters.{}.default", parameter.name),
+                    format!(
+                        "the parameter `{}` is text, and its default is {}: what is put in for it is that written as text",
+                        parameter.name,
+                        if default.is_array() { "a list" } else { "a map" }
+                    ),
+                ));
+            }
+            let problem = problem(parameter, default)?;
+            let path = format!("parameters.{}.default", parameter.name);
+            Some(invalid(parameter, path, problem))
+        })
+        .collect()
+}
+
+fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic {
+    let text = match problem {
+        Problem::Described(text) => text,
+        // A hidden value is never told, so neither is a message that quotes it.
+        Problem::Ours(_) if parameter.hidden => {
+            "its value does not fit its type or constraints".to_owned()
+        }
+        Problem::Ours(text) => text,
+    };
+    let message = format!("the parameter `{}`: {text}", parameter.name);
+    Diagnostic::error("parameter-invalid", path, message)
+}
+
+/// A constraint that only the service can answer. Said where a cloud was asked at all.
+fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Option<Diagnostic> {
+    cloud.now?;
+    let mut constraints = parameter.constraints.iter();
+    let name = constraints.find_map(|rule| match &rule.constraint {
+        Constraint::Custom(name)
+            if !constraint::is_by_look(name) && crate::lookup::of(name).is_none() =>
+        {
+            Some(name)
+        }
+        _ => None,
+    })?;
+    let message = format!(
+        "whether there is what `{}` names is not looked up (`{}`): the cloud says so when it is used",
+        parameter.name,
+        shown(name)
+    );
+    Some(Diagnostic::info("constraint-not-looked-up", path, message))
+}
+
+/// Whether there is what the value names. A list of the cloud that is not known keeps silent.
+fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<Problem> {
+    let value = coerce(&parameter.kind, value);
+    parameter.constraints.iter().find_map(|rule| {
+        let Constraint::Custom(name) = &rule.constraint else {
+            return None;
+        };
+        let lookup = crate::lookup::of(name)?;
+        let (what, known) = (lookup.what, crate::lookup::things(name, cloud)?);
+        let asked: Vec<&str> = match &value {
+            Value::String(text) => vec![text],
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let missing = asked
+            .into_iter()
+            .find(|asked| !crate::lookup::is_among(asked, &known))?;
+        if let Some(description) = &rule.description {
+            return Some(Problem::Described(description.clone()));
+        }
+        let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
+        let hint = match did_you_mean(missing, names.iter().copied()) {
+            near if !near.is_empty() => near,
+            _ if !names.is_empty() && names.len() <= 12 => {
+                format!("; there are {}", listed(&names))
+            }
+            _ => String::new(),
+        };
+        Some(Problem::Ours(format!(
+            "the cloud has no {what} `{}`{hint}",
+            shown(missing)
+        )))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! Who may talk to a server that carries software.
+//!
+//! A group per server, on all its ports. What its components listen on is open to everybody when the
+//! server is public; else to the servers whose components are connected to it; else, with nothing
+//! connected, to its own subnets. SSH is open to the bastion's group only; the bastion itself has no
+//! SSH rule, since the engine opens one while a run lasts.
+//!
+//! Rules stand inside their group. Only where two groups would wait for each other, a rule becomes a
+//! resource of its own: groups are made in a fixed order, the bastion's first, and a rule that looks
+//! at a later one stands apart. So no drawing can make a circle of groups.
+
+use super::*;
+use types::{SECURITY_GROUP, SECURITY_GROUP_RULE};
+
+const NAME: &str = "access";
+/// Versions of IP, as Neutron names them; a rule is for one of them, and for the first unless it says so.
+const V4: &str = "IPv4";
+const V6: &str = "IPv6";
+
+/// From where.
+enum From {
+    /// By these versions of IP.
+    Everybody(Vec<&'static str>),
+    Servers(BTreeSet<String>),
+    Ranges(Vec<Expr>),
+}
+
+/// One thing to open on a server.
+struct Opening {
+    protocol: String,
+    port: Expr,
+    from: From,
+}
+
+pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    let hosts = software_hosts(model, context);
+    let bastion = the_bastion(model, &hosts).map(str::to_owned);
+    let mut servers: Vec<String> = bastion.iter().cloned().collect();
+    servers.extend(
+        hosts
+            .into_iter()
+            .filter(|host| Some(host) != bastion.as_ref()),
+    );
+    let (mut openings, diagnostics) = openings(model, context);
+    let by_network = subnets_by_network(model);
+    let mut groups: BTreeMap<String, String> = BTreeMap::new();
+    let mut later: Vec<(String, Opening)> = Vec::new();
+    for server in &servers {
+        let mut wanted = openings.remove(server).unwrap_or_default();
+        if let Some(bastion) = bastion.as_ref().filter(|bastion| *bastion != server) {
+            let from = From::Servers([bastion.clone()].into());
+            wanted.push(Opening {
+                protocol: "tcp".to_owned(),
+                port: literal(22),
+                from,
+            });
+        }
+        let mut rules = Vec::new();
+        for Opening {
+            protocol,
+            port,
+            from,
+        } in wanted
+        {
+            let (inside, apart) = split(from, &groups);
+            for remote in inside {
+                let versions: &[&str] = match &remote {
+                    Remote::Range(range) if is_range_v6(range) => &[V6],
+                    Remote::Range(_) => &[V4],
+                    Remote::Group(_) if has_v6(model, server, &by_network) => &[V4, V6],
+                    Remote::Group(_) => &[V4],
+                };
+                for version in versions {
+                    rules.push(inline(&protocol, &port, &remote, version));
+                }
+            }
+            if !apart.is_empty() {
+                later.push((
+                    server.clone(),
+                    Opening {
+                        protocol,
+                        port,
+                        from: From::Servers(apart),
+                    },
+                ));
+            }
+        }
+        let group = model.derive(
+            &format!("{server}_access"),
+            Derived {
+                pass: NAME,
+                resource_type: SECURITY_GROUP,
+                why: format!("opens what the software on `{server}` listens on, and nothing else"),
+                serves: Some(server),
+                properties: vec![("rules", Expr::List(rules))],
+            },
+        );
+        attach(model, server, &group);
+        groups.insert(server.clone(), group);
+    }
+    for (
+        server,
+        Opening {
+            protocol,
+            port,
+            from,
+        },
+    ) in later
+    {
+        let From::Servers(others) = from else {
+            continue;
+        };
+        for other in others {
+            let (Some(group), Some(remote)) = (groups.get(&server), groups.get(&other)) else {
+                continue;
+            };
+            let v6 = has_v6(model, &server, &by_network);
+            let mut versions = vec![(V4, format!("{group}_from_{other}"))];
+            if v6 {
+                versions.push((V6, format!("{group}_from_{other}_v6")));
+            }
+            for (version, wanted) in versions {
+                let mut properties = vec![
+                    ("security_group", Expr::reference(group)),
+                    ("protocol", Expr::text(&protocol)),
+                    ("port_range_min", port.clone()),
+                    ("port_range_max", port.clone()),
+                    ("remote_group", Expr::reference(remote)),
+                ];
+                if version == V6 {
+                    properties.push(("ethertype", Expr::text(V6)));
+                }
+                let why = format!("software on `{other}` is connected to software on `{server}`");
+                model.derive(
+                    &wanted,
+                    Derived {
+                        pass: NAME,
+                        resource_type: SECURITY_GROUP_RULE,
+                        why,
+                        serves: Some(&server),
+                        properties,
+                    },
+                );
+            }
+        }
+    }
+    diagnostics
+}
+
+/// Where a rule inside a group lets in from.
+enum Remote {
+    Range(Expr),
+    Group(String),
+}
+
+/// Sources that are known now, and servers whose group comes later.
+fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSet<String>) {
+    match from {
+        From::Everybody(versions) => {
+            let ranges = versions.into_iter().map(|version| match version {
+                V6 => "::/0",
+                _ => "0.0.0.0/0",
+            });
+            let ranges = ranges.map(|range| Remote::Range(Expr::text(range)));
+            (ranges.collect(), BTreeSet::new())
+        }
+        From::Ranges(ranges) => (
+            ranges.into_iter().map(Remote::Range).collect(),
+            BTreeSet::new(),
+        ),
+        From::Servers(servers) => {
+            let (known, later): (Vec<String>, Vec<String>) = servers
+                .into_iter()
+                .partition(|server| groups.contains_key(server));
+            (
+                known
+                    .iter()
+                    .filter_map(|server| groups.get(server))
+                    .cloned()
+                    .map(Remote::Group)
+                    .collect(),
+                later.into_iter().collect(),
+            )
+        }
+    }
+}
+
+/// Whether a server has addresses of version 6.
+fn has_v6(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<String>>) -> bool {
+    let Some(spec) = model.get(server) else {
+        return false;
+    };
+    let mut subnets = ports_of(spec).flat_map(|port| subnets_of_port(model, port, by_network));
+    subnets.any(|subnet| model.get(&subnet).is_some_and(ways::is_v6))
+}
+
+fn is_range_v6(range: &Expr) -> bool {
+    range.as_str().is_some_and(|range| range.contains(':'))
+}
+
+fn inline(protocol: &str, port: &Expr, remote: &Remote, version: &str) -> Expr {
+    let mut rule = vec![
+        ("protocol", Expr::text(protocol)),
+        ("port_range_min", port.clone()),
+        ("port_range_max", port.clone()),
+    ];
+    match remote {
+        Remote::Range(range) => rule.push(("remote_ip_prefix", range.clone())),
+        Remote::Group(group) => {
+            rule.push(("remote_mode", Expr::text("remote_group_id")));
+            rule.push(("remote_group_id", Expr::reference(group)));
+        }
+    }
+    if version == V6 {
+        rule.push(("ethertype", Expr::text(V6)));
+    }
+    map(rule)
+}
+
+/// What the components of each server listen on.
+fn openings(
+    model: &Model,
+    context: &PassContext<'_>,
+) -> (BTreeMap<String, Vec<Opening>>, Vec<Diagnostic>) {
+    let mut public = public_servers(model);
+    public.extend(ways::stand_outside(model, context));
+    let by_network = subnets_by_network(model);
+    let connected = connections(model, context);
+    let mut diagnostics = Vec::new();
+    let mut openings: BTreeMap<String, Vec<Opening>> = BTreeMap::new();
+    for (name, spec) in model.iter() {
+        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else {
+            continue;
+        };
+        for listen in &item.listens {
+            let Some(port) = spec.properties.get(&listen.port) else {
+                continue;
+            };
+            let from = if public.contains(server) {
+                let mut versions = vec![V4];
+                if has_v6(model, server, &by_network) {
+                    versions.push(V6);
+                }
+                From::Everybody(versions)
+            } else if let Some(sources) = connected.get(name) {
+                From::Servers(
+                    sources
+                        .iter()
+                        .filter(|source| source.as_str() != server)
+                        .cloned()
+                        .collect(),
+                )
+            } else {
+                let ranges = own_ranges(model, server, &by_network);
+                if ranges.is_empty() {
+                    let message = format!(
+                        "nothing is connected to `{name}`, and the subnets of `{server}` are not drawn, so nobody is let in to it; connect what uses it, or draw a security group"
+                    );
+                    diagnostics.push(Diagnostic::warning(
+                        "network-without-subnet",
+                        format!("resources.{name}"),
+                        message,
+                    ));
+                }
+                From::Ranges(ranges)
+            };
+            openings
+                .entry(server.to_owned())
+                .or_default()
+                .push(Opening {
+                    protocol: listen.protocol.clone(),
+                    port: port.clone(),
+                    from,
+                });
+        }
+    }
+    (openings, diagnostics)
+}
+
+/// For each component that others are connected to: the servers of those others.
+fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut connected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, spec) in model.iter() {
+        let (Some(item), Some(server)) = (component(context, spec), host(model, spec)) else {
+            continue;
+        };
+        for requirement in &item.requires {
+            let value = spec.properties.get(&requirement.name);
+            let all = list(spec, &requirement.name).iter().chain(value);
+            for to in all.filter_map(target) {
+                connected
+                    .entry(to.to_owned())
+                    .or_default()
+                    .insert(server.to_owned());
+            }
+        }
+    }
+    connected
+}
+
+/// The ranges of a server's own subnets.
+fn own_ranges(
+    model: &Model,
+    server: &str,
+    by_network: &BTreeMap<String, Vec<String>>,
+) -> Vec<Expr> {
+    let Some(spec) = model.get(server) else {
+        return Vec::new();
+    };
+    let mut ranges: Vec<Expr> = Vec::new();
+    for subnet in ports_of(spec).flat_map(|port| subnets_of_port(model, port, by_network)) {
+        let given = model
+            .get(&subnet)
+            .and_then(|spec| spec.properties.get("cidr"))
+            .cloned();
+        let range = given.unwrap_or_else(|| Expr::GetAttr(subnet, vec![Expr::text("cidr")]));
+        if !ranges.contains(&range) {
+            ranges.push(range);
+        }
+    }
+    ranges
+}
+
+/// Put the group on all ports of a server, behind those that are drawn.
+fn attach(model: &mut Model, server: &str, group: &str) {
+    let Some(spec) = model.get(server) else {
+        return;
+    };
+    let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
+    for port in ports {
+        let Some(spec) = model.get_mut(&port) else {
+            continue;
+        };
+        let groups = spec
+            .properties
+            .entry("security_groups".to_owned())
+            .or_insert_with(|| Expr::List(Vec::new()));
+        match groups {
+            Expr::List(items) => items.push(Expr::reference(group)),
+            given => *given = Expr::List(vec![given.clone(), Expr::reference(group)]),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A deployment that carries software has a key of its own, and its servers wait for it: its public
+//! part goes to them by cloud-init.
+
+use super::*;
+use types::SSH_KEY;
+
+pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    let mut servers = software_hosts(model, context);
+    if servers.is_empty() {
+        return Vec::new();
+    }
+    servers.extend(the_bastion(model, &servers).map(str::to_owned));
+    let drawn = model
+        .of_type(SSH_KEY)
+        .next()
+        .map(|(name, _)| name.to_owned());
+    let key = drawn.unwrap_or_else(|| {
+        let why = "software is installed over SSH".to_owned();
+        model.derive(
+            "deployment_key",
+            Derived {
+                pass: "deployment-key",
+                resource_type: SSH_KEY,
+                why,
+                serves: None,
+                properties: vec![],
+            },
+        )
+    });
+    for server in servers {
+        if let Some(spec) = model.get_mut(&server) {
+            spec.requires.push(key.clone());
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,436 @@
+//! What a person should not have to draw.
+//!
+//! Each pass is a pure function on a [`Model`] and says what it decided; [`run`] gives their order.
+//! What they add are ordinary resources with a reason ([`Origin::Derived`]); they also fill in
+//! properties of drawn ones (a server's ports, a port's groups). Every pass leaves alone what a
+//! person drew themselves. A new pass is a file and a line in `PASSES`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    graph::{self, target},
+    workflow::{Origin, ResourceSpec},
+};
+use hot::{
+    diagnostic::Diagnostic,
+    expr::{Expr, Function, Scope, Unresolved},
+    template::{DeletionPolicy, Resource, Template},
+};
+use types::{
+    FLOATING_IP, FLOATING_IP_ASSOCIATION, PORT, Registry, SERVER, SUBNET, catalog::CatalogItem,
+};
+
+mod access;
+mod bastion;
+mod floating_ip;
+mod inputs;
+mod key;
+mod names;
+mod ports;
+mod router;
+mod subnets;
+mod ways;
+
+/// What passes read beside the model.
+pub struct PassContext<'a> {
+    /// Resource types, those of the catalogue included.
+    pub types: &'a Registry,
+    /// What the cloud has.
+    pub cloud: &'a CloudFacts,
+}
+
+type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
+
+/// Each builds on what the ones before it made.
+const PASSES: [Pass; 9] = [
+    names::pass,
+    inputs::pass,
+    subnets::pass,
+    ports::pass,
+    bastion::pass,
+    router::pass,
+    access::pass,
+    floating_ip::pass,
+    key::pass,
+];
+
+/// All passes, then the order: every spec's `requires` is filled.
+pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
+        // Two passes may miss the same thing.
+        if !diagnostics.contains(&one) {
+            diagnostics.push(one);
+        }
+    }
+    model.fill_requires(graph::Rules::Plan);
+    diagnostics
+}
+
+/// The resources of a template, in its order, those that passes added behind them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    resources: Vec<(String, ResourceSpec)>,
+    index: HashMap<String, usize>,
+}
+
+impl Model {
+    /// A template's resources with what `scope` knows put in; the scope should not tell secrets.
+    pub fn of(template: &Template, scope: &dyn Scope) -> (Model, Vec<Diagnostic>) {
+        let mut model = Model::default();
+        let mut diagnostics = Vec::new();
+        let mut is_too_much = false;
+        for resource in &template.resources {
+            if resource.is_on(scope) == Some(false) {
+                continue;
+            }
+            let mut properties = BTreeMap::new();
+            for property in &resource.properties {
+                // A group's definition is looked into once for each member.
+                if resource.resource_type == hot::template::members::GROUP
+                    && property.name == "resource_def"
+                {
+                    properties.insert(property.name.clone(), property.value.clone());
+                    continue;
+                }
+                let value = property.value.simplify(scope).unwrap_or_else(|problem| {
+                    let path =
+                        || format!("resources.{}.properties.{}", resource.name, property.name);
+                    match problem {
+                        Unresolved::Invalid(message) => {
+                            let one = Diagnostic::error("function-arguments", path(), message);
+                            diagnostics.push(one);
+                        }
+                        Unresolved::TooMuch if !is_too_much => {
+                            is_too_much = true;
+                            diagnostics.push(hot::expr::budget_exceeded(path()));
+                        }
+                        _ => {}
+                    }
+                    property.value.clone()
+                });
+                // What was left as it is for want of room may well name files that are there.
+                let missing = (!is_too_much).then(|| missing_files(&value));
+                for file in missing.into_iter().flatten() {
+                    let path = format!("resources.{}.properties.{}", resource.name, property.name);
+                    let message = format!(
+                        "the file `{}` is included and was not given: add it beside the template",
+                        yaql::shown(file)
+                    );
+                    diagnostics.push(Diagnostic::error("file-missing", path, message));
+                }
+                // What is taken as it is waits for nothing, whatever its properties name.
+                let orders = resource.external_id.is_some() && !value.resources().is_empty();
+                if !value.is_null() && !orders {
+                    properties.insert(property.name.clone(), value);
+                }
+            }
+            model.insert(
+                resource.name.clone(),
+                ResourceSpec {
+                    resource_type: resource.resource_type.clone(),
+                    properties,
+                    marks: resource.marks.clone(),
+                    origin: Origin::Drawn,
+                    requires: resource
+                        .depends_on
+                        .iter()
+                        .map(|(name, _)| name.clone())
+                        .chain(mentioned_in_metadata(resource, scope))
+                        .collect(),
+                    deletion_policy: resource.deletion(scope),
+                    external_id: resource
+                        .external_id
+                        .as_ref()
+                        .map(|id| id.simplify(scope).unwrap_or_else(|_| id.clone())),
+                },
+            );
+        }
+        (model, diagnostics)
+    }
+
+    /// Of resources that something else made.
+    pub(crate) fn from_resources(resources: Vec<(String, ResourceSpec)>) -> Model {
+        let mut model = Model::default();
+        for (name, spec) in resources {
+            model.insert(name, spec);
+        }
+        model
+    }
+
+    /// All, in order.
+    pub(crate) fn into_list(self) -> Vec<(String, ResourceSpec)> {
+        self.resources
+    }
+
+    fn insert(&mut self, name: String, spec: ResourceSpec) {
+        self.index.insert(name.clone(), self.resources.len());
+        self.resources.push((name, spec));
+    }
+
+    /// By name.
+    pub fn get(&self, name: &str) -> Option<&ResourceSpec> {
+        self.index.get(name).map(|index| &self.resources[*index].1)
+    }
+
+    fn get_mut(&mut self, name: &str) -> Option<&mut ResourceSpec> {
+        self.index
+            .get(name)
+            .map(|index| &mut self.resources[*index].1)
+    }
+
+    /// All, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
+        self.resources
+            .iter()
+            .map(|(name, spec)| (name.as_str(), spec))
+    }
+
+    /// All of one type, in order.
+    pub fn of_type(&self, resource_type: &str) -> impl Iterator<Item = (&str, &ResourceSpec)> {
+        self.iter()
+            .filter(move |(_, spec)| spec.resource_type == resource_type)
+    }
+
+    /// By name, for a workflow.
+    pub fn into_resources(self) -> BTreeMap<String, ResourceSpec> {
+        self.resources.into_iter().collect()
+    }
+
+    /// Add what a pass made, as `wanted` or the next free name like it.
+    fn derive(&mut self, wanted: &str, made: Derived<'_>) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 2;
+        while self.index.contains_key(&name) {
+            name = format!("{wanted}_{number}");
+            number += 1;
+        }
+        let spec = ResourceSpec {
+            resource_type: made.resource_type.to_owned(),
+            properties: made
+                .properties
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+            marks: Default::default(),
+            origin: Origin::Derived {
+                pass: made.pass.to_owned(),
+                why: made.why,
+                serves: made.serves.map(str::to_owned),
+            },
+            requires: Vec::new(),
+            deletion_policy: DeletionPolicy::default(),
+            external_id: None,
+        };
+        self.insert(name.clone(), spec);
+        name
+    }
+
+    /// What each resource needs before it, by references and by Heat's unwritten rules.
+    pub(crate) fn fill_requires(&mut self, rules: graph::Rules) {
+        let required: Vec<Vec<String>> = {
+            let nodes: Vec<graph::Node<'_>> =
+                self.iter().map(|(name, spec)| node(name, spec)).collect();
+            graph::requirements(&nodes, rules)
+                .into_iter()
+                .map(|names| names.into_iter().map(str::to_owned).collect())
+                .collect()
+        };
+        for ((_, spec), requires) in self.resources.iter_mut().zip(required) {
+            spec.requires = requires;
+        }
+    }
+}
+
+/// Files that a value includes and that were not given, so that it could not be put in.
+fn missing_files(value: &Expr) -> Vec<&str> {
+    let mut names = Vec::new();
+    value.walk(&mut |expr| {
+        if let Expr::Call {
+            function: Function::GetFile,
+            arguments,
+        } = expr
+        {
+            names.extend(arguments.as_str());
+        }
+    });
+    names
+}
+
+/// Resources that the metadata names. Branches that a condition switches off do not count.
+fn mentioned_in_metadata(resource: &Resource, scope: &dyn Scope) -> Vec<String> {
+    let Some(metadata) = &resource.metadata else {
+        return Vec::new();
+    };
+    let simple = metadata.simplify(scope);
+    let known = simple.as_ref().unwrap_or(metadata);
+    known.resources().into_iter().map(str::to_owned).collect()
+}
+
+/// A spec as the graph sees it.
+pub(crate) fn node<'a>(name: &'a str, spec: &'a ResourceSpec) -> graph::Node<'a> {
+    graph::Node {
+        name,
+        resource_type: &spec.resource_type,
+        properties: spec
+            .properties
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+            .collect(),
+        depends_on: spec.requires.iter().map(String::as_str).collect(),
+        derived: matches!(spec.origin, Origin::Derived { .. }),
+    }
+}
+
+/// Something that a pass adds.
+struct Derived<'a> {
+    pass: &'a str,
+    resource_type: &'a str,
+    why: String,
+    serves: Option<&'a str>,
+    properties: Vec<(&'a str, Expr)>,
+}
+
+/// The catalogue item of a component.
+fn component<'a>(context: &PassContext<'a>, spec: &ResourceSpec) -> Option<&'a CatalogItem> {
+    context.types.get(&spec.resource_type)?.component.as_ref()
+}
+
+/// The server that a component runs on, if it is drawn.
+fn host<'m>(model: &'m Model, spec: &'m ResourceSpec) -> Option<&'m str> {
+    let host = target(spec.properties.get("host")?)?;
+    model
+        .get(host)
+        .filter(|server| server.resource_type == SERVER)
+        .map(|_| host)
+}
+
+/// Servers that carry software, by name.
+fn software_hosts(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
+    model
+        .iter()
+        .filter(|(_, spec)| component(context, spec).is_some())
+        .filter_map(|(_, spec)| host(model, spec))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The server that is marked as the bastion.
+fn the_bastion<'m>(model: &'m Model, hosts: &BTreeSet<String>) -> Option<&'m str> {
+    if hosts.is_empty() {
+        return None;
+    }
+    model
+        .of_type(SERVER)
+        .find(|(_, spec)| spec.marks.bastion)
+        .map(|(name, _)| name)
+}
+
+/// The items of a list property, as far as they are written out.
+fn list<'m>(spec: &'m ResourceSpec, property: &str) -> &'m [Expr] {
+    match spec.properties.get(property) {
+        Some(Expr::List(items)) => items,
+        _ => &[],
+    }
+}
+
+/// Ports of a server, in the order of its networks; `ports::pass` has made them explicit.
+fn ports_of(spec: &ResourceSpec) -> impl Iterator<Item = &str> {
+    list(spec, "networks")
+        .iter()
+        .filter_map(|entry| target(entry.get("port")?))
+}
+
+/// Subnets by network, both by name.
+fn subnets_by_network(model: &Model) -> BTreeMap<String, Vec<String>> {
+    let mut subnets: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, spec) in model.of_type(SUBNET) {
+        if let Some(network) = spec.properties.get("network").and_then(target) {
+            subnets
+                .entry(network.to_owned())
+                .or_default()
+                .push(name.to_owned());
+        }
+    }
+    subnets
+}
+
+/// Subnets that a port has addresses of, as far as they are drawn.
+fn subnets_of_port(
+    model: &Model,
+    port: &str,
+    by_network: &BTreeMap<String, Vec<String>>,
+) -> Vec<String> {
+    let Some(spec) = model.get(port).filter(|spec| spec.resource_type == PORT) else {
+        return Vec::new();
+    };
+    let fixed: Vec<String> = list(spec, "fixed_ips")
+        .iter()
+        .filter_map(|address| target(address.get("subnet")?))
+        .map(str::to_owned)
+        .collect();
+    if !fixed.is_empty() {
+        return fixed;
+    }
+    let network = spec.properties.get("network").and_then(target);
+    network
+        .and_then(|network| by_network.get(network))
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Servers that a drawn floating IP leads to.
+fn with_floating_ip(model: &Model) -> BTreeSet<String> {
+    let served: BTreeSet<&str> = model
+        .iter()
+        .filter(|(_, spec)| {
+            matches!(
+                spec.resource_type.as_str(),
+                FLOATING_IP | FLOATING_IP_ASSOCIATION
+            )
+        })
+        .filter_map(|(_, spec)| target(spec.properties.get("port_id")?))
+        .collect();
+    model
+        .of_type(SERVER)
+        .filter(|(_, spec)| {
+            ports_of(spec).any(|port| served.contains(port))
+                || list(spec, "networks")
+                    .iter()
+                    .any(|entry| entry.get("floating_ip").is_some())
+        })
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// Servers that the world shall reach: marked so, or with a floating IP that is drawn.
+fn public_servers(model: &Model) -> BTreeSet<String> {
+    let mut public = with_floating_ip(model);
+    public.extend(
+        model
+            .of_type(SERVER)
+            .filter(|(_, spec)| spec.marks.public)
+            .map(|(name, _)| name.to_owned()),
+    );
+    public
+}
+
+/// A map expression.
+fn map(entries: impl IntoIterator<Item = (&'static str, Expr)>) -> Expr {
+    Expr::Map(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
+}
+
+fn literal(value: impl Into<Value>) -> Expr {
+    Expr::Literal(value.into())
+}
+
+#[cfg(test)]
+mod tests;

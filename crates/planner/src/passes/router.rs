@@ -1,0 +1,235 @@
+//! Servers that the world reaches, or that install software, need a way outside.
+//!
+//! Each of their drawn networks gets an interface of a router with a gateway, where it has none: of a
+//! drawn router if there is one, else of a new one. Networks that are there already are the cloud's.
+
+use super::*;
+use crate::range::{self, Range};
+use types::{ROUTER, ROUTER_INTERFACE};
+
+const NAME: &str = "router";
+
+pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let hosts = software_hosts(model, context);
+    let mut servers = public_servers(model);
+    servers.extend(the_bastion(model, &hosts).map(str::to_owned));
+    servers.extend(hosts.iter().cloned());
+    let outside = ways::stand_outside(model, context);
+    servers.retain(|server| !outside.contains(server));
+    let by_network = subnets_by_network(model);
+    let (interfaces, through_ports) = interfaces(model);
+    let mut done: BTreeSet<String> = BTreeSet::new();
+    for server in servers {
+        let Some(spec) = model.get(&server) else {
+            continue;
+        };
+        let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
+        // One way is enough, except for software: its server is reached by its first network.
+        let ways = ways::Ways::of(model);
+        let mut networks = ways::networks_of(model, &server).into_iter().flatten();
+        let has_way =
+            !hosts.contains(&server) && networks.any(|one| ways.way_outside(model, &one).is_some());
+        for port in ports {
+            let subnets = subnets_of_port(model, &port, &by_network);
+            let network = model
+                .get(&port)
+                .and_then(|spec| target(spec.properties.get("network")?))
+                .map(str::to_owned);
+            // A way outside is one of version 4 first: so floating IPs go.
+            let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(ways::is_v6);
+            let Some(subnet) = subnets.iter().find(of_v4).or_else(|| subnets.first()) else {
+                continue;
+            };
+            if !done.insert(network.clone().unwrap_or_else(|| subnet.clone())) {
+                continue;
+            }
+            let served = subnets.iter().find_map(|subnet| interfaces.get(subnet));
+            let by_port = network.is_some_and(|network| through_ports.contains(&network));
+            match served {
+                Some(router) => diagnostics.extend(with_gateway(model, context, router)),
+                None if by_port || has_way => {}
+                None => {
+                    let range = model.get(subnet).and_then(range::of_subnet);
+                    let (router, said) = router_with_gateway(model, context, &server, range);
+                    diagnostics.extend(said);
+                    let Some(router) = router else {
+                        return diagnostics;
+                    };
+                    model.derive(
+                        &format!("{subnet}_interface"),
+                        Derived {
+                            pass: NAME,
+                            resource_type: ROUTER_INTERFACE,
+                            why: format!("`{server}` needs a way outside"),
+                            serves: Some(subnet),
+                            properties: vec![
+                                ("router", Expr::reference(router)),
+                                ("subnet", Expr::reference(subnet)),
+                            ],
+                        },
+                    );
+                }
+            }
+        }
+    }
+    diagnostics
+}
+
+/// Router by subnet, and networks that a router has a port in.
+fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
+    let (mut by_subnet, mut through_ports) = (BTreeMap::new(), BTreeSet::new());
+    for (_, spec) in model.of_type(ROUTER_INTERFACE) {
+        let of = |property: &str| spec.properties.get(property).and_then(target);
+        if let (Some(router), Some(subnet)) = (of("router"), of("subnet")) {
+            by_subnet.insert(subnet.to_owned(), router.to_owned());
+        } else if let Some(subnet) = of("subnet") {
+            // A router that is there already leads where it leads.
+            by_subnet.insert(subnet.to_owned(), String::new());
+        }
+        if let Some(network) =
+            of("port").and_then(|port| target(model.get(port)?.properties.get("network")?))
+        {
+            through_ports.insert(network.to_owned());
+        }
+    }
+    (by_subnet, through_ports)
+}
+
+/// Ranges of the subnets that each router stands in.
+fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
+    let mut ranges: BTreeMap<String, Vec<Range>> = BTreeMap::new();
+    for (_, spec) in model.of_type(ROUTER_INTERFACE) {
+        let of = |property: &str| spec.properties.get(property).and_then(target);
+        let range = of("subnet").and_then(|subnet| range::of_subnet(model.get(subnet)?));
+        if let (Some(router), Some(range)) = (of("router"), range) {
+            ranges.entry(router.to_owned()).or_default().push(range);
+        }
+    }
+    ranges
+}
+
+/// Give a drawn router a gateway if it has none.
+fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
+    let needs_one = model.get(router).is_some_and(|spec| {
+        spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")
+    }) && ways::outside_of(model, router).is_none();
+    if !needs_one {
+        return Vec::new();
+    }
+    let (network, mut diagnostics) = external_network(model, context, router);
+    if let (Some(network), Some(spec)) = (network, model.get_mut(router)) {
+        spec.properties.insert(
+            "external_gateway_info".to_owned(),
+            map([("network", network)]),
+        );
+        let message =
+            format!("`{router}` gets a gateway to the outside, because servers behind it need one");
+        diagnostics.push(Diagnostic::info(
+            "gateway-added",
+            format!("resources.{router}"),
+            message,
+        ));
+    }
+    diagnostics
+}
+
+fn router_with_gateway(
+    model: &mut Model,
+    context: &PassContext<'_>,
+    server: &str,
+    range: Option<Range>,
+) -> (Option<String>, Vec<Diagnostic>) {
+    // What stands in a network whose range overlaps cannot stand in this one too.
+    let ranges = ranges_by_router(model);
+    let is_free = |router: &str| {
+        let there = ranges.get(router).map(Vec::as_slice).unwrap_or_default();
+        !range.is_some_and(|range| there.iter().any(|one| one.overlaps(&range)))
+    };
+    let routers: Vec<(String, bool)> = model
+        .of_type(ROUTER)
+        .filter(|(name, _)| is_free(name))
+        .map(|(name, spec)| {
+            let leads = spec.properties.contains_key("external_gateway_info")
+                || ways::outside_of(model, name).is_some();
+            (name.to_owned(), leads)
+        })
+        .collect();
+    if let Some((router, _)) = routers.iter().find(|(_, gateway)| *gateway) {
+        return (Some(router.clone()), Vec::new());
+    }
+    if let Some((router, _)) = routers.first() {
+        let diagnostics = with_gateway(model, context, router);
+        return (Some(router.clone()), diagnostics);
+    }
+    let (network, diagnostics) = external_network(model, context, server);
+    let Some(network) = network else {
+        return (None, diagnostics);
+    };
+    let router = model.derive(
+        "router",
+        Derived {
+            pass: NAME,
+            resource_type: ROUTER,
+            why: format!("`{server}` needs a way outside"),
+            serves: Some(server),
+            properties: vec![("external_gateway_info", map([("network", network)]))],
+        },
+    );
+    (Some(router), diagnostics)
+}
+
+/// The network to the outside: as the template says elsewhere, else as the cloud has.
+pub(super) fn external_network(
+    model: &Model,
+    context: &PassContext<'_>,
+    at: &str,
+) -> (Option<Expr>, Vec<Diagnostic>) {
+    let path = format!("resources.{at}");
+    let gateway = model
+        .of_type(ROUTER)
+        .find_map(|(name, _)| ways::outside_of(model, name));
+    let floating = || {
+        model
+            .of_type(FLOATING_IP)
+            .find_map(|(_, spec)| spec.properties.get("floating_network"))
+    };
+    if let Some(network) = gateway.or_else(floating) {
+        return (Some(network.clone()), Vec::new());
+    }
+    match context.cloud.external_networks.as_deref() {
+        Some([only]) => (Some(Expr::text(&only.name)), Vec::new()),
+        Some([first, ..]) => {
+            let message = format!(
+                "the cloud has several networks to the outside; `{}` is used: draw a router to choose",
+                first.name
+            );
+            (
+                Some(Expr::text(&first.name)),
+                vec![Diagnostic::warning(
+                    "external-network-picked",
+                    path,
+                    message,
+                )],
+            )
+        }
+        Some([]) => {
+            let message = format!(
+                "`{at}` needs a way outside, but the cloud offers this project no external network"
+            );
+            (
+                None,
+                vec![Diagnostic::error("external-network-unknown", path, message)],
+            )
+        }
+        None => {
+            let message = format!(
+                "`{at}` needs a way outside, and it is not known which external networks the cloud has; draw a router with a gateway"
+            );
+            (
+                None,
+                vec![Diagnostic::error("external-network-unknown", path, message)],
+            )
+        }
+    }
+}

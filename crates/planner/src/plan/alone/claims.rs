@@ -1,0 +1,218 @@
+//! What a thing holds, as texts that are equal where the cloud would see the same.
+
+use super::Thing;
+use crate::range::{self, Range};
+use hot::expr::Expr;
+
+/// One thing that is held: by its key, or, where a range is given too, by what overlaps within the same key.
+pub(super) struct Claim {
+    pub key: String,
+    pub range: Option<Range>,
+}
+
+impl Claim {
+    fn of(keys: &[String]) -> Claim {
+        Claim {
+            key: keys.join("\n"),
+            range: None,
+        }
+    }
+
+    /// Whether both cannot be.
+    pub(super) fn meets(&self, other: &Claim) -> bool {
+        self.key == other.key && self.overlaps(&other.range)
+    }
+
+    /// The same within one key.
+    pub(super) fn overlaps(&self, other: &Option<Range>) -> bool {
+        match (&self.range, other) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => true,
+        }
+    }
+}
+
+/// Its name; what has none is named after the resource.
+pub(super) fn name(thing: &Thing<'_>) -> Vec<Claim> {
+    let resource = crate::workflow::copy_of(thing.name).unwrap_or(thing.name);
+    let name = thing.property("name").filter(|name| !name.is_empty());
+    vec![Claim::of(
+        &[name.unwrap_or_else(|| format!("{resource}\n"))],
+    )]
+}
+
+/// These properties together; nothing unless all are given.
+pub(super) fn all_of(thing: &Thing<'_>, properties: &[&str]) -> Vec<Claim> {
+    let keys: Option<Vec<String>> = properties
+        .iter()
+        .map(|property| thing.property(property).filter(|key| !key.is_empty()))
+        .collect();
+    keys.map(|keys| vec![Claim::of(&keys)]).unwrap_or_default()
+}
+
+/// A key of each map in these lists.
+pub(super) fn each(thing: &Thing<'_>, lists: &[&str], key: &str) -> Vec<Claim> {
+    let entries = lists.iter().flat_map(|list| items(thing, list));
+    entries
+        .filter_map(|entry| Some(Claim::of(&[thing.key(entry.get(key))?])))
+        .collect()
+}
+
+/// The same, within what a property names.
+pub(super) fn each_in(thing: &Thing<'_>, within: &str, list: &str, key: &str) -> Vec<Claim> {
+    let Some(within) = thing.property(within) else {
+        return Vec::new();
+    };
+    items(thing, list)
+        .iter()
+        .filter_map(|entry| Some(Claim::of(&[within.clone(), thing.key(entry.get(key))?])))
+        .collect()
+}
+
+/// Each of a list of texts.
+pub(super) fn texts(thing: &Thing<'_>, list: &str) -> Vec<Claim> {
+    let texts = items(thing, list).iter();
+    texts
+        .filter_map(|one| Some(Claim::of(&[thing.key(Some(one))?])))
+        .collect()
+}
+
+/// A name that Keystone gives to one in a domain: its first one, where none is said.
+pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
+    let domain = thing.property("domain");
+    let domain = domain.unwrap_or_else(|| "default".to_owned());
+    let mut found = all_of(thing, &["name"]);
+    for claim in &mut found {
+        claim.key = format!("{domain}\n{}", claim.key);
+    }
+    found
+}
+
+/// What somebody may do somewhere.
+pub(super) fn grants(thing: &Thing<'_>, who: &str) -> Vec<Claim> {
+    let Some(who) = thing.property(who) else {
+        return Vec::new();
+    };
+    let roles = items(thing, "roles").iter();
+    roles
+        .filter_map(|one| {
+            let place = ["project", "domain"].map(|name| thing.key(one.get(name)));
+            let [project, domain] = place.map(Option::unwrap_or_default);
+            let role = thing.key(one.get("role"))?;
+            Some(Claim::of(&[who.clone(), role, project, domain]))
+        })
+        .collect()
+}
+
+/// A range within what a property names.
+pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
+    match (thing.property(within), range) {
+        (Some(key), Some(range)) => vec![Claim {
+            key,
+            range: Some(range),
+        }],
+        _ => Vec::new(),
+    }
+}
+
+/// Several ranges within what a property names.
+pub(super) fn ranges_in(thing: &Thing<'_>, within: &str, list: &str) -> Vec<Claim> {
+    let ranges = items(thing, list).iter();
+    ranges
+        .filter_map(|one| range::parse(one.as_str()?))
+        .flat_map(|range| range_in(thing, within, Some(range)))
+        .collect()
+}
+
+/// A port's fixed addresses, and its hardware address.
+pub(super) fn addresses(port: &Thing<'_>) -> Vec<Claim> {
+    let mut found = each_in(port, "network", "fixed_ips", "ip_address");
+    found.extend(all_of(port, &["network", "mac_address"]));
+    found
+}
+
+/// A router's addresses outside.
+pub(super) fn outside_addresses(router: &Thing<'_>) -> Vec<Claim> {
+    let info = router.spec.properties.get("external_gateway_info");
+    let network = router.key(info.and_then(|info| info.get("network")));
+    let (Some(network), Some(Expr::List(addresses))) = (
+        network,
+        info.and_then(|info| info.get("external_fixed_ips")),
+    ) else {
+        return Vec::new();
+    };
+    addresses
+        .iter()
+        .filter_map(|one| {
+            Some(Claim::of(&[
+                network.clone(),
+                router.key(one.get("ip_address"))?,
+            ]))
+        })
+        .collect()
+}
+
+/// `provider:` keys of a network's own extensions.
+pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
+    let specs = network.spec.properties.get("value_specs");
+    let of = |key: &str| network.key(specs.and_then(|specs| specs.get(key)));
+    let physical = of("provider:physical_network").unwrap_or_default();
+    let kind = of("provider:network_type").unwrap_or_default();
+    segment_of(kind, physical, of("provider:segmentation_id"))
+}
+
+/// The same of what has properties for it.
+pub(super) fn own_segment(thing: &Thing<'_>) -> Vec<Claim> {
+    let of = |name: &str| thing.property(name).unwrap_or_default();
+    let number = thing.property("segmentation_id");
+    segment_of(of("network_type"), of("physical_network"), number)
+}
+
+fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Claim> {
+    match number {
+        Some(number) => vec![Claim::of(&[kind, physical, number])],
+        None if kind == "flat" => vec![Claim::of(&[kind, physical])],
+        None => Vec::new(),
+    }
+}
+
+/// The address that a floating IP leads to: a port's first, where none is named.
+pub(super) fn address_led_to(thing: &Thing<'_>) -> Vec<Claim> {
+    let Some(port) = thing.property("port_id") else {
+        return Vec::new();
+    };
+    let address = thing.property("fixed_ip_address").unwrap_or_default();
+    vec![Claim::of(&[port, address])]
+}
+
+/// A rule is what it says, whoever made it; its description may differ.
+pub(super) fn all_but_description(rule: &Thing<'_>) -> Vec<Claim> {
+    let properties = &rule.spec.properties;
+    let said = properties.keys().filter(|name| *name != "description");
+    let keys: Vec<String> = said
+        .map(|name| format!("{name} {}", rule.property(name).unwrap_or_default()))
+        .collect();
+    vec![Claim::of(&keys)]
+}
+
+/// Protocols over UDP may share a number with those over TCP.
+pub(super) fn listening(listener: &Thing<'_>) -> Vec<Claim> {
+    let carrier = match listener.property("protocol").as_deref() {
+        Some("UDP") => "udp",
+        Some("SCTP") => "sctp",
+        _ => "tcp",
+    };
+    let mut claims = all_of(listener, &["loadbalancer", "protocol_port"]);
+    for claim in &mut claims {
+        claim.key.push('\n');
+        claim.key.push_str(carrier);
+    }
+    claims
+}
+
+fn items<'t>(thing: &'t Thing<'_>, list: &str) -> &'t [Expr] {
+    match thing.spec.properties.get(list) {
+        Some(Expr::List(items)) => items,
+        _ => &[],
+    }
+}

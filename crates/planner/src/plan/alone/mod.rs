@@ -1,0 +1,436 @@
+//! Where the cloud cannot hold old and new at the same time, the old one goes first.
+//!
+//! Everything else is made anew before the old one is removed, so that a failure leaves what worked. What
+//! stands in the way is read from one table ([`TABLE`]): what a thing of each type holds in the cloud that nothing
+//! else can hold beside it (a name, an address, a place in another thing). A removal goes early when something that is
+//! made or changed by the same plan wants what it holds: its own successor, or, where a person gave a resource
+//! another name or moved its work elsewhere, another resource.
+//!
+//! What administrators keep has a table of its own ([`administrators`]). What goes early pulls along what the cloud would refuse it for ([`HELD`]): a subnet cannot go while ports have
+//! addresses of it. Types that are not in the table hold nothing alone: their names need not be unique (networks,
+//! volumes, secrets, server groups, policies, subnet pools), or the cloud makes room by itself (L7 policies move down).
+//! A server's ports are no reason between it and its successor: the driver unplugs them from the old server, which
+//! stays until the new one is there. What passes between resources that both stay is in [`hand_over`].
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Action, Change, Deployed, Model};
+use crate::{
+    graph::target,
+    range::{self, Range},
+    workflow::{ResourceSpec, copy_of},
+};
+use hot::expr::Expr;
+use types::{
+    EXTRA_ROUTE_SET, FLOATING_IP, FLOATING_IP_ASSOCIATION, FLOATING_IP_PORT_FORWARD, KEY_PAIR, NET,
+    PORT, ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER, SUBNET,
+};
+
+mod claims;
+mod hand_over;
+
+use claims::Claim;
+pub(super) use hand_over::{HandOver, handed_over};
+
+mod administrators;
+
+const ATTACHMENT: &str = "OS::Cinder::VolumeAttachment";
+const PROVIDER_NET: &str = "OS::Neutron::ProviderNet";
+const SEGMENT: &str = "OS::Neutron::Segment";
+const TRUNK: &str = "OS::Neutron::Trunk";
+const SUBNET_POOL: &str = "OS::Neutron::SubnetPool";
+pub(super) const LOAD_BALANCER: &str = "OS::Octavia::LoadBalancer";
+pub(super) const LISTENER: &str = "OS::Octavia::Listener";
+pub(super) const POOL: &str = "OS::Octavia::Pool";
+const MEMBER: &str = "OS::Octavia::PoolMember";
+const MONITOR: &str = "OS::Octavia::HealthMonitor";
+const L7_POLICY: &str = "OS::Octavia::L7Policy";
+const L7_RULE: &str = "OS::Octavia::L7Rule";
+
+/// Something that the cloud gives to one only.
+struct Alone {
+    /// The type that holds it.
+    of: &'static str,
+    /// Why it goes first, for people.
+    because: &'static str,
+    /// What a thing holds of it. Claims of one `because` are compared with each other, whatever the types.
+    claims: fn(&Thing<'_>) -> Vec<Claim>,
+    /// It is no reason between a thing and its own successor.
+    own_is_fine: bool,
+}
+
+const fn alone(
+    of: &'static str,
+    because: &'static str,
+    claims: fn(&Thing<'_>) -> Vec<Claim>,
+) -> Alone {
+    Alone {
+        of,
+        because,
+        claims,
+        own_is_fine: false,
+    }
+}
+
+/// Types by what they hold alone.
+const TABLE: &[Alone] = &[
+    alone(KEY_PAIR, "its name is taken", claims::name),
+    alone(SERVER, "a volume is attached to one server", |server| {
+        claims::each(
+            server,
+            &["block_device_mapping", "block_device_mapping_v2"],
+            "volume_id",
+        )
+    }),
+    Alone {
+        own_is_fine: true,
+        ..alone(SERVER, "a port is plugged into one server", |server| {
+            claims::each(server, &["networks"], "port")
+        })
+    },
+    alone(ATTACHMENT, "a volume is attached to one server", |one| {
+        claims::all_of(one, &["volume_id"])
+    }),
+    alone(
+        ATTACHMENT,
+        "a server has one volume at a mount point",
+        |one| claims::all_of(one, &["instance_uuid", "mountpoint"]),
+    ),
+    alone(NET, "a segment belongs to one network", claims::segment),
+    alone(
+        PROVIDER_NET,
+        "a segment belongs to one network",
+        claims::own_segment,
+    ),
+    alone(
+        SEGMENT,
+        "a segment belongs to one network",
+        claims::own_segment,
+    ),
+    alone(SUBNET, "ranges in one network must not overlap", |subnet| {
+        claims::range_in(subnet, "network", range::of_subnet(subnet.spec))
+    }),
+    // A port that names no subnet may get its address of any: it is made when only the right one is left.
+    alone(SUBNET, NO_SUBNET_NAMED, |subnet| {
+        claims::all_of(subnet, &["network"])
+    }),
+    alone(PORT, NO_SUBNET_NAMED, |port| {
+        match names_its_subnets(port.spec) {
+            true => Vec::new(),
+            false => claims::all_of(port, &["network"]),
+        }
+    }),
+    alone(PORT, "its address is taken", claims::addresses),
+    alone(ROUTER, "its address is taken", claims::outside_addresses),
+    alone(
+        ROUTER_INTERFACE,
+        "a subnet has one gateway address",
+        |foot| claims::all_of(foot, &["subnet"]),
+    ),
+    alone(
+        ROUTER_INTERFACE,
+        "a port is plugged into one router",
+        |foot| claims::all_of(foot, &["port"]),
+    ),
+    alone(
+        ROUTER_INTERFACE,
+        "ranges at one router must not overlap",
+        |foot| {
+            claims::range_in(
+                foot,
+                "router",
+                foot.named("subnet").and_then(range::of_subnet),
+            )
+        },
+    ),
+    alone(ROUTER_GATEWAY, "a router has one way outside", |way| {
+        claims::all_of(way, &["router_id"])
+    }),
+    alone(EXTRA_ROUTE_SET, "a router has a route once", |set| {
+        claims::each_in(set, "router", "routes", "destination")
+    }),
+    alone(
+        FLOATING_IP,
+        "a port has one floating IP",
+        claims::address_led_to,
+    ),
+    alone(
+        FLOATING_IP_ASSOCIATION,
+        "a port has one floating IP",
+        claims::address_led_to,
+    ),
+    alone(FLOATING_IP, "its address is taken", |one| {
+        claims::all_of(one, &["floating_ip_address"])
+    }),
+    alone(
+        FLOATING_IP_ASSOCIATION,
+        "a floating IP leads to one port",
+        |one| claims::all_of(one, &["floatingip_id"]),
+    ),
+    alone(
+        FLOATING_IP_PORT_FORWARD,
+        "a floating IP leads a port number to one place",
+        |one| claims::all_of(one, &["floating_ip", "protocol", "external_port"]),
+    ),
+    alone(
+        SECURITY_GROUP_RULE,
+        "a group has a rule once",
+        claims::all_but_description,
+    ),
+    alone(TRUNK, "a port is in one trunk", |trunk| {
+        let mut ports = claims::each(trunk, &["sub_ports"], "port");
+        ports.extend(claims::all_of(trunk, &["port"]));
+        ports
+    }),
+    alone(
+        SUBNET_POOL,
+        "pools of one address scope must not overlap",
+        |pool| claims::ranges_in(pool, "address_scope", "prefixes"),
+    ),
+    alone(LOAD_BALANCER, "its address is taken", |one| {
+        claims::all_of(one, &["vip_subnet", "vip_address"])
+    }),
+    alone(
+        LISTENER,
+        "a load balancer listens on a port once",
+        claims::listening,
+    ),
+    alone(POOL, "a listener has one default pool", |pool| {
+        claims::all_of(pool, &["listener"])
+    }),
+    alone(MEMBER, "a pool has a member once", |member| {
+        claims::all_of(member, &["pool", "address", "protocol_port"])
+    }),
+    alone(MONITOR, "a pool has one health monitor", |monitor| {
+        claims::all_of(monitor, &["pool"])
+    }),
+];
+
+const NO_SUBNET_NAMED: &str = "ports that name no subnet would get an address of it";
+
+/// What cannot go before what: types, and those that hold on to them.
+const HELD: &[(&str, &[&str])] = &[
+    (NET, &[SUBNET, PORT]),
+    (SUBNET, &[PORT, ROUTER_INTERFACE, LOAD_BALANCER]),
+    (SUBNET_POOL, &[SUBNET]),
+    (PORT, &[TRUNK, ROUTER_INTERFACE]),
+    (ROUTER, &[ROUTER_INTERFACE, ROUTER_GATEWAY, EXTRA_ROUTE_SET]),
+    (ROUTER_GATEWAY, &[FLOATING_IP]),
+    (LOAD_BALANCER, &[LISTENER, POOL]),
+    (LISTENER, &[L7_POLICY, POOL]),
+    (POOL, &[L7_POLICY, MEMBER, MONITOR]),
+    (L7_POLICY, &[L7_RULE]),
+    (administrators::REGION, &[administrators::ENDPOINT]),
+];
+
+/// Whether the cloud refuses to remove one of the first type while one of the second hangs on it.
+pub(super) fn is_held(by: &str, held: &str) -> bool {
+    HELD.iter()
+        .any(|(one, others)| *one == held && others.contains(&by))
+}
+
+/// Whether a port says of which subnets its addresses are.
+pub(super) fn names_its_subnets(port: &ResourceSpec) -> bool {
+    let no_addresses = port.properties.get("no_fixed_ips").and_then(Expr::as_data);
+    no_addresses == Some(Value::Bool(true))
+        || matches!(port.properties.get("fixed_ips"), Some(Expr::List(addresses))
+            if addresses.iter().any(|one| one.get("subnet").is_some()))
+}
+
+/// Whether what becomes of a subnet makes it go before anything else comes: another one of the same network
+/// overlaps it.
+pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
+    let Some(old) = site.deployed.resources.get(subnet) else {
+        return false;
+    };
+    let of = |side, name, spec| {
+        let thing = Thing {
+            name,
+            spec,
+            side,
+            site,
+        };
+        claims::range_in(&thing, "network", range::of_subnet(spec))
+    };
+    let holds = of(Side::Old, subnet, old);
+    let mut fresh = site.model.of_type(SUBNET);
+    fresh.any(|(name, spec)| {
+        let is_new = match name == subnet {
+            true => (site.is_replaced)(name),
+            false => !site.deployed.resources.contains_key(name) || (site.is_replaced)(name),
+        };
+        is_new
+            && of(Side::New, name, spec)
+                .iter()
+                .any(|one| holds.iter().any(|other| one.meets(other)))
+    })
+}
+
+/// What is there, what is drawn, and what of it becomes another one.
+pub(super) struct Site<'a> {
+    pub deployed: &'a Deployed,
+    pub model: &'a Model,
+    /// Whether a resource that stays in the drawing is made anew for certain.
+    pub is_replaced: &'a dyn Fn(&str) -> bool,
+}
+
+/// Before or after.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Old,
+    New,
+}
+
+/// One thing on one side.
+pub(super) struct Thing<'a> {
+    name: &'a str,
+    spec: &'a ResourceSpec,
+    side: Side,
+    site: &'a Site<'a>,
+}
+
+impl<'a> Thing<'a> {
+    /// What a value means in the cloud, comparable between old and new; nothing where it is not given.
+    fn key(&self, value: Option<&Expr>) -> Option<String> {
+        let value = value.filter(|value| !value.is_null())?;
+        let site = self.site;
+        let is_other = |name: &str| match self.side {
+            Side::Old => (site.is_replaced)(name) || site.model.get(name).is_none(),
+            Side::New => (site.is_replaced)(name) || !site.deployed.resources.contains_key(name),
+        };
+        if let Some(other) = value.resources().into_iter().find(|name| is_other(name)) {
+            let side = match self.side {
+                Side::Old => "old",
+                Side::New => "new",
+            };
+            return Some(format!("{side} {other} {}", value.to_json()));
+        }
+        let reference = target(value)
+            .and_then(|name| site.deployed.actual.get(name)?.reference.clone())
+            .or_else(|| value.as_data());
+        Some(match reference {
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
+            None => value.to_json().to_string(),
+        })
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        self.key(self.spec.properties.get(name))
+    }
+
+    /// The resource that a property names, as it is on this side.
+    fn named(&self, property: &str) -> Option<&'a ResourceSpec> {
+        let name = target(self.spec.properties.get(property)?)?;
+        match self.side {
+            Side::Old => self.site.deployed.resources.get(name),
+            Side::New => self.site.model.get(name),
+        }
+    }
+}
+
+/// What the table says of a type.
+fn rows(resource_type: &str) -> impl Iterator<Item = &'static Alone> {
+    let all = TABLE.iter().chain(administrators::TABLE);
+    all.filter(move |row| row.of == resource_type)
+}
+
+/// Who holds something now.
+struct Holder<'a> {
+    name: &'a str,
+    range: Option<Range>,
+    own_is_fine: bool,
+}
+
+/// Of the deployed things that go, those that something new cannot stand beside; with what is made or changed
+/// once they are gone.
+pub(super) fn early<'a>(
+    site: &Site<'_>,
+    going: &[&'a str],
+    changes: &'a [Change],
+) -> HashMap<&'a str, Vec<&'a str>> {
+    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
+    if going.is_empty() {
+        return found;
+    }
+    // Who holds what, by what it is.
+    let mut held: HashMap<(&str, String), Vec<Holder<'_>>> = HashMap::new();
+    for name in going {
+        let thing = Thing {
+            name,
+            spec: &site.deployed.resources[*name],
+            side: Side::Old,
+            site,
+        };
+        for row in rows(&thing.spec.resource_type) {
+            // Ports hold no network: subnets alone are held for them.
+            if row.of == PORT && row.because == NO_SUBNET_NAMED {
+                continue;
+            }
+            for claim in (row.claims)(&thing) {
+                let holder = Holder {
+                    name,
+                    range: claim.range,
+                    own_is_fine: row.own_is_fine,
+                };
+                held.entry((row.because, claim.key))
+                    .or_default()
+                    .push(holder);
+            }
+        }
+    }
+    for change in changes {
+        let name = change.resource.as_str();
+        let Some(spec) = site.model.get(name) else {
+            continue;
+        };
+        let before = site.deployed.resources.get(name);
+        let is_new = matches!(change.action, Action::Create | Action::Replace);
+        if !is_new && change.action != Action::Update {
+            continue;
+        }
+        let thing = |spec, side| Thing {
+            name,
+            spec,
+            side,
+            site,
+        };
+        let fresh = thing(spec, Side::New);
+        for row in rows(&spec.resource_type) {
+            if row.of == SUBNET && row.because == NO_SUBNET_NAMED {
+                continue;
+            }
+            // What is changed in place wants what it did not have.
+            let had: HashSet<String> = match before.filter(|_| !is_new) {
+                Some(before) => (row.claims)(&thing(before, Side::Old))
+                    .into_iter()
+                    .map(|claim| claim.key)
+                    .collect(),
+                None => HashSet::new(),
+            };
+            for claim in (row.claims)(&fresh) {
+                if had.contains(&claim.key) {
+                    continue;
+                }
+                let key = (row.because, claim.key.clone());
+                let holders = held.get(&key).into_iter().flatten();
+                for holder in holders {
+                    let is_own = copy_of(holder.name).unwrap_or(holder.name) == name;
+                    let overlaps = claim.overlaps(&holder.range);
+                    if overlaps && !(is_own && holder.own_is_fine) {
+                        let makes_way_for = found.entry(holder.name).or_default();
+                        if !makes_way_for.contains(&name) {
+                            makes_way_for.push(name);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

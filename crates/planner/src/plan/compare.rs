@@ -1,0 +1,483 @@
+//! One resource, as it is deployed and as it is drawn.
+//!
+//! A property that mentions other resources is compared by value, where the value is known: what it
+//! was made from is stored with it, and what the others give is stored with them. Where another
+//! resource is about to become another one, the value will differ (`get_resource`) or may differ
+//! (`get_attr`, which is known when the run comes there).
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Action, Actual, Change, Deployed, Model, alone, nested};
+use crate::workflow::{Origin, ResourceSpec};
+use hot::{
+    expr::{Expr, Scope},
+    template::DeletionPolicy,
+};
+use types::{
+    FLOATING_IP, FLOATING_IP_ASSOCIATION, OnChange, PORT, ROUTER_INTERFACE, Registry, ResourceType,
+    SERVER, SUBNET,
+};
+
+/// What becomes of the resources that were looked at before.
+pub(super) struct Fates<'a> {
+    pub deployed: &'a Deployed,
+    pub types: &'a Registry,
+    pub of: HashMap<String, Fate>,
+    /// The deployment's own keys, by name.
+    pub keys: HashSet<String>,
+    /// What is drawn.
+    pub model: &'a Model,
+}
+
+/// What becomes of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fate {
+    pub action: Action,
+    /// Known only when the run comes there.
+    pub may: bool,
+    /// It gets other addresses and keeps its id.
+    pub moves: bool,
+    pub component: bool,
+}
+
+/// Whether a property differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Differs {
+    No,
+    /// Known only when the run comes there; why.
+    May(String),
+    /// Why, where the text is the same.
+    Yes(Option<String>),
+}
+
+/// What others give now, as far as it stays so.
+struct Staying<'a>(&'a Fates<'a>);
+
+impl Staying<'_> {
+    fn actual(&self, resource: &str, allowed: &[Action]) -> Option<&Actual> {
+        let fate = self.0.of.get(resource)?;
+        allowed
+            .contains(&fate.action)
+            .then(|| self.0.deployed.actual.get(resource))?
+    }
+}
+
+impl Scope for Staying<'_> {
+    fn parameter(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn reference(&self, resource: &str) -> Option<Value> {
+        let component = self.0.of.get(resource)?.component;
+        let allowed: &[Action] = match component {
+            true => &[Action::None],
+            false => &[Action::None, Action::Update],
+        };
+        self.actual(resource, allowed)?.reference.clone()
+    }
+
+    fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
+        let actual = self.actual(resource, &[Action::None])?;
+        actual.reference.as_ref()?;
+        // Attributes that are read on demand are not stored: their values are known when the run comes there.
+        actual.attributes.get(name).cloned()
+    }
+}
+
+impl Fates<'_> {
+    /// What happens to `name`, which is deployed as `old` (under the name `deployed_as`) and drawn as
+    /// `new`.
+    pub fn compare(
+        &self,
+        name: &str,
+        deployed_as: &str,
+        old: &ResourceSpec,
+        new: &ResourceSpec,
+    ) -> Change {
+        if old.resource_type != new.resource_type {
+            let because = format!(
+                "its type changes from `{}`: it will be replaced",
+                old.resource_type
+            );
+            return change(Action::Replace, name, new, Some(because));
+        }
+        if new.external_id.is_some() && old.external_id == new.external_id {
+            return change(Action::None, name, new, None);
+        }
+        let described = self.types.get(&new.resource_type);
+        let is_component = described.is_some_and(ResourceType::is_component);
+        let made_from = self.deployed.actual.get(deployed_as);
+        let hidden = self.deployed.hidden_changed_of(deployed_as);
+        let mut names: Vec<&String> = old.properties.keys().chain(new.properties.keys()).collect();
+        names.sort();
+        names.dedup();
+
+        let mut properties = Vec::new();
+        let (mut replaced_by, mut maybe_replaced_by) = (None, None);
+        let (mut differs, mut may_differ) = (None, None);
+        for property in names {
+            let (before, after) = (old.properties.get(property), new.properties.get(property));
+            let made = made_from.and_then(|actual| actual.made_from.get(property));
+            let found = match before == after {
+                true => of_another_value(after, hidden),
+                false => None,
+            };
+            let found =
+                found.unwrap_or_else(|| self.property(described, property, before, after, made));
+            if found == Differs::No || is_ignored(new, property) {
+                continue;
+            }
+            let known = described.and_then(|described| described.property(property));
+            let replaces = !is_component
+                && !crate::members::is_parent(&new.resource_type)
+                && (known.is_none_or(|known| known.on_change == OnChange::Replace)
+                    || is_replaced_by_policy(new, property));
+            let mut places = nested::places(property, known, before, after);
+            let why = match &found {
+                Differs::Yes(why) => {
+                    differs.get_or_insert((property, why.clone()));
+                    why.clone()
+                }
+                Differs::May(why) => {
+                    may_differ.get_or_insert((property, Some(why.clone())));
+                    Some(why.clone())
+                }
+                Differs::No => None,
+            };
+            if replaces {
+                let which = match found {
+                    Differs::Yes(_) => &mut replaced_by,
+                    _ => &mut maybe_replaced_by,
+                };
+                which.get_or_insert((property, why.clone()));
+            }
+            if places.is_empty() {
+                places.push(nested::whole(property.clone(), known, before, after));
+            }
+            for place in &mut places {
+                place.replaces = replaces;
+                place.because.clone_from(&why);
+                place.known_after.retain(|name| {
+                    let fate = self.of.get(name);
+                    fate.is_some_and(|fate| !matches!(fate.action, Action::None | Action::Delete))
+                });
+            }
+            properties.extend(places);
+        }
+        if replaced_by.is_none() && self.lacks_login(old, new) {
+            let because = "it gets software, and a login can be given to it at its first boot only: it will be replaced";
+            return Change {
+                properties,
+                ..change(Action::Replace, name, new, Some(because.to_owned()))
+            };
+        }
+
+        if replaced_by.is_none()
+            && let Some(because) = self.loses_its_addresses(deployed_as, old, new)
+        {
+            return Change {
+                properties,
+                ..change(Action::Replace, name, new, Some(because))
+            };
+        }
+
+        let sentence = |(property, why): (&String, Option<String>), verb: &str, end: &str| {
+            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+            format!("`{property}` {verb}{why}{end}")
+        };
+        let others = properties.len().saturating_sub(1);
+        let (action, may, because) = if let Some(cause) = replaced_by {
+            let because = sentence(cause, "changes", ": it will be replaced");
+            (Action::Replace, false, Some(because))
+        } else if let Some(cause) = maybe_replaced_by {
+            let because = sentence(cause, "may change", ": then it will be replaced");
+            (Action::Replace, true, Some(because))
+        } else if let Some(cause) = differs {
+            let because = match others {
+                0 => sentence(cause, "changes", ""),
+                _ => format!("`{}` and {others} more change", cause.0),
+            };
+            (Action::Update, false, Some(because))
+        } else if let Some(cause) = may_differ {
+            (
+                Action::Update,
+                true,
+                Some(sentence(cause, "may change", "")),
+            )
+        } else if old.deletion_policy != new.deletion_policy && !is_component {
+            let because = format!(
+                "`deletion_policy` changes from {} to {}: nothing of it changes in the cloud",
+                old.deletion_policy.as_text(),
+                new.deletion_policy.as_text()
+            );
+            (Action::Update, false, Some(because))
+        } else if let Some(foot) = self.leads_through(new) {
+            let because =
+                format!("`{foot}`, through which it leads, is made anew: it is led there again");
+            (Action::Update, false, Some(because))
+        } else {
+            (Action::None, false, None)
+        };
+        Change {
+            properties,
+            may,
+            ..change(action, name, new, because)
+        }
+    }
+
+    fn property(
+        &self,
+        described: Option<&ResourceType>,
+        name: &str,
+        before: Option<&Expr>,
+        after: Option<&Expr>,
+        made: Option<&Value>,
+    ) -> Differs {
+        let Some(after) = after else {
+            return match is_default(described, name, before, after) {
+                true => Differs::No,
+                false => Differs::Yes(None),
+            };
+        };
+        if after.resources().is_empty() {
+            let same = before == Some(after)
+                || is_default(described, name, before, Some(after))
+                || made.is_some_and(|made| is_literal(after) && after.to_json() == *made);
+            return if same {
+                Differs::No
+            } else {
+                Differs::Yes(None)
+            };
+        }
+        match (after.resolve(&Staying(self)), made) {
+            (Ok(value), Some(made)) if value == *made => Differs::No,
+            (Ok(_), Some(_)) if before == Some(after) => {
+                let name = after.resources().first().copied().unwrap_or_default();
+                Differs::Yes(Some(format!(
+                    "`{name}` is another one than it was made with"
+                )))
+            }
+            _ if before != Some(after) => Differs::Yes(None),
+            _ => self.mentioned(after),
+        }
+    }
+
+    /// What the fate of the resources that an unchanged expression mentions means for its value.
+    fn mentioned(&self, value: &Expr) -> Differs {
+        let mut found = Differs::No;
+        value.walk(&mut |expr| {
+            let (name, by_attribute) = match expr {
+                Expr::GetResource(name) => (name, false),
+                Expr::GetAttr(name, _) => (name, true),
+                _ => return,
+            };
+            let Some(fate) = self.of.get(name) else {
+                return;
+            };
+            let next = match (fate.action, by_attribute) {
+                (Action::None | Action::Delete, _) => return,
+                (Action::Update, true) => Differs::May(format!("`{name}` changes")),
+                (Action::Update, false) if fate.component => {
+                    Differs::May(format!("`{name}` is set up again"))
+                }
+                (Action::Update, false) if fate.moves => {
+                    Differs::May(format!("`{name}` gets other addresses"))
+                }
+                (Action::Update, false) if self.never_was_ready(name) => {
+                    Differs::Yes(Some(format!("`{name}` is made anew")))
+                }
+                (Action::Update, false) => return,
+                (Action::Create | Action::Replace, true) => {
+                    Differs::May(format!("`{name}` is made anew"))
+                }
+                (_, false) if fate.may => Differs::May(format!("`{name}` may be replaced")),
+                (Action::Create, false) => Differs::Yes(Some(format!("`{name}` is made anew"))),
+                (Action::Replace, false) => Differs::Yes(Some(format!("`{name}` is replaced"))),
+            };
+            let is_stronger = matches!(
+                (&found, &next),
+                (Differs::No, _) | (Differs::May(_), Differs::Yes(_))
+            );
+            if is_stronger {
+                found = next;
+            }
+        });
+        found
+    }
+
+    /// What others were made from was an earlier one, then.
+    fn never_was_ready(&self, name: &str) -> bool {
+        let actual = self.deployed.actual.get(name);
+        actual.is_some_and(|actual| actual.reference.is_none())
+    }
+
+    /// Whether a resource is made anew for certain.
+    fn is_replaced(&self, name: &str) -> bool {
+        let fate = self.of.get(name);
+        fate.is_some_and(|fate| fate.action == Action::Replace && !fate.may)
+    }
+
+    /// A port has addresses of subnets that no property of it need name. Where such a subnet goes, the port
+    /// goes before it, since the cloud would refuse otherwise. A port that names its subnets moves over in place,
+    /// unless the new subnet has to wait until the old one is gone.
+    fn loses_its_addresses(
+        &self,
+        deployed_as: &str,
+        old: &ResourceSpec,
+        new: &ResourceSpec,
+    ) -> Option<String> {
+        if new.resource_type != PORT {
+            return None;
+        }
+        let resources = &self.deployed.resources;
+        let is_replaced = |name: &str| self.is_replaced(name);
+        let site = alone::Site {
+            deployed: self.deployed,
+            model: self.model,
+            is_replaced: &is_replaced,
+        };
+        let subnet = old.requires.iter().find(|name| {
+            let goes = self.is_replaced(name) || self.model.get(name).is_none();
+            let removed = |subnet: &ResourceSpec| {
+                subnet.resource_type == SUBNET
+                    && subnet.external_id.is_none()
+                    && subnet.deletion_policy != DeletionPolicy::Retain
+            };
+            goes && resources.get(*name).is_some_and(removed)
+                && self.has_address_of(deployed_as, name)
+                && (!alone::names_its_subnets(new) || alone::is_crowded(&site, name))
+        })?;
+        let how = match self.model.get(subnet) {
+            Some(_) => "is replaced",
+            None => "goes",
+        };
+        Some(format!(
+            "it has an address of `{subnet}`, which {how}: it will be replaced"
+        ))
+    }
+
+    /// By what the cloud said of the port; where nothing is known, it has.
+    fn has_address_of(&self, port: &str, subnet: &str) -> bool {
+        let actual = |name: &str| self.deployed.actual.get(name);
+        let addresses = actual(port).and_then(|actual| actual.attributes.get("fixed_ips"));
+        let id = actual(subnet).and_then(|actual| actual.reference.as_ref());
+        match (addresses, id) {
+            (Some(Value::Array(addresses)), Some(id)) => addresses
+                .iter()
+                .any(|address| address.get("subnet_id") == Some(id)),
+            _ => true,
+        }
+    }
+
+    /// The router's foot that a floating IP leads through, where it is made anew: Neutron lets go of the address
+    /// meanwhile.
+    fn leads_through<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
+        let leads = match new.resource_type.as_str() {
+            FLOATING_IP => new.properties.contains_key("port_id"),
+            FLOATING_IP_ASSOCIATION => true,
+            _ => false,
+        };
+        let is_foot = |name: &str| {
+            let foot = self.model.get(name);
+            foot.is_some_and(|foot| foot.resource_type == ROUTER_INTERFACE)
+        };
+        let fresh = |name: &str| {
+            let fate = self.of.get(name);
+            fate.is_some_and(|fate| matches!(fate.action, Action::Create | Action::Replace))
+        };
+        let mut required = new.requires.iter().map(String::as_str);
+        required.find(|name| leads && is_foot(name) && fresh(name))
+    }
+
+    /// A server that was made without our login and needs one now.
+    fn lacks_login(&self, old: &ResourceSpec, new: &ResourceSpec) -> bool {
+        let waits_for_key =
+            |spec: &ResourceSpec| spec.requires.iter().any(|name| self.keys.contains(name));
+        new.resource_type == SERVER && waits_for_key(new) && !waits_for_key(old)
+    }
+}
+
+/// A change without properties.
+pub(super) fn change(
+    action: Action,
+    name: &str,
+    spec: &ResourceSpec,
+    because: Option<String>,
+) -> Change {
+    Change {
+        action,
+        resource: name.to_owned(),
+        resource_type: spec.resource_type.clone(),
+        origin: spec.origin.clone(),
+        because,
+        may: false,
+        old_goes_first: false,
+        properties: Vec::new(),
+    }
+}
+
+/// What a derived resource serves.
+pub(super) fn why(spec: &ResourceSpec) -> Option<String> {
+    match &spec.origin {
+        Origin::Drawn => None,
+        Origin::Derived { why, .. } => Some(why.clone()),
+    }
+}
+
+/// Whether a hidden parameter that an unchanged text mentions has another value.
+fn of_another_value(text: Option<&Expr>, hidden: &BTreeSet<String>) -> Option<Differs> {
+    let text = text.filter(|_| !hidden.is_empty())?;
+    let mut found = None;
+    text.walk(&mut |expr| {
+        if let Expr::GetParam(name, _) = expr
+            && hidden.contains(name)
+        {
+            found.get_or_insert(name.as_str());
+        }
+    });
+    let parameter = hot::parameter::plain_name(found?);
+    let why = format!("the value of `{parameter}` changes");
+    Some(Differs::Yes(Some(why)))
+}
+
+/// A default written out is no change.
+fn is_default(
+    described: Option<&ResourceType>,
+    property: &str,
+    before: Option<&Expr>,
+    after: Option<&Expr>,
+) -> bool {
+    let default = described.and_then(|described| described.property(property)?.default.as_ref());
+    let (Some(default), (Some(given), None) | (None, Some(given))) = (default, (before, after))
+    else {
+        return false;
+    };
+    given.to_json() == *default
+}
+
+fn is_literal(value: &Expr) -> bool {
+    let mut literal = true;
+    value.walk(&mut |expr| {
+        literal &= matches!(expr, Expr::Literal(_) | Expr::List(_) | Expr::Map(_));
+    });
+    literal
+}
+
+fn policy<'a>(spec: &'a ResourceSpec, name: &str) -> Option<&'a str> {
+    spec.properties.get(name)?.as_str()
+}
+
+/// Heat's `flavor_update_policy`: another flavor may ask for another server.
+fn is_replaced_by_policy(spec: &ResourceSpec, property: &str) -> bool {
+    spec.resource_type == SERVER
+        && property == "flavor"
+        && policy(spec, "flavor_update_policy") == Some("REPLACE")
+}
+
+/// Heat's `user_data_update_policy`: other user data may be for the next server only.
+fn is_ignored(spec: &ResourceSpec, property: &str) -> bool {
+    spec.resource_type == SERVER
+        && (property == "user_data" && policy(spec, "user_data_update_policy") == Some("IGNORE"))
+}

@@ -1,0 +1,464 @@
+//! From changes to steps.
+//!
+//! ```text
+//! net:create -> port:create -> web:create -> bastion:open -> web:ssh -> nginx:configure -> bastion:close
+//! ```
+//! A resource is done by its `create` step, a component by its `configure` step; steps wait for the
+//! done steps of what their resource requires. Servers with software are waited for over SSH once the
+//! bastion is open. A resource that is replaced has a `create` step like a new one, and a `delete-old`
+//! step on its older copy; when things go is said in [`remove`](super::remove). Each list is built by
+//! one walk in dependency order, so the steps come out ordered.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    diff::Diff,
+    pauses,
+    remove::{Removals, removal_of_the_old},
+    turns::Turns,
+    *,
+};
+use crate::{
+    compose::Pause,
+    workflow::{Origin, Step, StepKind},
+};
+use hot::expr::Expr;
+use types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER};
+
+pub(super) const CREATE_SECONDS: u32 = 600;
+const SERVER_SECONDS: u32 = 1200;
+const SSH_SECONDS: u32 = 120;
+const CONFIGURE_SECONDS: u32 = 1800;
+const BASTION_SECONDS: u32 = 120;
+
+/// The workflow that leads from what is deployed to the model. The error is a circle.
+pub(super) fn workflow(
+    model: Model,
+    diff: &Diff<'_>,
+    types: &Registry,
+    outputs: BTreeMap<String, OutputSpec>,
+    pauses: &[Pause],
+) -> Result<Workflow, Vec<String>> {
+    let mut steps = Vec::new();
+    let turns = Turns::of(&model, &diff.deployed, &diff.changes)?;
+    let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
+    removals.steps(true, &|_| None, &mut steps);
+    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &turns);
+    compiler.steps(&mut steps);
+    let done = std::mem::take(&mut compiler.done);
+    removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
+    drop(done);
+    drop(turns);
+    pauses::insert(pauses, &mut steps);
+    let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
+    let mut resources = model.into_resources();
+    resources.extend(gone);
+    Ok(Workflow {
+        steps,
+        resources,
+        outputs,
+        restores: diff.restores.clone(),
+    })
+}
+
+/// Names in an order in which each comes after all that it requires. The error is a circle.
+pub(super) fn order<'a>(
+    resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
+) -> Result<Vec<&'a str>, Vec<String>> {
+    let (names, requires): (Vec<&str>, Vec<Vec<&str>>) = resources
+        .map(|(name, spec)| (name, spec.requires.iter().map(String::as_str).collect()))
+        .unzip();
+    match graph::order(&names, &requires) {
+        Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
+        Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
+    }
+}
+
+pub(super) fn step(
+    id: String,
+    kind: StepKind,
+    resource: Option<&str>,
+    after: Vec<String>,
+    timeout_seconds: u32,
+) -> Step {
+    Step {
+        id,
+        kind,
+        resource: resource.map(str::to_owned),
+        after,
+        always_run: false,
+        timeout_seconds,
+        replaces: None,
+        if_changed: false,
+        changed: Vec::new(),
+        takes_from: Vec::new(),
+        pause_seconds: 0,
+    }
+}
+
+/// Tells of each replacement whether the old one is removed before the new one is made.
+pub(super) fn say_what_goes_first(changes: &mut [Change], workflow: &Workflow) {
+    let is_first = |name: &str| {
+        let step = workflow
+            .steps
+            .iter()
+            .find(|step| step.kind == StepKind::Create && step.resource.as_deref() == Some(name));
+        let removal = removal_of_the_old(name);
+        step.is_some_and(|step| step.after.contains(&removal))
+    };
+    for change in changes {
+        change.old_goes_first =
+            change.action == Action::Replace && !change.may && is_first(&change.resource);
+    }
+}
+
+struct Compiler<'a> {
+    model: &'a Model,
+    changes: HashMap<&'a str, &'a Change>,
+    types: &'a Registry,
+    removals: &'a Removals<'a>,
+    turns: &'a Turns<'a>,
+    /// Resource to the step that makes it usable.
+    done: HashMap<&'a str, String>,
+    /// Server to its ssh step.
+    ssh: HashMap<&'a str, String>,
+    /// Server to what must be there before it can be reached: rules and router interfaces.
+    reach: HashMap<&'a str, Vec<&'a str>>,
+    bastion: Option<&'a str>,
+    opened: bool,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(
+        model: &'a Model,
+        changes: &'a [Change],
+        types: &'a Registry,
+        removals: &'a Removals<'a>,
+        turns: &'a Turns<'a>,
+    ) -> Compiler<'a> {
+        let bastion = model
+            .of_type(SERVER)
+            .find(|(_, spec)| spec.marks.bastion)
+            .map(|(name, _)| name);
+        Compiler {
+            model,
+            changes: changes
+                .iter()
+                .map(|change| (change.resource.as_str(), change))
+                .collect(),
+            types,
+            removals,
+            turns,
+            done: HashMap::new(),
+            ssh: HashMap::new(),
+            reach: HashMap::new(),
+            bastion,
+            opened: false,
+        }
+    }
+
+    fn is_component(&self, spec: &ResourceSpec) -> bool {
+        self.types
+            .get(&spec.resource_type)
+            .is_some_and(|described| described.is_component())
+    }
+
+    fn action(&self, name: &str) -> Option<Action> {
+        self.changes.get(name).map(|change| change.action)
+    }
+
+    fn is_touched(&self, name: &str) -> bool {
+        self.action(name).is_some_and(|action| {
+            matches!(action, Action::Create | Action::Update | Action::Replace)
+        })
+    }
+
+    fn steps(&mut self, steps: &mut Vec<Step>) {
+        let order = self.turns.order.as_slice();
+        // First all that the cloud makes; software comes after the bastion is open.
+        let late = self.after_software(order);
+        let (software, things): (Vec<&'a str>, Vec<&'a str>) =
+            order.iter().partition(|name| late.contains(*name));
+        for name in &things {
+            self.create(name, steps);
+        }
+        let fresh: Vec<&'a str> = software
+            .iter()
+            .copied()
+            .filter(|name| self.is_touched(name))
+            .collect();
+        let components = fresh.iter().copied().filter(|name| {
+            self.model
+                .get(name)
+                .is_some_and(|spec| self.is_component(spec))
+        });
+        let mut servers: BTreeSet<&'a str> = components
+            .filter_map(|name| graph::target(self.model.get(name)?.properties.get("host")?))
+            .collect();
+        if !servers.is_empty() {
+            servers.extend(self.bastion);
+            self.reach = self.what_reaches(&things);
+            self.open(steps);
+        }
+        // A server may itself wait for software on another one.
+        for server in &servers {
+            if self.done.contains_key(server) || !self.is_touched(server) {
+                self.wait_for_ssh(server, steps);
+            }
+        }
+        for name in &software {
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
+            if self.is_component(spec) {
+                self.configure(name, spec, steps);
+            } else {
+                self.create(name, steps);
+                if servers.contains(name) {
+                    self.wait_for_ssh(name, steps);
+                }
+            }
+        }
+        if self.opened {
+            let users = steps
+                .iter()
+                .filter(|step| matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure));
+            let after = users.map(|step| step.id.clone()).collect();
+            let close = step(
+                "bastion:close".to_owned(),
+                StepKind::CloseBastion,
+                self.bastion,
+                after,
+                BASTION_SECONDS,
+            );
+            steps.push(Step {
+                always_run: true,
+                ..close
+            });
+        }
+    }
+
+    /// Components, and things that wait for one. `order` has what is waited for first.
+    fn after_software(&self, order: &[&'a str]) -> HashSet<&'a str> {
+        let mut late: HashSet<&'a str> = HashSet::new();
+        for name in order {
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
+            if self.is_component(spec)
+                || self
+                    .turns
+                    .all_before(self.model, name)
+                    .any(|before| late.contains(before))
+            {
+                late.insert(name);
+            }
+        }
+        late
+    }
+
+    fn done_steps(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let mut steps: Vec<String> = Vec::new();
+        for name in names {
+            if let Some(step) = self.done.get(name)
+                && !steps.contains(step)
+            {
+                steps.push(step.clone());
+            }
+        }
+        steps
+    }
+
+    fn create(&mut self, name: &'a str, steps: &mut Vec<Step>) {
+        let Some(spec) = self.model.get(name) else {
+            return;
+        };
+        if !self.is_touched(name) {
+            return;
+        }
+        let timeout = if spec.resource_type == SERVER {
+            SERVER_SECONDS
+        } else {
+            CREATE_SECONDS
+        };
+        let mut after = self.done_steps(self.turns.all_before(self.model, name));
+        after.extend(self.removals.before(name).iter().cloned());
+        let (kind, verb) = match self.action(name) {
+            Some(Action::Update) => (StepKind::Update, "update"),
+            _ => (StepKind::Create, "create"),
+        };
+        let id = format!("{name}:{verb}");
+        steps.push(Step {
+            replaces: self.removals.copies.get(name).cloned(),
+            if_changed: self.changes.get(name).is_some_and(|change| change.may)
+                && !self.removals.is_early(name),
+            changed: self
+                .changes
+                .get(name)
+                .map(|change| change.beneath_the_text())
+                .unwrap_or_default(),
+            takes_from: self
+                .turns
+                .takes_from
+                .get(name)
+                .into_iter()
+                .flatten()
+                .map(|&from| from.to_owned())
+                .collect(),
+            ..step(id.clone(), kind, Some(name), after, timeout)
+        });
+        self.done.insert(name, id);
+    }
+
+    /// Rules of a server's groups, floating IPs and router interfaces of its networks.
+    fn what_reaches(&self, things: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
+        let mut rules: HashMap<&str, Vec<&'a str>> = HashMap::new();
+        let mut interfaces: HashMap<&str, Vec<&'a str>> = HashMap::new();
+        for name in things {
+            let Some(spec) = self.model.get(name) else {
+                continue;
+            };
+            let of = |property: &str| spec.properties.get(property).and_then(graph::target);
+            match spec.resource_type.as_str() {
+                SECURITY_GROUP_RULE => rules
+                    .entry(of("security_group").unwrap_or_default())
+                    .or_default()
+                    .push(name),
+                ROUTER_INTERFACE => {
+                    let subnet = of("subnet").and_then(|subnet| self.model.get(subnet));
+                    let network =
+                        subnet.and_then(|subnet| graph::target(subnet.properties.get("network")?));
+                    interfaces
+                        .entry(network.unwrap_or_default())
+                        .or_default()
+                        .push(name);
+                }
+                _ => {}
+            }
+        }
+        let mut reach: HashMap<&'a str, Vec<&'a str>> = HashMap::new();
+        for (server, spec) in self.model.of_type(SERVER) {
+            let Some(Expr::List(networks)) = spec.properties.get("networks") else {
+                continue;
+            };
+            for port in networks
+                .iter()
+                .filter_map(|entry| self.model.get(graph::target(entry.get("port")?)?))
+            {
+                let network = port.properties.get("network").and_then(graph::target);
+                let groups = match port.properties.get("security_groups") {
+                    Some(Expr::List(groups)) => groups.iter().filter_map(graph::target).collect(),
+                    _ => Vec::new(),
+                };
+                let ways = network
+                    .and_then(|network| interfaces.get(network))
+                    .into_iter()
+                    .flatten();
+                let allowed = groups
+                    .into_iter()
+                    .filter_map(|group| rules.get(group))
+                    .flatten();
+                reach
+                    .entry(server)
+                    .or_default()
+                    .extend(ways.chain(allowed).copied());
+            }
+        }
+        reach
+    }
+
+    fn open(&mut self, steps: &mut Vec<Step>) {
+        let Some(bastion) = self.bastion else { return };
+        let ports: BTreeSet<&str> = match self
+            .model
+            .get(bastion)
+            .and_then(|spec| spec.properties.get("networks"))
+        {
+            Some(Expr::List(networks)) => networks
+                .iter()
+                .filter_map(|entry| graph::target(entry.get("port")?))
+                .collect(),
+            _ => BTreeSet::new(),
+        };
+        let leads_there = |spec: &ResourceSpec| {
+            spec.properties
+                .get("port_id")
+                .and_then(graph::target)
+                .is_some_and(|port| ports.contains(port))
+        };
+        let addresses = self
+            .model
+            .iter()
+            .filter(|(_, spec)| leads_there(spec))
+            .map(|(name, _)| name);
+        let groups = self.model.iter().filter(|(_, spec)| {
+            matches!(&spec.origin, Origin::Derived { pass, serves: Some(serves), .. } if pass == "access" && serves == bastion)
+        });
+        let needed: Vec<&str> = std::iter::once(bastion)
+            .chain(addresses)
+            .chain(groups.map(|(name, _)| name))
+            .collect();
+        let after = self.done_steps(needed);
+        steps.push(step(
+            "bastion:open".to_owned(),
+            StepKind::OpenBastion,
+            Some(bastion),
+            after,
+            BASTION_SECONDS,
+        ));
+        self.opened = true;
+    }
+
+    fn wait_for_ssh(&mut self, server: &'a str, steps: &mut Vec<Step>) {
+        if self.ssh.contains_key(server) {
+            return;
+        }
+        let reach = self.reach.get(server).cloned().unwrap_or_default();
+        let mut after = self.done_steps(std::iter::once(server).chain(reach));
+        if self.opened {
+            after.push("bastion:open".to_owned());
+        }
+        // Others are reached through the bastion, so it must answer first.
+        if let Some(bastion) = self.bastion.filter(|bastion| *bastion != server)
+            && let Some(step) = self.ssh.get(bastion)
+        {
+            after.push(step.clone());
+        }
+        let id = format!("{server}:ssh");
+        steps.push(step(
+            id.clone(),
+            StepKind::WaitForSsh,
+            Some(server),
+            after,
+            SSH_SECONDS,
+        ));
+        self.ssh.insert(server, id);
+    }
+
+    fn configure(&mut self, name: &'a str, spec: &'a ResourceSpec, steps: &mut Vec<Step>) {
+        if !self.is_touched(name) {
+            return;
+        }
+        let host = spec.properties.get("host").and_then(graph::target);
+        let mut after: Vec<String> = host
+            .and_then(|host| self.ssh.get(host))
+            .cloned()
+            .into_iter()
+            .collect();
+        let others = spec
+            .requires
+            .iter()
+            .map(String::as_str)
+            .filter(|required| Some(*required) != host);
+        after.extend(self.done_steps(others));
+        let id = format!("{name}:configure");
+        steps.push(step(
+            id.clone(),
+            StepKind::Configure,
+            Some(name),
+            after,
+            CONFIGURE_SECONDS,
+        ));
+        self.done.insert(name, id);
+    }
+}

@@ -1,0 +1,271 @@
+//! What differs between what is deployed and what is drawn.
+//!
+//! Both sides are resources after the passes, so what a pass now adds or leaves out shows as any
+//! other change. Order and reasons (`requires`, `origin`) are no difference. Resources are looked at
+//! in the order of their dependencies, because what becomes of one decides what others are made from.
+//!
+//! An update that did not end may leave two copies of a resource. The one that is nearer to what is
+//! drawn is kept, and takes its name back if it has lost it: so a roll-back finds what worked before.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
+
+use super::{
+    compare::{Fate, Fates, change, why},
+    *,
+};
+use crate::workflow::{Origin, copy_of};
+use hot::template::{DeletionPolicy, Template};
+use types::{ResourceType, SSH_KEY};
+
+/// What [`changes`] found.
+pub(super) struct Diff<'a> {
+    /// One per resource: the drawn ones in their order, then what vanishes.
+    pub changes: Vec<Change>,
+    /// What is deployed, each name with the copy that keeps it.
+    pub deployed: Cow<'a, Deployed>,
+    /// Names that went back to an older copy, with the name that the other one has now.
+    pub restores: BTreeMap<String, String>,
+}
+
+/// Compares. The model's `requires` are filled.
+pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registry) -> Diff<'a> {
+    if deployed.resources.is_empty() {
+        let changes = model
+            .iter()
+            .map(|(name, spec)| change(Action::Create, name, spec, why(spec).or(adopted(spec))));
+        return Diff {
+            changes: changes.collect(),
+            deployed: Cow::Borrowed(deployed),
+            restores: BTreeMap::new(),
+        };
+    }
+    let mut kept = Cow::Borrowed(deployed);
+    let mut restores = BTreeMap::new();
+    let mut changes: HashMap<String, Change> = HashMap::new();
+    let mut keys: HashSet<String> = model
+        .iter()
+        .chain(
+            deployed
+                .resources
+                .iter()
+                .map(|(name, spec)| (name.as_str(), spec)),
+        )
+        .filter(|(_, spec)| spec.resource_type == SSH_KEY)
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    let mut of: HashMap<String, Fate> = HashMap::new();
+    // In a circle there is no order; the circle is told elsewhere.
+    let in_order = compile::order(model.iter())
+        .unwrap_or_else(|_circle| model.iter().map(|(name, _)| name).collect());
+    for name in in_order {
+        let Some(spec) = model.get(name) else {
+            continue;
+        };
+        let fates = Fates {
+            deployed: &kept,
+            types,
+            of,
+            keys,
+            model,
+        };
+        let (found, copy) = best(&fates, name, spec);
+        (of, keys) = (fates.of, fates.keys);
+        if let Some(copy) = copy {
+            kept.to_mut().swap(name, &copy);
+            restores.insert(name.to_owned(), copy);
+        }
+        let is_component = types
+            .get(&spec.resource_type)
+            .is_some_and(ResourceType::is_component);
+        of.insert(
+            name.to_owned(),
+            Fate {
+                action: found.action,
+                may: found.may,
+                moves: found
+                    .properties
+                    .iter()
+                    .any(|one| one.name.starts_with("networks")),
+                component: is_component,
+            },
+        );
+        changes.insert(name.to_owned(), found);
+    }
+    let drawn = model.iter().filter_map(|(name, _)| changes.remove(name));
+    let mut changes: Vec<Change> = drawn.collect();
+    let gone = kept
+        .resources
+        .iter()
+        .filter(|(name, _)| model.get(name).is_none());
+    changes.extend(gone.map(|(name, spec)| vanishing(name, spec)));
+    Diff {
+        changes,
+        deployed: kept,
+        restores,
+    }
+}
+
+/// What happens to a resource, by the copy of it that is nearest to what is drawn; with the copy's
+/// name, where it is an older one.
+fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<String>) {
+    let deployed = fates.deployed;
+    let Some(old) = deployed.resources.get(name) else {
+        let because = why(spec).or(adopted(spec));
+        return (change(Action::Create, name, spec, because), None);
+    };
+    let found = fates.compare(name, name, old, spec);
+    let stays = |found: &Change| matches!(found.action, Action::None | Action::Update);
+    if !(stays(&found) && deployed.is_in_order(name)) {
+        for copy in deployed
+            .copies(name)
+            .filter(|copy| deployed.is_in_order(copy))
+        {
+            let older = fates.compare(name, copy, &deployed.resources[copy], spec);
+            if stays(&older) {
+                let because = "the copy from before is still there and is taken back";
+                let taken_back = Change {
+                    action: Action::Update,
+                    may: false,
+                    because: Some(because.to_owned()),
+                    ..older
+                };
+                return (taken_back, Some(copy.to_owned()));
+            }
+        }
+    }
+    if !deployed.exists(name) {
+        // An answer may have been lost: then it is there, with the properties that it had then.
+        let because = "it was not made yet".to_owned();
+        return (change(Action::Create, name, spec, Some(because)), None);
+    }
+    if stays(&found) && !deployed.is_in_order(name) {
+        let because = "the last step on it did not end well: it is brought in order".to_owned();
+        let mended = Change {
+            action: Action::Update,
+            may: false,
+            because: Some(because),
+            ..found
+        };
+        return (mended, None);
+    }
+    (found, None)
+}
+
+fn adopted(spec: &ResourceSpec) -> Option<String> {
+    let because = "it is there already (`external_id`): it is looked at, and left as it is";
+    spec.external_id.as_ref().map(|_| because.to_owned())
+}
+
+fn vanishing(name: &str, spec: &ResourceSpec) -> Change {
+    let because = match (copy_of(name), spec.deletion_policy) {
+        _ if spec.external_id.is_some() => Some(
+            "it is not ours (`external_id`): it stays in the cloud, and is forgotten here"
+                .to_owned(),
+        ),
+        (_, DeletionPolicy::Retain) => Some(
+            "`deletion_policy: Retain`: it stays in the cloud, and is forgotten here".to_owned(),
+        ),
+        (_, DeletionPolicy::Snapshot) => {
+            Some("`deletion_policy: Snapshot`: a snapshot of it is kept".to_owned())
+        }
+        (Some(resource), DeletionPolicy::Delete) => Some(format!(
+            "another copy of `{resource}`, left by an update that did not end"
+        )),
+        (None, DeletionPolicy::Delete) => None,
+    };
+    change(Action::Delete, name, spec, because)
+}
+
+/// Reasons that only the whole shows: a resource that its condition leaves out, and one that seems to be another one
+/// under a new name.
+pub(super) fn explain(
+    changes: &mut [Change],
+    model: &Model,
+    deployed: &Deployed,
+    template: &Template,
+) {
+    let goes = |change: &Change| {
+        change.action == Action::Delete
+            && change.because.is_none()
+            && change.origin == Origin::Drawn
+    };
+    let mut gone: HashMap<&str, Vec<(&str, &ResourceSpec)>> = HashMap::new();
+    for change in changes.iter().filter(|change| goes(change)) {
+        let row = deployed.resources.get_key_value(&change.resource);
+        if let Some((name, spec)) = row {
+            let of_type = gone.entry(spec.resource_type.as_str()).or_default();
+            of_type.push((name.as_str(), spec));
+        }
+    }
+    for change in changes {
+        let name = change.resource.as_str();
+        if goes(change) && template.resources.iter().any(|one| one.name == name) {
+            change.because = Some("its condition does not hold any more".to_owned());
+        } else if change.action == Action::Create
+            && change.because.is_none()
+            && let Some(new) = model.get(name)
+            && let Some(others) = gone.get(new.resource_type.as_str())
+            && let Some((before, _)) = others
+                .iter()
+                .find(|(_, old)| !new.properties.is_empty() && old.properties == new.properties)
+        {
+            change.because = Some(format!(
+                "it is what `{before}` was: another name is another resource, so `{before}` goes and `{name}` is made"
+            ));
+        }
+    }
+}
+
+/// Changes that cannot be carried out, or not as a person might think.
+pub(super) fn problems(
+    changes: &[Change],
+    model: &Model,
+    deployed: &Deployed,
+    types: &Registry,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for change in changes {
+        let path = format!("resources.{}", change.resource);
+        let old = deployed.resources.get(&change.resource);
+        let new = model.get(&change.resource);
+        if let (Some(old), Some(new)) = (old, new)
+            && old.external_id != new.external_id
+        {
+            let message = format!(
+                "`external_id` of `{}` cannot be changed; give the resource another name",
+                change.resource
+            );
+            diagnostics.push(Diagnostic::error("external-id-changed", path, message));
+            continue;
+        }
+        let is_component = types
+            .get(&change.resource_type)
+            .is_some_and(ResourceType::is_component);
+        if !is_component {
+            continue;
+        }
+        let host = |spec: Option<&ResourceSpec>| {
+            let host = graph::target(spec?.properties.get("host")?)?;
+            Some(host.to_owned())
+        };
+        let (before, after) = (host(old), host(new));
+        let leaves = change.action == Action::Delete || (before.is_some() && before != after);
+        if let Some(host) = before.filter(|host| leaves && model.get(host).is_some()) {
+            let message = match change.action {
+                Action::Delete => format!(
+                    "`{}` is forgotten, but its software stays installed on `{host}`",
+                    change.resource
+                ),
+                _ => format!(
+                    "`{}` moves to another server, but its software stays installed on `{host}`",
+                    change.resource
+                ),
+            };
+            diagnostics.push(Diagnostic::warning("software-stays", path, message));
+        }
+    }
+    diagnostics
+}

@@ -1,0 +1,277 @@
+//! From what is deployed to what is drawn.
+//!
+//! `plan` checks the document, runs the passes, compares the result with what is deployed, and
+//! compiles the difference to a [`Workflow`]. Pure: the browser shows the same plan that the server
+//! will run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    cloud::CloudFacts,
+    compose, graph,
+    passes::{self, Model, PassContext},
+    services,
+    workflow::{OutputSpec, ResourceSpec, Workflow},
+};
+use hot::{
+    bundle::Bundle,
+    diagnostic::{self, Diagnostic},
+    document::Document,
+    expr::Scope,
+    merged::Merged,
+    parameter,
+    scope::Known,
+    template::DeletionPolicy,
+};
+use types::Registry;
+
+mod alone;
+mod change;
+mod compare;
+mod compile;
+mod diff;
+mod kept;
+mod locks;
+mod nested;
+mod pauses;
+mod quota;
+mod remove;
+mod turns;
+
+pub use crate::deployed::{Actual, Deployed};
+pub use change::{Action, Change, PropertyChange};
+pub use quota::{QUOTA_EXCEEDED, QuotaUse};
+
+pub use parameter::coerce;
+
+/// What [`plan`] reads.
+pub struct PlanInput<'a> {
+    /// The drawing.
+    pub document: &'a Document,
+    /// Files and environments beside it.
+    pub bundle: &'a Bundle,
+    /// Values that the person gave for the template's parameters.
+    pub parameters: &'a BTreeMap<String, Value>,
+    /// What is there already; empty for a new deployment.
+    pub deployed: &'a Deployed,
+    /// Resource types, those of the catalogue included.
+    pub types: &'a Registry,
+    /// What the cloud has.
+    pub cloud: &'a CloudFacts,
+}
+
+/// The answer of [`plan`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// All problems. With an error among them there is no workflow.
+    pub diagnostics: Vec<Diagnostic>,
+    /// One per resource, drawn or derived, unchanged ones included.
+    pub changes: Vec<Change>,
+    /// Quotas that a run would use more or less of, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaUse>,
+    /// What a run would do.
+    pub workflow: Option<Workflow>,
+}
+
+/// Compare, pass, compile. See the module's doc.
+pub fn plan(input: &PlanInput<'_>) -> Plan {
+    let PlanInput {
+        document,
+        bundle,
+        parameters,
+        deployed,
+        types,
+        cloud,
+    } = *input;
+    let template = document.template();
+    let compose::Checked {
+        merged,
+        parameters,
+        known,
+        mut diagnostics,
+    } = compose::check(document, bundle, types, cloud, parameters, deployed);
+    let parameters = &parameters;
+    if !document.is_readable() {
+        return Plan {
+            diagnostics,
+            ..Plan::default()
+        };
+    }
+    let mut found = crate::parameters::check(template, parameters, cloud);
+    if !deployed.resources.is_empty() {
+        let before = merged.parameters(template, &deployed.parameters);
+        found.extend(crate::parameters::immutable(template, &before, parameters));
+    }
+    let scope = Known::of(template, &known)
+        .with_files(bundle, None)
+        .with_zones(cloud.zone_names());
+    let (model, said) = Model::of(template, &scope);
+    found.extend(
+        said.into_iter()
+            .filter(|one| !diagnostics.iter().any(|other| other.path == one.path)),
+    );
+    let there = |output: &&hot::template::Output| output.is_on(&scope) != Some(false);
+    let outputs = template.outputs.iter().filter(there).map(|output| {
+        let value = output.value.simplify(&scope);
+        let value = value.unwrap_or_else(|_| output.value.clone());
+        let description = output.description.clone();
+        (output.name.clone(), OutputSpec { description, value })
+    });
+    let around = compose::Around {
+        document,
+        bundle,
+        merged: &merged,
+        types,
+        cloud,
+        deployed,
+        scope: &scope,
+    };
+    let mut flat = compose::flatten(&around, model, outputs.collect());
+    let mut model = std::mem::take(&mut flat.model);
+    found.append(&mut flat.diagnostics);
+    found.extend(undeployable(&model, types));
+    found.extend(passes::run(&mut model, &PassContext { types, cloud }));
+    found.extend(services::missing(&model, cloud));
+    let mut diff = diff::changes(&model, deployed, types);
+    diff::explain(&mut diff.changes, &model, deployed, template);
+    found.extend(locks::locked(&merged, &diff.changes));
+    found.extend(diff::problems(&diff.changes, &model, deployed, types));
+    found.extend(kept::in_the_way(&diff.changes, &model, &diff.deployed));
+    for mut one in found {
+        flat.locate(&mut one);
+        if !diagnostics.contains(&one) {
+            diagnostics.push(one);
+        }
+    }
+    if let Some(budget) = scope.budget() {
+        budget.report(&mut diagnostics);
+    }
+    // What validation warned of as "kept, not deployable" is said once, as an error.
+    let refused: std::collections::HashSet<String> = diagnostics
+        .iter()
+        .filter(|one| one.is_error() && one.code == "resource-type-not-deployable")
+        .map(|one| one.path.clone())
+        .collect();
+    diagnostics.retain(|one| {
+        one.is_error() || one.code != "resource-type-not-deployable" || !refused.contains(&one.path)
+    });
+    diagnostic::sort(&mut diagnostics);
+    let workflow = (!diagnostics.iter().any(Diagnostic::is_error)).then(|| {
+        let outputs = std::mem::take(&mut flat.outputs);
+        compile::workflow(model, &diff, types, outputs, &flat.pauses)
+    });
+    let mut changes = diff.changes;
+    match workflow {
+        Some(Err(circle)) => {
+            let message = format!(
+                "with what is added, these resources wait for each other in a circle: `{}`",
+                circle.join("` → `")
+            );
+            let told = |name: &String| {
+                let path = format!("resources.{name}");
+                let mut one = Diagnostic::error("circular-reference", path, message.clone());
+                flat.locate(&mut one);
+                one
+            };
+            // What was added stands nowhere.
+            let drawn = circle.iter().map(told).find(|one| one.line.is_some());
+            let without_place = || Diagnostic::error("circular-reference", "", message.clone());
+            diagnostics.push(drawn.unwrap_or_else(without_place));
+            Plan {
+                diagnostics,
+                changes,
+                ..Plan::default()
+            }
+        }
+        Some(Ok(workflow)) => {
+            compile::say_what_goes_first(&mut changes, &workflow);
+            let quotas = quota::foresee(&workflow, &diff.deployed, cloud);
+            for mut one in quota::exceeded(&quotas) {
+                flat.locate(&mut one);
+                diagnostics.push(one);
+            }
+            Plan {
+                diagnostics,
+                changes,
+                quotas,
+                workflow: Some(workflow),
+            }
+        }
+        None => Plan {
+            diagnostics,
+            changes,
+            ..Plan::default()
+        },
+    }
+}
+
+/// Which of the drawn resources must exist before which: by name in the order of the template, what passes add and members of groups
+/// left out. References in `metadata` count, as in Heat.
+pub fn dependencies(
+    document: &Document,
+    bundle: &Bundle,
+    parameters: &BTreeMap<String, Value>,
+) -> Vec<(String, Vec<String>)> {
+    let template = document.template();
+    let parameters = Merged::of(bundle, template).parameters(template, parameters);
+    let scope = Known::of(template, &parameters).with_files(bundle, None);
+    let (mut model, _) = Model::of(template, &scope);
+    model.fill_requires(graph::Rules::Heat);
+    model
+        .iter()
+        .map(|(name, spec)| (name.to_owned(), spec.requires.clone()))
+        .collect()
+}
+
+/// The workflow that removes all of it, in the reverse order.
+pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
+    let diff = diff::changes(&Model::default(), deployed, types);
+    let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
+    let diagnostics = kept::in_the_way(&diff.changes, &Model::default(), &diff.deployed);
+    let changes = diff.changes;
+    match workflow {
+        Ok(workflow) => Plan {
+            diagnostics,
+            changes,
+            workflow: Some(workflow),
+            ..Plan::default()
+        },
+        Err(circle) => {
+            let message = format!(
+                "what is deployed waits for itself in a circle: `{}`",
+                circle.join("` → `")
+            );
+            Plan {
+                diagnostics: vec![Diagnostic::error("circular-reference", "", message)],
+                changes,
+                ..Plan::default()
+            }
+        }
+    }
+}
+
+/// Types that we keep and show, and cannot make.
+fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
+    model
+        .iter()
+        .filter(|(_, spec)| !spec.resource_type.is_empty())
+        .filter(|(_, spec)| !crate::members::is_parent(&spec.resource_type))
+        .filter_map(|(name, spec)| {
+            let resource_type = spec.resource_type.as_str();
+            let why = match types.get(resource_type) {
+                Some(described) => described.refusal(name)?,
+                None if resource_type.starts_with("Stackloom::") => return None,
+                None => types::no_driver(name, &yaql::shown(resource_type)),
+            };
+            let path = format!("resources.{name}.type");
+            Some(Diagnostic::error("resource-type-not-deployable", path, why))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Where two values of a property differ: the places inside it, so that a person reads
+//! `networks.0.network` and not two lists.
+
+use serde_json::Value;
+
+use hot::expr::Expr;
+use types::{Property, PropertyKind};
+
+use super::PropertyChange;
+
+/// How deep paths go; what lies deeper is shown whole.
+const DEPTH_MAX: usize = 6;
+/// More differing places than these in one property, and it is shown whole.
+const PLACES_MAX: usize = 8;
+
+/// The places in which a property differs.
+pub(super) fn places(
+    name: &str,
+    known: Option<&Property>,
+    before: Option<&Expr>,
+    after: Option<&Expr>,
+) -> Vec<PropertyChange> {
+    let mut found = Vec::new();
+    walk(name.to_owned(), known, before, after, 0, &mut found);
+    if found.len() > PLACES_MAX {
+        return vec![whole(name.to_owned(), known, before, after)];
+    }
+    found
+}
+
+/// One change that shows both values.
+pub(super) fn whole(
+    name: String,
+    known: Option<&Property>,
+    before: Option<&Expr>,
+    after: Option<&Expr>,
+) -> PropertyChange {
+    PropertyChange {
+        name,
+        old: shown(known, before),
+        new: shown(known, after),
+        known_after: mentioned(after),
+        ..PropertyChange::default()
+    }
+}
+
+/// The resources that a value mentions.
+fn mentioned(value: Option<&Expr>) -> Vec<String> {
+    let mut names: Vec<String> = value
+        .map(Expr::resources)
+        .unwrap_or_default()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn walk(
+    path: String,
+    known: Option<&Property>,
+    before: Option<&Expr>,
+    after: Option<&Expr>,
+    depth: usize,
+    found: &mut Vec<PropertyChange>,
+) {
+    if before == after || found.len() > PLACES_MAX {
+        return;
+    }
+    let secret = known.is_some_and(|known| known.secret);
+    match (before, after) {
+        (Some(Expr::Map(one)), Some(Expr::Map(other))) if depth < DEPTH_MAX && !secret => {
+            let mut keys: Vec<&String> = one.iter().chain(other).map(|(key, _)| key).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let of = |entries: &'_ [(String, Expr)]| {
+                    entries.iter().position(|(name, _)| name == key)
+                };
+                let (old, new) = (
+                    of(one).map(|at| &one[at].1),
+                    of(other).map(|at| &other[at].1),
+                );
+                walk(
+                    format!("{path}.{key}"),
+                    key_of(known, key),
+                    old,
+                    new,
+                    depth + 1,
+                    found,
+                );
+            }
+        }
+        (Some(Expr::List(one)), Some(Expr::List(other))) if depth < DEPTH_MAX && !secret => {
+            for index in 0..one.len().max(other.len()) {
+                let (old, new) = (one.get(index), other.get(index));
+                walk(
+                    format!("{path}.{index}"),
+                    item_of(known),
+                    old,
+                    new,
+                    depth + 1,
+                    found,
+                );
+            }
+        }
+        _ => found.push(whole(path, known, before, after)),
+    }
+}
+
+fn key_of<'a>(known: Option<&'a Property>, key: &str) -> Option<&'a Property> {
+    match &known?.kind {
+        PropertyKind::Map { of } => of.iter().find(|property| property.name == key),
+        _ => None,
+    }
+}
+
+fn item_of(known: Option<&Property>) -> Option<&Property> {
+    match &known?.kind {
+        PropertyKind::List { of } => of.as_deref(),
+        _ => None,
+    }
+}
+
+/// A secret that stands in the text is masked; one that comes from a parameter is only named.
+fn shown(known: Option<&Property>, value: Option<&Expr>) -> Option<Value> {
+    let value = value?;
+    let mut masked = value.to_json();
+    hide(known, value, &mut masked);
+    Some(masked)
+}
+
+fn hide(known: Option<&Property>, value: &Expr, shown: &mut Value) {
+    match (value, shown) {
+        (Expr::Literal(_), shown) if known.is_some_and(|known| known.secret) => {
+            *shown = Value::from("***");
+        }
+        (Expr::Map(entries), Value::Object(map)) => {
+            for (key, entry) in entries {
+                if let Some(shown) = map.get_mut(key) {
+                    let inner = key_of(known, key).or(known.filter(|known| known.secret));
+                    hide(inner, entry, shown);
+                }
+            }
+        }
+        (Expr::List(items), Value::Array(all)) => {
+            for (item, shown) in items.iter().zip(all) {
+                let inner = item_of(known).or(known.filter(|known| known.secret));
+                hide(inner, item, shown);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(before: Value, after: Value, expected: &[(&str, Value, Value)]) {
+        let read = |value: &Value| Expr::from_json(value).unwrap();
+        let found = places("p", None, Some(&read(&before)), Some(&read(&after)));
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| {
+                let of = |value: &Option<Value>| value.clone().unwrap_or_default();
+                (one.name.as_str(), of(&one.old), of(&one.new))
+            })
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_difference_is_told_where_it_is() {
+        check(
+            json!([{"network": "a", "tag": "x"}]),
+            json!([{"network": "b", "tag": "x"}, {"network": "c"}]),
+            &[
+                ("p.0.network", json!("a"), json!("b")),
+                ("p.1", json!(null), json!({"network": "c"})),
+            ],
+        );
+        check(
+            json!({"a": 1, "b": 2}),
+            json!({"a": 1}),
+            &[("p.b", json!(2), json!(null))],
+        );
+        check(
+            json!("a"),
+            json!({"get_param": "x"}),
+            &[("p", json!("a"), json!({"get_param": "x"}))],
+        );
+    }
+
+    #[test]
+    fn many_places_are_shown_whole() {
+        let all = |from: i32| (from..from + 20).collect::<Vec<_>>();
+        check(
+            json!(all(0)),
+            json!(all(1)),
+            &[("p", json!(all(0)), json!(all(1)))],
+        );
+    }
+}

@@ -1,0 +1,501 @@
+//! Steps that take things away, and when.
+//!
+//! ```text
+//! early removals -> what is made, changed, moved over -> late removals
+//! ```
+//! Late is the rule: nothing is taken away before all that is new is there and what used the old has
+//! moved over, so that a failure on the way leaves what worked. Early goes what stands in the way of
+//! its own successor ([`alone`](super::alone)) or of the copy that is taken back, with what hangs on it and vanishes too. Within each of
+//! the two, what requires others goes first, by what was deployed. Arrows lead from left to right only, and
+//! each of the three parts is ordered by one graph without circles: so the whole has none.
+//!
+//! One order more than what requires asks for: a floating IP goes after the servers at its port. Taken from a server
+//! that is still there, it makes Nova ask for the server's whole network again, which is half as much work once more.
+//!
+//! Software goes with its server, or is only forgotten: either way the cloud has nothing of it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    alone::{self, LOAD_BALANCER},
+    compile::{CREATE_SECONDS, step},
+    *,
+};
+use crate::workflow::{Step, StepKind, copy_of};
+use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
+
+/// One thing that goes.
+pub(super) struct Removal<'a> {
+    /// The name that it has by then.
+    pub name: String,
+    /// The resource that it is, or was a copy of.
+    resource: &'a str,
+    /// The name that it has now.
+    row: &'a str,
+    pub spec: &'a ResourceSpec,
+    /// Id of the step.
+    id: String,
+    early: bool,
+}
+
+impl Removal<'_> {
+    fn is(&self, resource_type: &str) -> bool {
+        self.spec.resource_type == resource_type
+    }
+
+    /// Whether the cloud is told to remove it: not what is kept, nor what is not ours.
+    fn is_removed(&self) -> bool {
+        self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
+    }
+}
+
+/// All that goes.
+pub(super) struct Removals<'a> {
+    all: Vec<Removal<'a>>,
+    /// Resource to its older copy, for those that are replaced.
+    pub copies: HashMap<&'a str, String>,
+    /// Resource to the steps that must have removed something before it is made or changed.
+    before: HashMap<&'a str, Vec<String>>,
+    /// Everything deployed to what it hangs on, both by the names that they have now.
+    required: HashMap<&'a str, Vec<&'a str>>,
+}
+
+impl<'a> Removals<'a> {
+    /// What goes by these changes, ordered.
+    pub fn of(
+        model: &'a Model,
+        deployed: &'a Deployed,
+        changes: &'a [Change],
+        types: &Registry,
+    ) -> Removals<'a> {
+        let by_name: HashMap<&str, &Change> = changes
+            .iter()
+            .map(|change| (change.resource.as_str(), change))
+            .collect();
+        let action = |name: &str| by_name.get(name).map(|change| change.action);
+        let is_component = |spec: &ResourceSpec| {
+            types
+                .get(&spec.resource_type)
+                .is_some_and(|described| described.is_component())
+        };
+        let mut copies = HashMap::new();
+        let mut all = Vec::new();
+        let mut required: HashMap<&str, Vec<&str>> = deployed
+            .resources
+            .iter()
+            .map(|(name, spec)| (name.as_str(), required(deployed, name, spec)))
+            .collect();
+        for name in in_order(deployed, &mut required).into_iter().rev() {
+            let spec = &deployed.resources[name];
+            let new = model.get(name);
+            match (new, action(name)) {
+                (None, _) => {
+                    if is_component(spec) {
+                        // With its server, unless that stays.
+                        let host = spec.properties.get("host").and_then(graph::target);
+                        if host.is_none_or(|host| model.get(host).is_none()) {
+                            continue;
+                        }
+                    }
+                    all.push(Removal {
+                        name: name.to_owned(),
+                        resource: copy_of(name).unwrap_or(name),
+                        row: name,
+                        spec,
+                        id: format!("{name}:delete"),
+                        early: false,
+                    });
+                }
+                (Some(_), _) if is_component(spec) => {}
+                // What was not made yet may be there all the same, as it was described then.
+                (Some(new), Some(done @ (Action::Replace | Action::Create)))
+                    if done == Action::Replace || new.properties != spec.properties =>
+                {
+                    let copy = deployed.next_copy(name);
+                    copies.insert(name, copy.clone());
+                    all.push(Removal {
+                        name: copy,
+                        resource: name,
+                        row: name,
+                        spec,
+                        id: removal_of_the_old(name),
+                        early: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let mut removals = Removals {
+            all,
+            copies,
+            before: HashMap::new(),
+            required,
+        };
+        removals.choose_early(model, deployed, changes, &by_name);
+        removals
+    }
+
+    /// What stands in the way goes early, and so does what holds on to it.
+    fn choose_early(
+        &mut self,
+        model: &'a Model,
+        deployed: &'a Deployed,
+        changes: &'a [Change],
+        by_name: &HashMap<&str, &'a Change>,
+    ) {
+        let is_replaced = |name: &str| {
+            let change = by_name.get(name);
+            change.is_some_and(|change| change.action == Action::Replace && !change.may)
+        };
+        let site = alone::Site {
+            deployed,
+            model,
+            is_replaced: &is_replaced,
+        };
+        let going: Vec<&str> = self.all.iter().map(|removal| removal.row).collect();
+        let mut first: HashMap<&str, Vec<&str>> = alone::early(&site, &going, changes);
+        for removal in &self.all {
+            // A server that never came up holds the ports that the other one needs.
+            let in_the_way = removal.resource != removal.row
+                && removal.spec.resource_type == SERVER
+                && !deployed.is_in_order(removal.row);
+            if in_the_way {
+                first.entry(removal.row).or_default().push(removal.resource);
+            }
+        }
+        if first.is_empty() {
+            return;
+        }
+        let mut early: HashMap<&str, &str> = HashMap::new();
+        // What requires others stands before them, so one walk from the end reaches all.
+        for removal in self.all.iter_mut().rev() {
+            let own = removal.spec.resource_type.as_str();
+            let vanishes = self.copies.get(removal.resource) != Some(&removal.name);
+            let hangs = self.required[removal.row].iter().any(|row| {
+                let on = early.get(row);
+                on.is_some_and(|on| vanishes || alone::is_held(own, on))
+            });
+            if hangs || first.contains_key(removal.row) {
+                removal.early = true;
+                early.insert(removal.row, own);
+            }
+        }
+        for removal in self.all.iter().filter(|removal| removal.early) {
+            let ways = first.get(removal.row).into_iter().flatten().copied();
+            let own = (self.copies.get(removal.resource) == Some(&removal.name))
+                .then_some(removal.resource);
+            // What it hung on and is changed in place is changed when it is gone: a router's way outside, say.
+            let changed = self.required[removal.row].iter().copied().filter(|row| {
+                let change = by_name.get(row);
+                change.is_some_and(|change| change.action == Action::Update)
+            });
+            let waiting: BTreeSet<&str> = ways.chain(own).chain(changed).collect();
+            for name in waiting {
+                let before = self.before.entry(name).or_default();
+                before.push(removal.id.clone());
+            }
+        }
+    }
+
+    /// Whether what was there of a resource goes before anything else.
+    pub fn is_early(&self, resource: &str) -> bool {
+        let copy = self.copies.get(resource);
+        self.all
+            .iter()
+            .any(|removal| removal.early && Some(&removal.name) == copy)
+    }
+
+    /// Ids of the steps that go before the resource is made or changed.
+    pub fn before(&self, resource: &str) -> &[String] {
+        self.before.get(resource).map_or(&[], Vec::as_slice)
+    }
+
+    /// The steps of one side. `done` tells what step a resource is done by; `steps` has all that is made.
+    pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
+        let ends = match early {
+            true => Vec::new(),
+            false => ends(steps),
+        };
+        let late: HashSet<&str> = self
+            .all
+            .iter()
+            .filter(|removal| !removal.early)
+            .map(|removal| removal.id.as_str())
+            .collect();
+        let removed: HashMap<&str, &Removal<'_>> = self
+            .all
+            .iter()
+            .map(|removal| (removal.row, removal))
+            .collect();
+        let mut dependents: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (row, required) in &self.required {
+            for required in required {
+                dependents.entry(required).or_default().push(row);
+            }
+        }
+        let whole = self.whole();
+        let free = match early {
+            true => HashSet::new(),
+            false => self.free_addresses(),
+        };
+        let waits_for = |removal: &Removal<'_>| {
+            let on_it = || dependents.get(removal.row).into_iter().flatten();
+            let first = on_it()
+                .filter_map(|row| removed.get(row))
+                .filter(|other| !early || other.early);
+            let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
+            if early && removal.spec.resource_type == ROUTER_INTERFACE {
+                // Floating IPs that lead through it are let go by their ports' end.
+                after.extend(self.ports_behind(removal).map(|port| port.id.clone()));
+            }
+            if free.contains(removal.row) {
+                let ports = self.required[removal.row].iter();
+                let ports =
+                    ports.filter(|row| removed.get(*row).is_some_and(|other| other.is(PORT)));
+                let at_them = ports.filter_map(|port| dependents.get(port)).flatten();
+                let servers = at_them.filter_map(|row| removed.get(row));
+                let servers = servers.filter(|other| other.is(SERVER) && !other.early);
+                after.extend(servers.map(|server| server.id.clone()));
+            }
+            let waits = after.iter().any(|id| late.contains(id.as_str()));
+            if !early {
+                after.extend(on_it().filter_map(|row| done(copy_of(row).unwrap_or(row))));
+                after.extend(done(removal.resource));
+                if !waits {
+                    after.extend(ends.iter().cloned());
+                }
+            }
+            after
+        };
+        let start = steps.len();
+        for removal in self.all.iter().filter(|removal| removal.early == early) {
+            let mut after = waits_for(removal);
+            if let Some(with) = whole.get(removal.row).and_then(|with| removed.get(with)) {
+                after = BTreeSet::from([with.id.clone()]);
+            } else if removal.spec.resource_type == LOAD_BALANCER {
+                let pieces = || {
+                    let of_it = self.all.iter();
+                    of_it.filter(|piece| whole.get(piece.row) == Some(&removal.row))
+                };
+                after.extend(pieces().flat_map(&waits_for));
+                for piece in pieces() {
+                    after.remove(&piece.id);
+                }
+                after.remove(&removal.id);
+            }
+            let id = removal.id.clone();
+            let after = after.into_iter().collect();
+            steps.push(Step {
+                // It goes before its successor comes, so it is this step that takes its name.
+                replaces: (removal.early && removal.name != removal.resource)
+                    .then(|| removal.name.clone())
+                    .filter(|_| self.copies.get(removal.resource) == Some(&removal.name)),
+                ..step(
+                    id,
+                    StepKind::Delete,
+                    Some(&removal.name),
+                    after,
+                    CREATE_SECONDS,
+                )
+            });
+        }
+        if early || !whole.is_empty() || !free.is_empty() {
+            sort(&mut steps[start..]);
+        }
+    }
+
+    /// Pieces of load balancers that go as a whole, each with its load balancer.
+    ///
+    /// A load balancer takes its pieces along. Otherwise each of them would wait for the lock of the one before, and
+    /// one that is in state ERROR would let none of them go at all. Where something of another kind stands between
+    /// two pieces (a server that is told the address, and whose address a member has), they go one by one.
+    fn whole(&self) -> HashMap<&'a str, &'a str> {
+        let mut whole: HashMap<&str, &str> = HashMap::new();
+        let balancers = self
+            .all
+            .iter()
+            .filter(|removal| removal.spec.resource_type == LOAD_BALANCER && removal.is_removed());
+        for balancer in balancers {
+            let mut pieces: HashSet<&str> = HashSet::new();
+            // What hangs on the load balancer or its pieces and is none.
+            let mut between: HashSet<&str> = HashSet::new();
+            let mut together = true;
+            for removal in self.all.iter().rev() {
+                let required = &self.required[removal.row];
+                let on_it = required
+                    .iter()
+                    .any(|row| *row == balancer.row || pieces.contains(row));
+                let on_others = required.iter().any(|row| between.contains(row));
+                let is_piece = removal.spec.resource_type.starts_with("OS::Octavia::");
+                if on_it && is_piece {
+                    together &= !on_others && removal.early == balancer.early;
+                    together &= removal.is_removed();
+                    pieces.insert(removal.row);
+                } else if on_it || on_others {
+                    between.insert(removal.row);
+                }
+            }
+            if together {
+                whole.extend(pieces.into_iter().map(|piece| (piece, balancer.row)));
+            }
+        }
+        whole
+    }
+
+    /// Floating IPs that go late and hang on no server that goes: those can wait for servers, for no server ever waits
+    /// for them.
+    fn free_addresses(&self) -> HashSet<&'a str> {
+        let mut behind_server: HashSet<&str> = HashSet::new();
+        let mut free = HashSet::new();
+        // What requires others stands before them, so one walk from the end reaches all.
+        for removal in self.all.iter().rev() {
+            let behind = || {
+                let mut required = self.required[removal.row].iter();
+                required.any(|row| behind_server.contains(row))
+            };
+            if removal.is(SERVER) || behind() {
+                behind_server.insert(removal.row);
+            } else if removal.is(FLOATING_IP) && !removal.early {
+                free.insert(removal.row);
+            }
+        }
+        free
+    }
+
+    /// Ports that go early and have addresses of the subnet that a router's foot stands in. Those that the foot hangs
+    /// on wait for the foot themselves.
+    fn ports_behind<'s>(&'s self, foot: &'s Removal<'a>) -> impl Iterator<Item = &'s Removal<'a>> {
+        let subnet = foot.spec.properties.get("subnet").and_then(graph::target);
+        self.all.iter().filter(move |port| {
+            port.early
+                && port.spec.resource_type == PORT
+                && subnet.is_some_and(|subnet| self.required[port.row].contains(&subnet))
+                && !self.hangs_on(foot.row, port.row)
+        })
+    }
+
+    /// Whether `row` requires `other`, itself or through what it requires.
+    fn hangs_on(&self, row: &str, other: &str) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![row];
+        while let Some(row) = open.pop() {
+            for required in self.required.get(row).into_iter().flatten() {
+                if *required == other {
+                    return true;
+                }
+                if seen.insert(*required) {
+                    open.push(required);
+                }
+            }
+        }
+        false
+    }
+
+    /// Descriptions of what goes, by the name that it has by then.
+    pub fn into_resources(self) -> impl Iterator<Item = (String, ResourceSpec)> {
+        self.all
+            .into_iter()
+            .map(|removal| (removal.name, removal.spec.clone()))
+    }
+}
+
+/// What a thing hangs on: by its description, among those of its time; and by the ids that it was made
+/// from, whoever has them.
+/// The id of the step that removes what is replaced.
+pub(super) fn removal_of_the_old(name: &str) -> String {
+    format!("{name}:delete-old")
+}
+
+fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    let own = copy_of(name).unwrap_or(name);
+    for wanted in spec
+        .requires
+        .iter()
+        .map(String::as_str)
+        .filter(|wanted| *wanted != own)
+    {
+        let mut copies = deployed.copies(wanted).peekable();
+        let there = deployed.resources.get_key_value(wanted);
+        let there = there.map(|(name, _)| name.as_str());
+        if copies.peek().is_none() || copy_of(name).is_none() {
+            found.extend(there);
+        }
+        for copy in copies {
+            // Without one of that name, a removal gave it away and failed: what the thing hangs on has the copy's name.
+            if copy_of(name).is_some() || there.is_none() || deployed.is_made_from(name, copy) {
+                found.push(copy);
+            }
+        }
+    }
+    found
+}
+
+/// What requires others after them. Rows were written at different times, so wishes of two templates may contradict each
+/// other: `depends_on` was turned round, and one of the two was left alone. What was deployed must go all the
+/// same: a wish gives way, what a thing was made from does not.
+fn in_order<'a>(
+    deployed: &'a Deployed,
+    required: &mut HashMap<&'a str, Vec<&'a str>>,
+) -> Vec<&'a str> {
+    let names: Vec<&str> = deployed.resources.keys().map(String::as_str).collect();
+    loop {
+        let requires: Vec<Vec<&str>> = names.iter().map(|name| required[name].clone()).collect();
+        let circle = match graph::order(&names, &requires) {
+            Ok(order) => return order.into_iter().map(|index| names[index]).collect(),
+            Err(circle) => circle,
+        };
+        let on_it = |name: &str| circle.contains(&name);
+        let is_wish = |name: &str, other: &str| on_it(other) && !deployed.is_made_from(name, other);
+        let wish = circle.iter().find_map(|name| {
+            let other = required[name].iter().find(|other| is_wish(name, other));
+            other.map(|other| (*name, *other))
+        });
+        // Nothing is made from what was made from it, so there is a wish on every circle.
+        let any = || {
+            circle
+                .iter()
+                .find_map(|name| Some((*name, *required[name].iter().find(|other| on_it(other))?)))
+        };
+        let Some((name, other)) = wish.or_else(any) else {
+            return names;
+        };
+        if let Some(others) = required.get_mut(name) {
+            others.retain(|known| *known != other);
+        }
+    }
+}
+
+/// What is waited for stands in front.
+fn sort(steps: &mut [Step]) {
+    let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+    let after = steps
+        .iter()
+        .map(|step| step.after.iter().map(String::as_str).collect());
+    if let Ok(order) = graph::order(&ids, &after.collect::<Vec<_>>()) {
+        let sorted: Vec<Step> = order.into_iter().map(|at| steps[at].clone()).collect();
+        steps.clone_from_slice(&sorted);
+    }
+}
+
+/// Steps that make, which no other one waits for.
+fn ends(steps: &[Step]) -> Vec<String> {
+    let made = |step: &&Step| {
+        matches!(
+            step.kind,
+            StepKind::Create | StepKind::Update | StepKind::Configure
+        )
+    };
+    let waited_for: HashSet<&str> = steps
+        .iter()
+        .filter(made)
+        .flat_map(|step| &step.after)
+        .map(String::as_str)
+        .collect();
+    steps
+        .iter()
+        .filter(made)
+        .filter(|step| !waited_for.contains(step.id.as_str()))
+        .map(|step| step.id.clone())
+        .collect()
+}

@@ -1,0 +1,331 @@
+//! A cloud that is nothing but rules: what is made needs what it requires, what is used cannot go. A
+//! workflow that comes through here, in any order that its arrows allow, leads to its target.
+
+use std::collections::BTreeSet;
+
+use serde_json::Map;
+
+use super::*;
+use crate::workflow::{ResourceSpec, Step, StepKind, copy_of};
+use hot::expr::Scope;
+
+/// What there is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct World {
+    things: BTreeMap<String, Thing>,
+    made: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Thing {
+    id: String,
+    spec: ResourceSpec,
+    made_from: BTreeMap<String, Value>,
+    in_order: bool,
+}
+
+impl Scope for World {
+    fn parameter(&self, name: &str) -> Option<Value> {
+        Some(json!(format!("value of {name}")))
+    }
+    fn reference(&self, resource: &str) -> Option<Value> {
+        let thing = self.things.get(resource).filter(|thing| thing.in_order)?;
+        Some(json!(thing.id))
+    }
+    fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
+        let thing = self.things.get(resource).filter(|thing| thing.in_order)?;
+        Some(json!(format!("{name} of {}", thing.id)))
+    }
+}
+
+impl World {
+    /// Walks the workflow until a step of `failing`, or to its end.
+    pub fn run(&mut self, workflow: &Workflow, failing: &[&str]) {
+        let order: Vec<usize> = (0..workflow.steps.len()).collect();
+        self.walk(workflow, &order, &|step| {
+            failing.contains(&step.id.as_str())
+        })
+        .unwrap_or_else(|problem| panic!("{problem}\n{}", steps(workflow)));
+    }
+
+    /// Walks it in the order of `priority`, as far as the arrows allow.
+    fn walk(
+        &mut self,
+        workflow: &Workflow,
+        priority: &[usize],
+        fails: &dyn Fn(&Step) -> bool,
+    ) -> Result<(), String> {
+        for (name, copy) in &workflow.restores {
+            let (one, other) = (self.things.remove(name), self.things.remove(copy));
+            self.things.extend(one.map(|thing| (copy.clone(), thing)));
+            self.things.extend(other.map(|thing| (name.clone(), thing)));
+        }
+        let mut done: BTreeSet<&str> = BTreeSet::new();
+        let mut waiting: Vec<usize> = priority.to_vec();
+        while !waiting.is_empty() {
+            let is_ready = |at: &usize| {
+                workflow.steps[*at]
+                    .after
+                    .iter()
+                    .all(|id| done.contains(id.as_str()))
+            };
+            let Some(next) = waiting.iter().position(is_ready) else {
+                return Err("the rest waits for itself".to_owned());
+            };
+            let step = &workflow.steps[waiting.remove(next)];
+            if fails(step) {
+                self.fail(workflow, step);
+                return Ok(());
+            }
+            self.step(workflow, step)
+                .map_err(|problem| format!("{}: {problem}", step.id))?;
+            done.insert(&step.id);
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, step: &Step) {
+        if let Some(copy) = &step.replaces
+            && !self.things.contains_key(copy)
+            && let Some(resource) = copy_of(copy)
+            && let Some(thing) = self.things.remove(resource)
+        {
+            self.things.insert(copy.clone(), thing);
+        }
+    }
+
+    fn fail(&mut self, workflow: &Workflow, step: &Step) {
+        self.retire(step);
+        let Some(name) = &step.resource else { return };
+        if step.kind == StepKind::Create {
+            self.make(name, &workflow.resources[name]).ok();
+        }
+        if let Some(thing) = self.things.get_mut(name) {
+            thing.in_order = false;
+        }
+    }
+
+    fn step(&mut self, workflow: &Workflow, step: &Step) -> Result<(), String> {
+        let Some(name) = &step.resource else {
+            return Ok(());
+        };
+        self.retire(step);
+        match step.kind {
+            StepKind::Create if self.things.get(name).is_some_and(|thing| thing.in_order) => {
+                Err("there is one already".to_owned())
+            }
+            StepKind::Create => self.make(name, &workflow.resources[name]),
+            StepKind::Update | StepKind::Configure => {
+                let id = self.things.get(name).map(|thing| thing.id.clone());
+                self.make(name, &workflow.resources[name])?;
+                if let (Some(id), Some(thing)) = (id, self.things.get_mut(name)) {
+                    thing.id = id;
+                }
+                Ok(())
+            }
+            StepKind::Delete => {
+                let Some(thing) = self.things.remove(name) else {
+                    return Ok(());
+                };
+                // Software goes with its server.
+                self.things
+                    .retain(|_, other| other.made_from.get("host") != Some(&json!(thing.id)));
+                // Early ones stand in front of all that is made.
+                let first = workflow
+                    .steps
+                    .iter()
+                    .find(|step| step.kind != StepKind::Delete);
+                let early = first.is_some_and(|first| {
+                    let at = |id: &str| workflow.steps.iter().position(|step| step.id == id);
+                    at(&step.id) < at(&first.id)
+                });
+                let user = self.things.iter().find(|(_, other)| {
+                    other
+                        .made_from
+                        .values()
+                        .any(|value| value.to_string().contains(&format!("\"{}\"", thing.id)))
+                });
+                match user {
+                    Some((user, _)) if !early => Err(format!("`{user}` still uses it")),
+                    _ => Ok(()),
+                }
+            }
+            StepKind::WaitForSsh
+            | StepKind::OpenBastion
+            | StepKind::CloseBastion
+            | StepKind::Pause
+            | StepKind::Sweep => Ok(()),
+        }
+    }
+
+    fn make(&mut self, name: &str, spec: &ResourceSpec) -> Result<(), String> {
+        for required in &spec.requires {
+            if !self
+                .things
+                .get(required)
+                .is_some_and(|thing| thing.in_order)
+            {
+                return Err(format!("`{required}` is not there"));
+            }
+        }
+        let mut made_from = BTreeMap::new();
+        for (property, value) in &spec.properties {
+            if !value.resources().is_empty() {
+                let value = value.resolve(self).map_err(|error| error.to_string())?;
+                made_from.insert(property.clone(), value);
+            }
+        }
+        self.made += 1;
+        let thing = Thing {
+            id: format!("{name}#{}", self.made),
+            spec: spec.clone(),
+            made_from,
+            in_order: true,
+        };
+        self.things.insert(name.to_owned(), thing);
+        Ok(())
+    }
+
+    /// As a plan reads it.
+    pub fn deployed(&self) -> Deployed {
+        let actual = self.things.iter().map(|(name, thing)| {
+            let attributes: Map<String, Value> = ["first_address", "url", "show"]
+                .iter()
+                .map(|attribute| {
+                    (
+                        (*attribute).to_owned(),
+                        json!(format!("{attribute} of {}", thing.id)),
+                    )
+                })
+                .collect();
+            let actual = Actual {
+                exists: true,
+                in_order: thing.in_order,
+                reference: thing.in_order.then(|| json!(thing.id)),
+                attributes,
+                made_from: thing.made_from.clone(),
+            };
+            (name.clone(), actual)
+        });
+        Deployed {
+            actual: actual.collect(),
+            ..Deployed::of(
+                self.things
+                    .iter()
+                    .map(|(name, thing)| (name.clone(), thing.spec.clone()))
+                    .collect(),
+            )
+        }
+    }
+
+    /// Whether it is exactly what the plan drew, made from what is there now.
+    fn is(&self, drawn: &Workflow, changes: &[Change]) -> Result<(), String> {
+        let wanted: BTreeSet<&str> = changes
+            .iter()
+            .filter(|change| change.action != Action::Delete)
+            .map(|change| change.resource.as_str())
+            .collect();
+        let there: BTreeSet<&str> = self.things.keys().map(String::as_str).collect();
+        if wanted != there {
+            return Err(format!("wanted {wanted:?}, there is {there:?}"));
+        }
+        for (name, thing) in &self.things {
+            if !thing.in_order || thing.spec.properties != drawn.resources[name].properties {
+                return Err(format!("`{name}` is not as drawn: {thing:?}"));
+            }
+            for (property, made) in &thing.made_from {
+                let now = thing.spec.properties[property].resolve(self);
+                if now.as_ref() != Ok(made) {
+                    return Err(format!(
+                        "`{name}.{property}` was made from {made}, which is {now:?} now"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A network with servers and software, each with something that can be changed.
+fn drawing(look: &[u8]) -> String {
+    let at = |index: usize| look.get(index).copied().unwrap_or(0);
+    let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
+    let zone = [
+        "",
+        ", properties: {availability_zone_hints: [nova]}",
+        ", properties: {name: n}",
+    ];
+    text.push_str(&format!(
+        "  net: {{type: OS::Neutron::Net{}}}\n",
+        zone[usize::from(at(0) % 3)]
+    ));
+    let cidr = ["10.1.0.0/24", "10.2.0.0/24"][usize::from(at(1) % 2)];
+    text.push_str(&format!("  sub: {{type: OS::Neutron::Subnet, properties: {{network: {{get_resource: net}}, cidr: {cidr}}}}}\n"));
+    for server in 0..usize::from(at(2) % 4) {
+        let kind = at(3 + server);
+        let image = ["debian-12", "debian-12-id"][usize::from(kind % 2)];
+        let public = kind & 2 != 0;
+        let data = match server {
+            0 => String::new(),
+            _ if kind & 4 != 0 => format!(
+                ", user_data: {{get_attr: [s{}, first_address]}}",
+                server - 1
+            ),
+            _ => String::new(),
+        };
+        text.push_str(&format!("  s{server}: {{type: OS::Nova::Server, metadata: {{stackloom: {{public: {public}}}}}, properties: {{flavor: m1.small, image: {image}{data}, networks: [{{network: {{get_resource: net}}}}]}}}}\n"));
+        if kind & 8 != 0 {
+            text.push_str(&format!("  c{server}: {{type: 'Stackloom::Catalog::nginx', properties: {{host: {{get_resource: s{server}}}, listen_port: {}}}}}\n", 80 + u16::from(kind >> 4)));
+        }
+    }
+    if at(7) % 2 == 1 {
+        let public = ["A", "B"][usize::from(at(8) % 2)];
+        text.push_str(&format!("  key: {{type: OS::Nova::KeyPair, properties: {{name: mine, public_key: ssh-ed25519 {public}}}}}\n"));
+    }
+    text
+}
+
+fn led_to(world: &World, text: &str) -> Option<(Plan, Workflow)> {
+    let plan = plan_with(text, &[], &world.deployed());
+    let workflow = plan.workflow.clone()?;
+    check_order(&workflow);
+    Some((plan, workflow))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn a_diff_applied_reaches_the_target_also_after_a_failure(
+        one in prop::collection::vec(any::<u8>(), 9),
+        other in prop::collection::vec(any::<u8>(), 9),
+        order in any::<u64>(),
+        failing in any::<prop::sample::Index>(),
+        back in any::<bool>(),
+    ) {
+        let (one, other) = (drawing(&one), drawing(&other));
+        let mut world = World::default();
+        let Some((plan, first)) = led_to(&world, &one) else { return Ok(()) };
+        world.run(&first, &[]);
+        world.is(&first, &plan.changes).map_err(TestCaseError::fail)?;
+        let same = plan_with(&one, &[], &world.deployed());
+        prop_assert!(same.changes.iter().all(|change| change.action == Action::None), "{:?}", same.changes);
+
+        let Some((plan, update)) = led_to(&world, &other) else { return Ok(()) };
+        // Whatever the engine starts first.
+        let mut priority: Vec<usize> = (0..update.steps.len()).collect();
+        priority.sort_by_key(|at| (*at as u64 + 1).wrapping_mul(order | 1) % 1009);
+        let mut whole = world.clone();
+        whole.walk(&update, &priority, &|_| false).map_err(|problem| TestCaseError::fail(format!("{problem}\n{}", steps(&update))))?;
+        whole.is(&update, &plan.changes).map_err(TestCaseError::fail)?;
+
+        if update.steps.is_empty() { return Ok(()) }
+        let broken = update.steps[failing.index(update.steps.len())].id.clone();
+        world.walk(&update, &priority, &|step| step.id == broken).map_err(TestCaseError::fail)?;
+        let target = if back { &one } else { &other };
+        let (plan, mended) = led_to(&world, target).ok_or_else(|| TestCaseError::fail("no plan after a failure"))?;
+        let all: Vec<usize> = (0..mended.steps.len()).collect();
+        world.walk(&mended, &all, &|_| false).map_err(|problem| TestCaseError::fail(format!("after {broken}: {problem}\n{}", steps(&mended))))?;
+        world.is(&mended, &plan.changes).map_err(|problem| TestCaseError::fail(format!("after {broken}: {problem}\n{}", steps(&mended))))?;
+    }
+}

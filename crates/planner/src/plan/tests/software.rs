@@ -1,0 +1,244 @@
+//! What runs on servers or acts after the deployment: read, checked and put in order as any other type, and refused by a
+//! plan in a clear sentence, until day 2. All types that `runs: software`; who adds one adds its row.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    plan::dependencies,
+    testing::{cloud, plan_of, resources, told, types},
+    validate::validate,
+};
+use hot::document::Document;
+use types::{Executable, ResourceType};
+
+/// What the examples refer to. None of it is refused.
+const AROUND: &str = "
+  script: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'echo $word', inputs: [{name: word}], outputs: [{name: said}]}}
+  structure: {type: OS::Heat::StructuredConfig, properties: {group: os-apply-config, config: {word: {get_input: word}}, inputs: [{name: word}]}}
+  port: {type: OS::Neutron::Port, properties: {network: public}}
+  web: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, user_data_format: SOFTWARE_CONFIG, networks: [{port: {get_resource: port}}]}}
+  word: {type: OS::Heat::RandomString}
+  launch: {type: 'AWS::AutoScaling::LaunchConfiguration', properties: {ImageId: debian-12, InstanceType: m1.small}}
+";
+
+struct Example {
+    resource_type: &'static str,
+    /// What stands behind `type` of the resource `it`, and further resources.
+    text: &'static str,
+    /// What `it` must wait for.
+    after: &'static [&'static str],
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        resource_type: "OS::Heat::SoftwareComponent",
+        text: "properties: {configs: [{actions: [CREATE], tool: script, config: {list_join: [' ', [echo, {get_attr: [word, value]}]]}}, {actions: [DELETE], tool: script, config: 'true'}], inputs: [{name: a, type: Number, default: 1}]}",
+        after: &["word"],
+    },
+    Example {
+        resource_type: "OS::Heat::SoftwareDeployment",
+        text: "properties: {config: {get_resource: script}, server: {get_resource: web}, input_values: {word: {get_attr: [word, value]}}, actions: [CREATE], signal_transport: HEAT_SIGNAL}",
+        after: &["script", "web", "word"],
+    },
+    Example {
+        resource_type: "OS::Heat::SoftwareDeploymentGroup",
+        text: "properties: {config: {get_resource: script}, servers: {one: {get_resource: web}}, input_values: {word: {get_attr: [word, value]}}}
+    update_policy: {rolling_update: {max_batch_size: 2, pause_time: 1}, batch_create: {max_batch_size: 1}}",
+        after: &["script", "web", "word"],
+    },
+    Example {
+        resource_type: "OS::Heat::StructuredDeployment",
+        text: "properties: {config: {get_resource: structure}, server: {get_resource: web}, input_values: {word: {get_attr: [word, value]}}, input_values_validate: STRICT}",
+        after: &["structure", "web", "word"],
+    },
+    Example {
+        resource_type: "OS::Heat::StructuredDeploymentGroup",
+        text: "properties: {config: {get_resource: structure}, servers: {one: {get_resource: web}}}
+    update_policy: {rolling_update: {max_batch_size: 2}}
+    depends_on: word",
+        after: &["structure", "web", "word"],
+    },
+    Example {
+        resource_type: "OS::Heat::WaitConditionHandle",
+        text: "properties: {signal_transport: TOKEN_SIGNAL}",
+        after: &[],
+    },
+    Example {
+        resource_type: "OS::Heat::UpdateWaitConditionHandle",
+        text: "depends_on: word",
+        after: &["word"],
+    },
+    Example {
+        resource_type: "OS::Heat::WaitCondition",
+        text: "properties: {handle: {get_resource: handle}, timeout: 600, count: 2}
+    depends_on: [web]
+  handle: {type: OS::Heat::WaitConditionHandle}",
+        after: &["handle", "web"],
+    },
+    Example {
+        resource_type: "OS::Heat::SwiftSignalHandle",
+        text: "",
+        after: &[],
+    },
+    Example {
+        resource_type: "OS::Heat::SwiftSignal",
+        text: "properties: {handle: {get_resource: handle}, timeout: 600}
+    depends_on: web
+  handle: {type: OS::Heat::SwiftSignalHandle}",
+        after: &["handle", "web"],
+    },
+    Example {
+        resource_type: "OS::Heat::AutoScalingGroup",
+        text: "properties: {min_size: 1, max_size: 3, desired_capacity: 2, cooldown: 60, resource: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{port: {get_resource: port}}], metadata: {word: {get_attr: [word, value]}}}}}",
+        after: &["port", "word"],
+    },
+    Example {
+        resource_type: "OS::Heat::ScalingPolicy",
+        text: "properties: {auto_scaling_group_id: {get_resource: group}, adjustment_type: change_in_capacity, scaling_adjustment: 1, cooldown: 60}
+  group: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 3, resource: {type: OS::Heat::RandomString}}}",
+        after: &["group"],
+    },
+    Example {
+        resource_type: "OS::Heat::InstanceGroup",
+        text: "properties: {AvailabilityZones: [nova], LaunchConfigurationName: {get_resource: launch}, Size: 2, Tags: [{Key: a, Value: {get_attr: [word, value]}}]}
+    update_policy: {RollingUpdate: {MaxBatchSize: 1, PauseTime: PT1M}}",
+        after: &["launch", "word"],
+    },
+];
+
+impl Example {
+    fn template(&self) -> String {
+        let Example {
+            resource_type,
+            text,
+            ..
+        } = self;
+        resources(&format!(
+            "{AROUND}  it:\n    type: {resource_type}\n    {text}\n"
+        ))
+    }
+}
+
+/// Software types of the data, with the example of each.
+fn all() -> Vec<(ResourceType, &'static Example)> {
+    let types = types();
+    let software = types
+        .iter()
+        .filter(|one| one.executable == Executable::Software);
+    software
+        .map(|described| {
+            let named = |one: &&Example| one.resource_type == described.name;
+            let example = EXAMPLES.iter().find(named);
+            let example = example.unwrap_or_else(|| panic!("no example of {}", described.name));
+            (described.clone(), example)
+        })
+        .collect()
+}
+
+#[test]
+fn each_example_is_of_a_software_type() {
+    let of_data: Vec<String> = all().into_iter().map(|(one, _)| one.name).collect();
+    for example in EXAMPLES {
+        assert!(
+            of_data.iter().any(|name| name == example.resource_type),
+            "{} is not, or no longer, one of software",
+            example.resource_type
+        );
+    }
+    // What deployments run is no software by itself: it is text, and there at once.
+    let types = types();
+    for local in ["OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"] {
+        assert_eq!(types.get(local).unwrap().executable, Executable::Local);
+    }
+}
+
+#[test]
+fn they_are_read_and_checked() {
+    for (described, example) in all() {
+        let document = Document::parse(example.template());
+        let read = document.template().resource("it").unwrap();
+        assert_eq!(read.resource_type, described.name);
+        let said = validate(&document, &types(), &cloud());
+        let of_it = |path: &str| path == "resources.it" || path.starts_with("resources.it.");
+        let (of_it, of_others): (Vec<_>, Vec<_>) =
+            said.into_iter().partition(|one| of_it(&one.path));
+        // That it cannot be deployed yet is told while it is drawn, too.
+        assert!(
+            of_it
+                .iter()
+                .all(|one| !one.is_error() && one.code == "resource-type-not-deployable"),
+            "{}: {}",
+            described.name,
+            told(&of_it)
+        );
+        assert!(
+            !of_others.iter().any(|one| one.is_error()),
+            "{}: {}",
+            described.name,
+            told(&of_others)
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_in_them_is_said() {
+    for (described, example) in all() {
+        let template = example.template();
+        let wrong =
+            match template.contains("properties: {") && example.text.starts_with("properties") {
+                true => {
+                    let (before, after) = template.rsplit_once("    properties: {").unwrap();
+                    format!("{before}    properties: {{wrong: 1, {after}")
+                }
+                false => format!("{template}    properties: {{wrong: 1}}\n"),
+            };
+        let said = validate(&Document::parse(&wrong), &types(), &cloud());
+        let is_said = said.iter().any(|one| {
+            one.is_error()
+                && one.code == "unknown-property"
+                && one.path == "resources.it.properties.wrong"
+        });
+        assert!(is_said, "{}: {}", described.name, told(&said));
+    }
+}
+
+#[test]
+fn they_wait_for_what_they_refer_to() {
+    for (described, example) in all() {
+        let document = Document::parse(example.template());
+        let order: BTreeMap<_, _> = dependencies(&document, &Default::default(), &BTreeMap::new())
+            .into_iter()
+            .collect();
+        let mut requires = order["it"].clone();
+        requires.sort();
+        assert_eq!(requires, example.after, "{}", described.name);
+    }
+}
+
+#[test]
+fn a_plan_refuses_them_by_their_sentence() {
+    for (described, example) in all() {
+        let plan = plan_of(&example.template());
+        let name = &described.name;
+        let sentence = format!(
+            "`it` cannot be deployed yet: it is checked and put in order, but running what `{name}` stands for comes later; \
+             use an item of the catalogue, or deploy it with Heat"
+        );
+        let said: Vec<_> = plan
+            .diagnostics
+            .iter()
+            .filter(|one| one.path == "resources.it.type")
+            .collect();
+        assert_eq!(said.len(), 1, "{name}: {}", told(&plan.diagnostics));
+        assert!(
+            said[0].is_error() && said[0].code == "resource-type-not-deployable",
+            "{name}"
+        );
+        assert_eq!(said[0].message, sentence);
+        assert_eq!(plan.workflow, None, "{name}");
+        assert!(
+            plan.changes.iter().any(|change| change.resource == "it"),
+            "{name} is shown all the same"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Software on servers: hosts, connections, ports.
+
+use super::*;
+use hot::constraint;
+use types::ResourceType;
+
+impl<'a> Checker<'a> {
+    /// How many others a component is connected to.
+    pub(super) fn component(
+        &mut self,
+        resource: &Resource,
+        described: &ResourceType,
+        path: &Path<'_>,
+    ) {
+        let Some(item) = &described.component else {
+            return;
+        };
+        let properties = path.key("properties");
+        for requirement in &item.requires {
+            let count = match resource.property(&requirement.name) {
+                None | Some(Expr::Literal(Value::Null)) => 0,
+                Some(Expr::List(items)) => items.len() as u32,
+                Some(Expr::GetResource(_)) => 1,
+                Some(_) => continue,
+            };
+            let at = if count == 0 {
+                *path
+            } else {
+                properties.key(&requirement.name)
+            };
+            let many = |number: u32| {
+                if number == 1 {
+                    "one".to_owned()
+                } else {
+                    number.to_string()
+                }
+            };
+            if count < requirement.min {
+                let message = format!(
+                    "`{}` must be connected to at least {} that provides `{}` (`{}`), and is connected to {}",
+                    resource.name,
+                    many(requirement.min),
+                    requirement.capability,
+                    requirement.name,
+                    if count == 0 {
+                        "none".to_owned()
+                    } else {
+                        many(count)
+                    },
+                );
+                self.error("connection-count", &at, message);
+            }
+            if let Some(max) = requirement.max.filter(|max| count > *max) {
+                let message = format!(
+                    "`{}` can be connected to at most {} as `{}`, and is connected to {count}",
+                    resource.name,
+                    many(max),
+                    requirement.name
+                );
+                self.error("connection-count", &at, message);
+            }
+        }
+    }
+
+    /// No two components listen on one port of one server.
+    pub(super) fn ports_in_use(&mut self) {
+        let mut taken: HashMap<(String, String, String), &str> = HashMap::new();
+        let mut problems = Vec::new();
+        for resource in &self.template.resources {
+            let Some(item) = self
+                .types
+                .get(&resource.resource_type)
+                .and_then(|described| described.component.as_ref())
+            else {
+                continue;
+            };
+            let Some(host) = resource.property("host").and_then(graph::target) else {
+                continue;
+            };
+            for listen in &item.listens {
+                let given = resource
+                    .property(&listen.port)
+                    .and_then(|value| value.resolve(&self.scope).ok());
+                let default = || {
+                    item.inputs
+                        .iter()
+                        .find(|input| input.name == listen.port)?
+                        .default
+                        .clone()
+                };
+                let Some(port) = given.filter(|value| !value.is_null()).or_else(default) else {
+                    continue;
+                };
+                let key = (
+                    host.to_owned(),
+                    listen.protocol.clone(),
+                    constraint::as_text(&port),
+                );
+                match taken.get(&key) {
+                    Some(other) if *other != resource.name => {
+                        let path = match resource.property(&listen.port) {
+                            Some(_) => {
+                                format!("resources.{}.properties.{}", resource.name, listen.port)
+                            }
+                            None => format!("resources.{}", resource.name),
+                        };
+                        let message = format!(
+                            "`{}` and `{other}` both listen on port {} of `{host}`; give one another `{}`",
+                            resource.name, key.2, listen.port
+                        );
+                        problems.push(Diagnostic::error("port-conflict", path, message));
+                    }
+                    Some(_) => {}
+                    None => {
+                        taken.insert(key, &resource.name);
+                    }
+                }
+            }
+        }
+        self.diagnostics.extend(problems);
+    }
+}

@@ -1,0 +1,246 @@
+//! The graph of steps that a plan compiles to.
+//!
+//! A workflow is stored whole with its run: the engine needs nothing else, and an old run can be
+//! shown as it was. Values that are known when the plan is made are already in place; what hangs on
+//! another resource stays an [`Expr`] and is resolved when the step starts. Hidden parameters stay
+//! expressions too, so that no secret is stored with the workflow.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::target;
+use hot::{
+    expr::Expr,
+    template::{DeletionPolicy, Marks},
+};
+use types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER};
+
+/// The steps of one run, and the resources that they work on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// In an order in which every step comes after all that it waits for.
+    pub steps: Vec<Step>,
+    /// By resource name.
+    pub resources: BTreeMap<String, ResourceSpec>,
+    /// By output name; resolved when they are read.
+    #[serde(default)]
+    pub outputs: BTreeMap<String, OutputSpec>,
+    /// Resources that go back to an older copy, with that copy's name: the two change names before
+    /// the first step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub restores: BTreeMap<String, String>,
+}
+
+/// One unit of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Unique in the workflow and readable: `web:create`, `nginx:configure`, `bastion:open`.
+    pub id: String,
+    /// What is done.
+    pub kind: StepKind,
+    /// The resource that it is done to.
+    pub resource: Option<String>,
+    /// Ids of the steps that must have succeeded (or ended, if this one is `always_run`).
+    pub after: Vec<String>,
+    /// Runs on every ending of the run: success, failure, cancel, crash.
+    #[serde(default)]
+    pub always_run: bool,
+    /// From start to timeout, all attempts together.
+    pub timeout_seconds: u32,
+    /// The name under which what is there now is kept, where this step makes a successor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// Done only if a value that is known by then differs from what the resource was made from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub if_changed: bool,
+    /// Properties that say what they said and yet stand for something else, or may: the values of secrets are kept nowhere
+    /// to be compared with when the step starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Resources that let go of something before this step takes it, where each waits for the other: their own
+    /// steps come later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takes_from: Vec<String>,
+    /// How long a [`StepKind::Pause`] waits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pause_seconds: u32,
+}
+
+fn is_zero(seconds: &u32) -> bool {
+    *seconds == 0
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// Make the resource in the cloud and wait until it is there.
+    Create,
+    /// Change the resource in the cloud without replacing it.
+    Update,
+    /// Remove the resource from the cloud and wait until it is gone.
+    Delete,
+    /// Wait until the server answers over SSH with the host key that we gave it.
+    WaitForSsh,
+    /// Let the orchestrator's address in to the bastion's port 22.
+    OpenBastion,
+    /// Take that rule away again.
+    CloseBastion,
+    /// Run the component's Ansible role on its host, in a sandbox.
+    Configure,
+    /// Do nothing for a while: between the batches of a group.
+    Pause,
+    /// Remove what the cloud carried out late, and wait until nothing more of that can come.
+    Sweep,
+}
+
+/// A resource as a run works on it: what was drawn, with parameters filled in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceSpec {
+    /// Such as `OS::Nova::Server`.
+    #[serde(rename = "type")]
+    pub resource_type: String,
+    /// Property name to value or expression.
+    #[serde(default)]
+    pub properties: BTreeMap<String, Expr>,
+    /// Marks of ours that a driver needs: `public`, `bastion`.
+    #[serde(default)]
+    pub marks: Marks,
+    /// Drawn by a person, or added by a pass.
+    pub origin: Origin,
+    /// Names of the resources that must exist before it.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// What becomes of it in the cloud when it is no longer wanted.
+    #[serde(default, skip_serializing_if = "DeletionPolicy::is_delete")]
+    pub deletion_policy: DeletionPolicy,
+    /// Id of a thing that is there already: it is looked at, and never made, changed or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<Expr>,
+}
+
+/// The name under which an older copy of a resource is kept until it is removed: `web@1`. No template can
+/// say it, so it is nobody else's.
+pub fn copy_name(resource: &str, number: u32) -> String {
+    format!("{resource}@{number}")
+}
+
+/// The resource that a name is an older copy of, if it is one.
+pub fn copy_of(name: &str) -> Option<&str> {
+    let (resource, number) = name.rsplit_once('@')?;
+    number.parse::<u32>().is_ok().then_some(resource)
+}
+
+/// Where a resource comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub enum Origin {
+    /// It stands in the template.
+    Drawn,
+    /// A pass added it.
+    Derived {
+        /// The pass, such as `floating-ip`.
+        pass: String,
+        /// One sentence for the person.
+        why: String,
+        /// The drawn resource that it serves.
+        #[serde(rename = "for")]
+        serves: Option<String>,
+    },
+}
+
+/// One entry under `outputs:`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputSpec {
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Resolved when the output is read.
+    pub value: Expr,
+}
+
+/// The server through which the others are reached, and what opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bastion<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// The resource whose attribute `floating_ip_address` is its public address.
+    pub floating_ip: &'a str,
+    /// The group that the rule for the orchestrator is added to.
+    pub security_group: &'a str,
+}
+
+impl Workflow {
+    /// The bastion, if the deployment carries software.
+    pub fn bastion(&self) -> Option<Bastion<'_>> {
+        let (server, _) = self
+            .resources
+            .iter()
+            .find(|(_, spec)| spec.marks.bastion && spec.resource_type == SERVER)?;
+        let (security_group, _) = self.resources.iter().find(|(_, spec)| {
+            spec.resource_type == SECURITY_GROUP
+                && matches!(&spec.origin, Origin::Derived { pass, serves: Some(serves), .. } if pass == "access" && serves == server)
+        })?;
+        Some(Bastion {
+            server,
+            floating_ip: self.public_address_of(server)?,
+            security_group,
+        })
+    }
+
+    /// The server that a component runs on.
+    pub fn host_of(&self, component: &str) -> Option<&str> {
+        target(self.resources.get(component)?.properties.get("host")?)
+    }
+
+    /// The port that carries the server's first address: its attribute `fixed_ips`.
+    pub fn private_address_of(&self, server: &str) -> Option<&str> {
+        self.ports_of(server).into_iter().next()
+    }
+
+    /// The floating IP that leads to the server: its attribute `floating_ip_address`.
+    pub fn public_address_of(&self, server: &str) -> Option<&str> {
+        let ports = self.ports_of(server);
+        let leads_here = |spec: &ResourceSpec| {
+            spec.properties
+                .get("port_id")
+                .and_then(target)
+                .is_some_and(|port| ports.contains(&port))
+        };
+        let drawn_in_networks = || {
+            let Expr::List(networks) = self.resources.get(server)?.properties.get("networks")?
+            else {
+                return None;
+            };
+            networks
+                .iter()
+                .find_map(|entry| target(entry.get("floating_ip")?))
+        };
+        self.resources
+            .iter()
+            .find_map(|(name, spec)| match spec.resource_type.as_str() {
+                FLOATING_IP if leads_here(spec) => Some(name.as_str()),
+                FLOATING_IP_ASSOCIATION if leads_here(spec) => {
+                    spec.properties.get("floatingip_id").and_then(target)
+                }
+                _ => None,
+            })
+            .or_else(drawn_in_networks)
+    }
+
+    /// A server's ports, in the order of its networks.
+    pub fn ports_of(&self, server: &str) -> Vec<&str> {
+        match self
+            .resources
+            .get(server)
+            .and_then(|spec| spec.properties.get("networks"))
+        {
+            Some(Expr::List(networks)) => networks
+                .iter()
+                .filter_map(|entry| target(entry.get("port")?))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

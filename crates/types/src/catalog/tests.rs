@@ -1,0 +1,171 @@
+use super::*;
+use crate::{PropertyKind, ReferenceRole};
+use planner::testing::told;
+
+const MANIFEST: &str = "\
+name: nginx
+title: nginx
+version: 1.0.0
+summary: A web server.
+category: web
+listens:
+  - {port: listen_port, protocol: tcp}
+provides:
+  - {name: http, port: listen_port}
+requires:
+  - {name: backends, capability: http, min: 0, max: 8, summary: Servers behind it.}
+outputs:
+  url: \"http://{address}:{listen_port}/\"
+tested: [debian-12]
+";
+
+const SPECS: &str = "\
+argument_specs:
+  main:
+    short_description: nginx
+    options:
+      listen_port: {type: int, default: 80, description: The port.}
+      mode: {type: str, choices: [static, proxy], default: static, description: [One., Two.]}
+      password: {type: str, required: true, no_log: true}
+      backends:
+        type: list
+        elements: dict
+        options:
+          name: {type: str, required: true}
+      tuning: {type: dict, options: {workers: {type: int}}}
+      names: {type: list, elements: str}
+      anything: {type: raw}
+";
+
+#[test]
+fn an_item_becomes_a_type() {
+    let described = CatalogItem::parse(MANIFEST, SPECS).unwrap().resource_type();
+    assert_eq!(described.name, "Stackloom::Catalog::nginx");
+    let names: Vec<&str> = described
+        .properties
+        .iter()
+        .map(|property| property.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "host",
+            "backends",
+            "listen_port",
+            "mode",
+            "password",
+            "tuning",
+            "names",
+            "anything"
+        ]
+    );
+    let of = |name: &str| described.property(name).unwrap();
+    assert_eq!(
+        of("host").reference.as_ref().unwrap().role,
+        ReferenceRole::Nests
+    );
+    assert_eq!(
+        of("backends").reference.as_ref().unwrap().to,
+        ["component:http"]
+    );
+    assert!(of("password").secret && of("password").required && !of("backends").required);
+    assert_eq!(of("mode").summary, "One. Two.");
+    assert!(matches!(&of("tuning").kind, PropertyKind::Map { of } if of[0].name == "workers"));
+    assert_eq!(described.attributes[0].name, "url");
+    let json = serde_json::to_string(&described).unwrap();
+    assert_eq!(
+        serde_json::from_str::<ResourceType>(&json).unwrap(),
+        described
+    );
+}
+
+#[test]
+fn an_output_may_be_what_the_role_tells() {
+    let manifest = MANIFEST.replace(
+        "tested:",
+        "  pages: \"{stats.pages} on {address}\"\n  none: \"{stats.}\"\ntested:",
+    );
+    let problems = CatalogItem::parse(&manifest, SPECS).unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].path, "item.yml.outputs.none");
+    let manifest = manifest.replace("  none: \"{stats.}\"\n", "");
+    let described = CatalogItem::parse(&manifest, SPECS)
+        .unwrap()
+        .resource_type();
+    assert_eq!(
+        described.attributes[1].summary,
+        "Told by the role when it ran."
+    );
+}
+
+#[test]
+fn names_and_versions_can_be_folders_and_lists_of_lists_end() {
+    let manifest = |name: &str, version: &str| {
+        MANIFEST
+            .replace("name: nginx\n", &format!("name: {name}\n"))
+            .replace("1.0.0", version)
+    };
+    for bad in [
+        "1.0.0-../../x",
+        "1.0.0-a/b",
+        "1.0",
+        "1.0.99999999999999999999",
+    ] {
+        let problems = CatalogItem::parse(&manifest("nginx", bad), SPECS).unwrap_err();
+        assert_eq!(problems[0].path, "item.yml.version", "{bad}");
+    }
+    let long = "x".repeat(64);
+    assert!(CatalogItem::parse(&manifest(&long, "1.0.0"), SPECS).is_err());
+    let specs = SPECS.replace("elements: str", "elements: list");
+    let item = CatalogItem::parse(&manifest("nginx", "2.0.0-rc.1+b"), &specs).unwrap();
+    assert_eq!(item.version, "2.0.0-rc.1+b");
+}
+
+#[test]
+fn newer_versions_come_later() {
+    let ordered = [
+        "0.9.0",
+        "1.0.0-1",
+        "1.0.0-2",
+        "1.0.0-10",
+        "1.0.0-alpha",
+        "1.0.0-alpha.1",
+        "1.0.0-rc.1",
+        "1.0.0",
+        "1.2.0",
+        "1.10.0",
+    ];
+    for (at, one) in ordered.iter().enumerate() {
+        for (other_at, other) in ordered.iter().enumerate() {
+            assert_eq!(precedence(one, other), at.cmp(&other_at), "{one} {other}");
+        }
+    }
+    assert_eq!(precedence("1.0.0+a", "1.0.0+b"), std::cmp::Ordering::Equal);
+}
+
+#[test]
+fn authors_are_told_what_is_wrong_and_where() {
+    let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
+    let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
+    insta::assert_snapshot!(told(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
+    2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested`
+    1:1 Error item-invalid item.yml.title: item.yml: `title` is missing
+    1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`
+    3:10 Error item-invalid item.yml.version: item.yml: `one` is no version such as `1.0.0`
+    6:11 Error item-invalid item.yml.listens.0: item.yml: `sctp` is not one of `tcp` and `udp`
+    6:1 Error item-invalid item.yml.listens: item.yml: `prot` is no option of the role; `port` names the option that holds the number
+    7:1 Error item-invalid item.yml.outputs.url: item.yml: `{adress}` is neither an address, an option of the role, nor told by it (`{stats.<name>}`); did you mean `address`?
+    4:20 Error item-invalid argument_specs.yml.main.port: argument_specs.yml: `integer` is no type of option; there are `str`, `int`, `bool`, `list`, `dict`, `float`, `path` and `raw`
+    5:35 Error item-invalid argument_specs.yml.main.host: argument_specs.yml: `required` takes `true` or `false`
+    6:11 Error item-invalid argument_specs.yml.main.x: argument_specs.yml: `typ` is no key here; did you mean `type`?; there are `type`, `required`, `default`, `choices`, `description`, `elements`, `options`, `no_log`, `version_added`, `aliases`, `required_one_of`, `mutually_exclusive` and `removed_in_version`
+    1:1 Error item-invalid argument_specs.yml: argument_specs.yml: an option cannot be named `host`: that is the server that the role runs on
+    ");
+    insta::assert_snapshot!(told(&CatalogItem::parse("", "").unwrap_err()), @r"
+    1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested` belongs here
+    1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing
+    ");
+    insta::assert_snapshot!(told(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"
+    1:2 Error yaml-syntax item.yml: item.yml: this is not YAML: while parsing a node, did not find expected node content
+    1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs.main` is missing: the options of the role's entry point
+    ");
+}

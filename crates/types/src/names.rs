@@ -1,0 +1,41 @@
+//! Types that rules and passes know by name.
+
+/// The deployment's own key.
+pub const SSH_KEY: &str = "Stackloom::SSHKey";
+
+/// A virtual machine.
+pub const SERVER: &str = "OS::Nova::Server";
+/// A public SSH key.
+pub const KEY_PAIR: &str = "OS::Nova::KeyPair";
+/// A network.
+pub const NET: &str = "OS::Neutron::Net";
+/// An address range of a network.
+pub const SUBNET: &str = "OS::Neutron::Subnet";
+/// A port of a network.
+pub const PORT: &str = "OS::Neutron::Port";
+/// A router.
+pub const ROUTER: &str = "OS::Neutron::Router";
+/// A router's port in a subnet.
+pub const ROUTER_INTERFACE: &str = "OS::Neutron::RouterInterface";
+/// A router's way to an external network.
+pub const ROUTER_GATEWAY: &str = "OS::Neutron::RouterGateway";
+/// A static route of a router.
+pub const EXTRA_ROUTE: &str = "OS::Neutron::ExtraRoute";
+/// Static routes of a router.
+pub const EXTRA_ROUTE_SET: &str = "OS::Neutron::ExtraRouteSet";
+/// A public address.
+pub const FLOATING_IP: &str = "OS::Neutron::FloatingIP";
+/// A floating IP on a port.
+pub const FLOATING_IP_ASSOCIATION: &str = "OS::Neutron::FloatingIPAssociation";
+/// A forwarded port of a floating IP.
+pub const FLOATING_IP_PORT_FORWARD: &str = "OS::Neutron::FloatingIPPortForward";
+/// A set of packet filter rules.
+pub const SECURITY_GROUP: &str = "OS::Neutron::SecurityGroup";
+/// A packet filter rule.
+pub const SECURITY_GROUP_RULE: &str = "OS::Neutron::SecurityGroupRule";
+/// Routes of a VPC.
+pub const AWS_ROUTE_TABLE: &str = "AWS::EC2::RouteTable";
+/// A VPC's way to the internet.
+pub const AWS_GATEWAY_ATTACHMENT: &str = "AWS::EC2::VPCGatewayAttachment";
+/// Prefix of the types of catalogue items.
+pub const CATALOG: &str = "Stackloom::Catalog::";

@@ -1,0 +1,208 @@
+//! Descriptions as they are written: a YAML file a type.
+//!
+//! ```yaml
+//! type: OS::Neutron::Port
+//! title: Port
+//! properties:
+//!   name: {string, updates, says: Its name.}
+//!   fixed_ips:
+//!     list:                              # of maps with these keys
+//!       ip_address: {string, check: ip_addr, says: The address.}
+//!     says: Addresses that it shall have.
+//!   tags: {list, of: {string}, says: Words to find it by.}
+//! attributes:
+//!   mac_address: Its MAC address.
+//! not_given: [show]                      # attributes of Heat's that have no value here
+//! ```
+//! A property's kind is a word without a value (`string`), or with what is in it (`list`, `map`). So
+//! are its flags: `required`, `updates` (another value keeps the id; without it a new one takes its
+//! place), `hidden`, `unsupported`, `secret`, `multiline`. Data rather than code: a hundred and seventy
+//! types built by calls would be half a megabyte of machine code.
+
+use serde_json::Value;
+
+use crate::{category::*, description::*, property::*, rule::*};
+use hot::constraint::Constraint;
+use hot::yaml::{self, Node};
+
+/// A description from its file. The error says which word is wrong; a test reads all files.
+pub(super) fn resource_type(text: &str) -> Result<ResourceType, String> {
+    let root = root(text)?;
+    let mut described = ResourceType::default();
+    for entry in root.entries().unwrap_or_default() {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "type" => described.name = string(node)?,
+            "title" => described.title = string(node)?,
+            "summary" => described.summary = string(node)?,
+            "category" => described.category = word(node)?,
+            "shape" => described.shape = word(node)?,
+            "runs" => described.executable = word(node)?,
+            "advice" => described.advice = Some(string(node)?),
+            "also" => described.formerly = strings(node)?,
+            "snapshots" => described.snapshots = true,
+            "any_property" => described.any_property = true,
+            "any_attribute" => described.any_attribute = true,
+            "properties" => described.properties = properties(node)?,
+            "rules" => described.rules = rules(node)?,
+            "update_policy" => described.update_policy = properties(node)?,
+            "not_given" => described.not_given = strings(node)?,
+            "attributes" => {
+                for entry in node.entries().unwrap_or_default() {
+                    described.attributes.push(Attribute {
+                        name: entry.key.clone(),
+                        summary: string(&entry.value)?,
+                    });
+                }
+            }
+            other => return Err(format!("`{other}` is no word of a description")),
+        }
+    }
+    described.attributes.push(show());
+    Ok(described)
+}
+
+/// Types that are gone, from one file for all: any property is right, and nothing is made.
+pub(super) fn retired(text: &str) -> Result<Vec<ResourceType>, String> {
+    let entries = root(text)?;
+    let entries = entries.entries().unwrap_or_default().iter();
+    entries
+        .map(|entry| {
+            let name = entry.key.clone();
+            let title = name.rsplit("::").next().unwrap_or_default();
+            Ok(ResourceType {
+                title: format!("{title} (retired)"),
+                summary: string(&entry.value)?,
+                advice: Some(string(&entry.value)?),
+                category: match name.split("::").nth(1) {
+                    Some("Neutron" | "Designate") => Category::Network,
+                    _ => Category::Orchestration,
+                },
+                attributes: vec![show()],
+                any_property: true,
+                any_attribute: true,
+                name,
+                ..ResourceType::default()
+            })
+        })
+        .collect()
+}
+
+/// What every resource of Heat has.
+fn show() -> Attribute {
+    attribute("show", "All that the cloud tells about it.")
+}
+
+fn root(text: &str) -> Result<Node, String> {
+    let tree = yaml::parse(text);
+    match (tree.root, tree.problems.first()) {
+        (_, Some(problem)) => Err(problem.message.clone()),
+        (Some(root), None) => Ok(root),
+        (None, None) => Err("it is empty".to_owned()),
+    }
+}
+
+fn properties(node: &Node) -> Result<Vec<Property>, String> {
+    let entries = node.entries().unwrap_or_default().iter();
+    entries
+        .map(|entry| {
+            property(&entry.key, &entry.value).map_err(|why| format!("{}: {why}", entry.key))
+        })
+        .collect()
+}
+
+fn property(name: &str, node: &Node) -> Result<Property, String> {
+    let mut property = of_kind(name, PropertyKind::Any);
+    for entry in node.entries().unwrap_or_default() {
+        let node = &entry.value;
+        match entry.key.as_str() {
+            "string" => property.kind = PropertyKind::String,
+            "integer" => property.kind = PropertyKind::Integer,
+            "number" => property.kind = PropertyKind::Number,
+            "boolean" => property.kind = PropertyKind::Boolean,
+            "any" => property.kind = PropertyKind::Any,
+            "list" => {
+                let keys = properties(node)?;
+                let of = (!keys.is_empty())
+                    .then(|| Box::new(of_kind(name, PropertyKind::Map { of: keys })));
+                property.kind = PropertyKind::List { of };
+            }
+            "of" => {
+                let of = Some(Box::new(self::property(name, node)?));
+                property.kind = PropertyKind::List { of };
+            }
+            "map" => {
+                let of = properties(node)?;
+                property.kind = PropertyKind::Map { of };
+            }
+            "rules" => property.rules = rules(node)?,
+            "required" => property.required = true,
+            "updates" => property.on_change = OnChange::UpdateInPlace,
+            "hidden" => property.hidden = true,
+            "unsupported" => property.unsupported = true,
+            "secret" => property.secret = true,
+            "multiline" => property.multiline = true,
+            "default" => property.default = Some(node.to_json()),
+            "formerly" => property.formerly = Some(string(node)?),
+            "choices" => property.choices = Some(word(node)?),
+            "says" => property.summary = string(node)?,
+            "nests" => property = property.refers(ReferenceRole::Nests, strings(node)?),
+            "connects" => property = property.refers(ReferenceRole::Connects, strings(node)?),
+            other => property.constraints.extend(constraints(other, node)?),
+        }
+    }
+    // They are about the maps in a list, not about the list.
+    if let PropertyKind::List { of: Some(of) } = &mut property.kind {
+        of.rules = std::mem::take(&mut property.rules);
+    }
+    Ok(property)
+}
+
+fn rules(node: &Node) -> Result<Vec<Rule>, String> {
+    word(node)
+}
+
+fn constraints(word: &str, node: &Node) -> Result<Vec<Constraint>, String> {
+    let (min, max) = bounds(node);
+    Ok(match word {
+        "one_of" => match node.to_json() {
+            Value::Array(values) => vec![Constraint::AllowedValues(values)],
+            other => return Err(format!("`one_of` takes a list, not {other}")),
+        },
+        "pattern" => vec![Constraint::AllowedPattern(string(node)?)],
+        "length" => vec![Constraint::Length {
+            min: min.map(|bound| bound as u64),
+            max: max.map(|bound| bound as u64),
+        }],
+        "range" => vec![Constraint::Range { min, max }],
+        "check" => strings(node)?.into_iter().map(Constraint::Custom).collect(),
+        other => return Err(format!("`{other}` is no word of a property")),
+    })
+}
+
+/// `[1, ~]`: at least 1.
+fn bounds(node: &Node) -> (Option<f64>, Option<f64>) {
+    let items = node.items().unwrap_or_default();
+    let bound = |index: usize| items.get(index)?.value.scalar()?.as_f64();
+    (bound(0), bound(1))
+}
+
+fn string(node: &Node) -> Result<String, String> {
+    match node.scalar() {
+        Some(Value::String(text)) => Ok(text),
+        other => Err(format!("text is wanted, not {other:?}")),
+    }
+}
+
+/// One text, or several.
+fn strings(node: &Node) -> Result<Vec<String>, String> {
+    match node.items() {
+        Some(items) => items.iter().map(|item| string(&item.value)).collect(),
+        None => Ok(vec![string(node)?]),
+    }
+}
+
+/// One of a type's words, as it is written in JSON.
+fn word<T: serde::de::DeserializeOwned>(node: &Node) -> Result<T, String> {
+    serde_json::from_value(node.to_json()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,214 @@
+//! Patterns as Heat tries them: Python's, from the first letter on, and the first way that fits must fit to the end.
+//!
+//! So `a|abc` does not fit `abc`, because its first branch does and ends too early; neither does `a.*?`. Our engine looks for the
+//! same first way, and knows neither look-around nor backreferences; conditions before the first letter (`(?=.*[A-Z])`, as
+//! rules for passwords have them) are patterns of their own, and so can be tried. What Python writes in another way is rewritten.
+
+use crate::shown;
+
+/// Longest value that a pattern is tried on; longer ones fail.
+const VALUE_BYTES_MAX: usize = 64 * 1024;
+
+/// A pattern that can be tried.
+pub struct Pattern {
+    /// What must follow the start, or must not.
+    ahead: Vec<(bool, regex_lite::Regex)>,
+    main: regex_lite::Regex,
+}
+
+impl Pattern {
+    /// # Errors
+    /// A sentence: what is no pattern, or one that we cannot try.
+    pub fn new(pattern: &str) -> Result<Pattern, String> {
+        let mut ahead = Vec::new();
+        let mut rest = pattern;
+        let bare = pattern.strip_prefix('^').unwrap_or(pattern);
+        if leading(bare).is_some() && is_one_way(bare) {
+            rest = bare;
+            while let Some((wanted, inner, behind)) = leading(rest) {
+                ahead.push((wanted, regex(inner, pattern)?));
+                rest = behind;
+            }
+        }
+        Ok(Pattern {
+            ahead,
+            main: regex(rest, pattern)?,
+        })
+    }
+
+    /// Whether all of the text fits.
+    pub fn fits(&self, text: &str) -> bool {
+        text.len() <= VALUE_BYTES_MAX
+            && self
+                .ahead
+                .iter()
+                .all(|(wanted, ahead)| ahead.is_match(text) == *wanted)
+            && self
+                .main
+                .find(text)
+                .is_some_and(|found| found.end() == text.len())
+    }
+}
+
+fn regex(part: &str, whole: &str) -> Result<regex_lite::Regex, String> {
+    built(&format!("^(?:{})", rewritten(part)), whole)
+}
+
+fn built(pattern: &str, whole: &str) -> Result<regex_lite::Regex, String> {
+    regex_lite::RegexBuilder::new(pattern)
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(whole)))
+}
+
+/// A pattern that is looked for anywhere in a text, with these of Python's flags (`i`, `m`, `s`).
+///
+/// # Errors
+/// A sentence: what is no pattern, or one that we cannot try.
+pub fn search_pattern(pattern: &str, flags: &str) -> Result<regex_lite::Regex, String> {
+    let flags = match flags {
+        "" => String::new(),
+        flags => format!("(?{flags})"),
+    };
+    built(&format!("{flags}{}", rewritten(pattern)), pattern)
+}
+
+/// A condition that the pattern begins with: whether it must hold, what it says, what follows it.
+fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
+    let wanted = pattern.starts_with("(?=");
+    if !wanted && !pattern.starts_with("(?!") {
+        return None;
+    }
+    let mut depth = 0;
+    for (at, c, place) in places(pattern) {
+        match (c, place) {
+            ('(', Place::Open) => depth += 1,
+            (')', Place::Open) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((wanted, &pattern[3..at], &pattern[at + 1..]));
+        }
+    }
+    None
+}
+
+/// No `|` outside of groups: then what stands before it holds for all of it.
+fn is_one_way(pattern: &str) -> bool {
+    let mut depth = 0;
+    places(pattern).all(|(_, c, place)| {
+        match (c, place) {
+            ('(', Place::Open) => depth += 1,
+            (')', Place::Open) => depth -= 1,
+            ('|', Place::Open) => return depth > 0,
+            _ => {}
+        }
+        true
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Open,
+    /// After a backslash.
+    Escaped,
+    /// Between `[` and `]`, without these.
+    Class,
+}
+
+/// Each letter with what it may mean there.
+fn places(pattern: &str) -> impl Iterator<Item = (usize, char, Place)> {
+    let mut escaped = false;
+    // How many letters of a class there were.
+    let mut class: Option<usize> = None;
+    pattern.char_indices().map(move |(at, c)| {
+        if std::mem::take(&mut escaped) {
+            class = class.map(|count| count + 1);
+            return (at, c, Place::Escaped);
+        }
+        if c == '\\' {
+            escaped = true;
+            return (at, c, class.map_or(Place::Open, |_| Place::Class));
+        }
+        match (class, c) {
+            (None, '[') => class = Some(0),
+            (None, _) => {}
+            (Some(0), '^') => return (at, c, Place::Class),
+            (Some(count), ']') if count > 0 => class = None,
+            (Some(count), _) => {
+                class = Some(count + 1);
+                return (at, c, Place::Class);
+            }
+        }
+        (at, c, Place::Open)
+    })
+}
+
+/// What Python reads otherwise than our engine.
+fn rewritten(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    for (at, c, place) in places(pattern) {
+        match (place, c) {
+            // Sets within sets, and operations on them, are none in Python.
+            (Place::Class, '[' | '&' | '~') => {
+                out.push('\\');
+                out.push(c);
+            }
+            (Place::Escaped, 'Z') => out.push('z'),
+            (Place::Open, '{') => {
+                let inner = pattern[at + 1..].split('}').next().unwrap_or_default();
+                let digits = inner.chars().all(|c| c.is_ascii_digit() || c == ',');
+                let counts = digits
+                    && inner.contains(|c: char| c.is_ascii_digit())
+                    && inner.matches(',').count() < 2
+                    && at + 1 + inner.len() < pattern.len();
+                match (counts, inner.starts_with(',')) {
+                    (true, true) => out.push_str("{0"),
+                    (true, false) => out.push('{'),
+                    (false, _) => out.push_str("\\{"),
+                }
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Confirmed with Heat.
+    #[test]
+    fn patterns_are_tried_as_python_tries_them() {
+        for (pattern, right, wrong) in [
+            ("[a-z]+", "abc", "abc1"),
+            ("^[a-z]+$", "abc", "Abc"),
+            ("a|abc", "a", "abc"),
+            ("abc|a", "abc", "ab"),
+            ("a.*?", "a", "abc"),
+            ("[a-z]{,3}", "abc", "abcd"),
+            ("(a)(b)c\\Z", "abc", "abcd"),
+            ("(?i)ABC", "abc", "abd"),
+            ("[[a]+", "[a", "b"),
+            ("[]a-z]+", "a]", "A"),
+            ("[[:alpha:]]+", "a]", "abc"),
+            ("(?=.*[A-Z])(?=.*[0-9]).{4,}", "aB3d", "ab3d"),
+            ("^(?!root)[a-z]+$", "user", "rooted"),
+            ("a{b}", "a{b}", "ab"),
+            ("\\$\\{a\\}", "${a}", "a"),
+            ("", "", "a"),
+        ] {
+            let tried = Pattern::new(pattern).unwrap();
+            assert!(tried.fits(right), "{pattern} {right}");
+            assert!(!tried.fits(wrong), "{pattern} {wrong}");
+        }
+    }
+
+    #[test]
+    fn what_we_cannot_try_is_said() {
+        for pattern in ["a(?!b)", "(a)\\1", "(?=a)b|c", "[a"] {
+            assert!(Pattern::new(pattern).is_err(), "{pattern}");
+        }
+    }
+}

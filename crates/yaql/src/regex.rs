@@ -1,0 +1,259 @@
+//! Patterns: `regex('...')` and what can be done with it.
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+
+use super::{
+    ITEMS_MAX,
+    call::Call,
+    value::{Frame, Got, within_limit},
+};
+use crate::{TEXT_BYTES_MAX, pattern::search_pattern};
+
+/// A pattern as Python reads it.
+pub(super) struct Regex(regex_lite::Regex);
+
+impl Regex {
+    /// # Errors
+    /// A sentence: what is no pattern, or one that we cannot try.
+    pub(super) fn new(
+        pattern: &str,
+        ignore_case: bool,
+        multi_line: bool,
+        dot_all: bool,
+    ) -> Result<Regex, String> {
+        let flags: String = [(ignore_case, 'i'), (multi_line, 'm'), (dot_all, 's')]
+            .into_iter()
+            .filter_map(|(is, flag)| is.then_some(flag))
+            .collect();
+        search_pattern(pattern, &flags).map(Regex)
+    }
+}
+
+/// Whether a pattern, or a text that is one, is found in a text.
+pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
+    let Got::Data(Value::String(text)) = text else {
+        return Err(format!(
+            "`=~` of `yaql` takes a text, not `{}`",
+            text.shown()
+        ));
+    };
+    match by {
+        Got::Regex(regex) => Ok(regex.0.is_match(text)),
+        Got::Data(Value::String(pattern)) => {
+            Ok(Regex::new(pattern, false, false, false)?.0.is_match(text))
+        }
+        other => Err(format!(
+            "`=~` of `yaql` takes a pattern, not `{}`",
+            other.shown()
+        )),
+    }
+}
+
+/// Nothing where it has nothing to do with patterns.
+pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
+    match (call.name, of) {
+        ("matches" | "search" | "searchAll", Got::Regex(_)) => {}
+        ("split" | "replace" | "replaceBy", Got::Regex(_) | Got::Data(Value::String(_))) => {}
+        ("matches", Got::Data(Value::String(_))) => {
+            return Some(call.need(0).and_then(|by| Ok(found(of, &by)?.into())));
+        }
+        _ => return None,
+    }
+    let other = match call.need(0) {
+        Ok(other) => other,
+        // `split()` of a text needs nothing.
+        Err(_) if !matches!(of, Got::Regex(_)) => return None,
+        Err(why) => return Some(Err(why)),
+    };
+    match (of, &other) {
+        (Got::Regex(regex), Got::Data(Value::String(text)))
+        | (Got::Data(Value::String(text)), Got::Regex(regex)) => Some(done(call, regex, text)),
+        (Got::Regex(_), other) => Some(Err(call.wrong(other))),
+        _ => None,
+    }
+}
+
+fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
+    let most = |place: usize| {
+        let most = call.integer(place, 0)?;
+        Ok::<_, String>(usize::try_from(most).ok().filter(|most| *most > 0))
+    };
+    match call.name {
+        "matches" => Ok(regex.0.is_match(text).into()),
+        "search" => match regex.0.captures(text) {
+            Some(captures) => one(call, &captures, &mut Letters::of(text)),
+            None => Ok(Value::Null.into()),
+        },
+        "searchAll" => {
+            let mut letters = Letters::of(text);
+            let all = regex.0.captures_iter(text).take(ITEMS_MAX + 1);
+            let all = all.map(|captures| one(call, &captures, &mut letters)?.value());
+            let all = all.collect::<Result<Vec<_>, String>>()?;
+            within_limit(all.len())?;
+            Ok(Got::Iter(all))
+        }
+        "split" => {
+            let (mut parts, mut at) = (Vec::new(), 0);
+            for captures in regex
+                .0
+                .captures_iter(text)
+                .take(most(1)?.unwrap_or(usize::MAX))
+            {
+                let Some(whole) = captures.get(0) else {
+                    continue;
+                };
+                parts.push(text[at..whole.start()].into());
+                let groups = captures.iter().skip(1);
+                parts.extend(groups.map(|group| match group {
+                    Some(group) => group.as_str().into(),
+                    None => Value::Null,
+                }));
+                at = whole.end();
+            }
+            parts.push(text[at..].into());
+            Ok(Value::Array(parts).into())
+        }
+        _ => replaced(call, regex, text, most(2)?),
+    }
+}
+
+/// What is found: its text, or what the selector makes of it.
+fn one(
+    call: &Call<'_>,
+    captures: &regex_lite::Captures<'_>,
+    letters: &mut Letters<'_>,
+) -> Result<Got, String> {
+    match call.in_frame(1) {
+        Some(selector) => selector(&groups(call, captures, letters)?),
+        None => Ok(captures[0].into()),
+    }
+}
+
+/// Counts the letters of a text, match by match.
+struct Letters<'t> {
+    text: &'t str,
+    byte: usize,
+    letters: usize,
+}
+
+impl Letters<'_> {
+    fn of(text: &str) -> Letters<'_> {
+        Letters {
+            text,
+            byte: 0,
+            letters: 0,
+        }
+    }
+
+    /// Go on to a match, which is behind the one before.
+    fn go_to(&mut self, byte: usize) {
+        self.letters += self.text[self.byte..byte].chars().count();
+        self.byte = byte;
+    }
+
+    /// How many letters stand before a place in the match.
+    fn before(&self, byte: usize) -> usize {
+        self.letters + self.text[self.byte..byte].chars().count()
+    }
+}
+
+/// The whole as `$`, the groups as `$2`, `$3` ...; places are counted in letters.
+fn groups(
+    call: &Call<'_>,
+    captures: &regex_lite::Captures<'_>,
+    letters: &mut Letters<'_>,
+) -> Result<Rc<Frame>, String> {
+    letters.go_to(captures.get(0).map_or(letters.byte, |whole| whole.start()));
+    let all: Vec<Got> = captures
+        .iter()
+        .map(|group| match group {
+            Some(group) => {
+                let (start, end) = (letters.before(group.start()), letters.before(group.end()));
+                json!({"value": group.as_str(), "start": start, "end": end})
+            }
+            None => json!({"value": null, "start": -1, "end": -1}),
+        })
+        .map(Got::Data)
+        .collect();
+    Frame::with(call.frame, &all)
+}
+
+fn replaced(
+    call: &Call<'_>,
+    regex: &Regex,
+    text: &str,
+    most: Option<usize>,
+) -> Result<Got, String> {
+    let mut out = String::new();
+    let mut at = 0;
+    let mut letters = Letters::of(text);
+    for captures in regex.0.captures_iter(text).take(most.unwrap_or(usize::MAX)) {
+        let Some(whole) = captures.get(0) else {
+            continue;
+        };
+        out.push_str(&text[at..whole.start()]);
+        at = whole.end();
+        if call.name == "replaceBy" {
+            let selector = call.in_frame(1).ok_or_else(|| call.lacks())?;
+            match selector(&groups(call, &captures, &mut letters)?)? {
+                Got::Data(Value::String(text)) => out.push_str(&text),
+                other => return Err(call.wrong(&other)),
+            }
+        } else {
+            let by = call.text(1)?.ok_or_else(|| call.lacks())?;
+            expand(&by, &captures, &mut out);
+        }
+        if out.len() > TEXT_BYTES_MAX {
+            return Err("`replace` of `yaql` would give too much text".to_owned());
+        }
+    }
+    out.push_str(&text[at..]);
+    Ok(out.into())
+}
+
+/// `\1` and `\g<name>` as in Python; it ends where the text is too long anyway.
+fn expand(by: &str, captures: &regex_lite::Captures<'_>, out: &mut String) {
+    let mut rest = by;
+    while let Some(at) = rest.find('\\')
+        && out.len() <= TEXT_BYTES_MAX
+    {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let digits = after
+            .chars()
+            .take(2)
+            .take_while(char::is_ascii_digit)
+            .count();
+        let name = after
+            .strip_prefix("g<")
+            .and_then(|name| name.split_once('>'));
+        if let Some((name, behind)) = name {
+            let group = match name.parse::<usize>() {
+                Ok(number) => captures.get(number),
+                Err(_) => captures.name(name),
+            };
+            out.push_str(group.map_or("", |group| group.as_str()));
+            rest = behind;
+        } else if digits > 0 {
+            let group = after[..digits]
+                .parse()
+                .ok()
+                .and_then(|number| captures.get(number));
+            out.push_str(group.map_or("", |group| group.as_str()));
+            rest = &after[digits..];
+        } else {
+            let (c, length) = match after.chars().next() {
+                Some('n') => ('\n', 1),
+                Some('t') => ('\t', 1),
+                Some('r') => ('\r', 1),
+                Some('\\') => ('\\', 1),
+                _ => ('\\', 0),
+            };
+            out.push(c);
+            rest = &after[length..];
+        }
+    }
+    out.push_str(rest);
+}
