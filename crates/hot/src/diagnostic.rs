@@ -199,6 +199,20 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by(|one, other| one.file.cmp(&other.file));
 }
 
+/// Diagnostics as text, one line each: `line:column severity code path: message`. For tests.
+pub fn listing(diagnostics: &[Diagnostic]) -> String {
+    let lines = diagnostics.iter().map(|one| {
+        let at = one.line.map_or("-".to_owned(), |line| {
+            format!("{line}:{}", one.column.unwrap_or(0))
+        });
+        format!(
+            "{at} {:?} {} {}: {}",
+            one.severity, one.code, one.path, one.message
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,3 @@ pub mod bundle;
 
 pub mod merged;
 pub mod scope;
-
-#[cfg(test)]
-mod testing;

@@ -186,14 +186,14 @@ fn note(constraint: &Constraint, asked: &mut BTreeSet<&'static str>) {
 mod tests {
     use super::*;
     use crate::testing::resources;
-    use hot::constraint::{CUSTOM, custom};
+    use hot::constraint::{CUSTOM, is_by_look, is_custom};
     use types::Registry;
 
     #[test]
     fn each_is_one_of_heats_and_made_by_a_type_that_there_is() {
         let types = Registry::openstack();
         for one in AT_HAND.iter().chain(&ON_DEMAND) {
-            assert!(custom::is_known(one.name), "{}", one.name);
+            assert!(is_custom(one.name), "{}", one.name);
             assert!(
                 one.made_by.is_empty() || types.get(one.made_by).is_some(),
                 "{}",
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_page_for_authors_has_each_constraint_where_it_belongs() {
-        let page = include_str!("../../../../docs/constraints.md");
+        let page = include_str!("../../../docs/constraints.md");
         let part = |from: &str, to: &str| {
             let (_, rest) = page.split_once(from).expect(from);
             rest.split_once(to)
@@ -219,7 +219,7 @@ mod tests {
         );
         for name in CUSTOM {
             let word = format!("`{name}`");
-            let belongs = match (of(name), custom::is_by_look(name)) {
+            let belongs = match (of(name), is_by_look(name)) {
                 (Some(_), _) => &looked_up,
                 (None, true) => &look,
                 (None, false) => &not,

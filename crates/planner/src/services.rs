@@ -64,8 +64,9 @@ mod tests {
     use crate::{
         compose,
         plan::{Deployed, PlanInput, plan},
-        testing::{cloud, resources, told, types},
+        testing::{cloud, resources, types},
     };
+    use hot::diagnostic::listing;
     use hot::{bundle::Bundle, document::Document};
 
     const TEMPLATE: &str = "  net: {type: OS::Neutron::Net}
@@ -100,7 +101,7 @@ mod tests {
         });
         assert_eq!(plan.workflow.is_some(), plan.diagnostics.is_empty());
         let checked = compose::validate(&document, &bundle, &types, &cloud, &parameters);
-        (told(&checked), told(&plan.diagnostics))
+        (listing(&checked), listing(&plan.diagnostics))
     }
 
     #[test]

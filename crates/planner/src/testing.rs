@@ -75,20 +75,6 @@ pub(crate) fn plan_with(text: &str, parameters: &[(&str, Value)], deployed: &Dep
     })
 }
 
-/// One line each: `line:column severity code path: message`.
-pub(crate) fn told(diagnostics: &[Diagnostic]) -> String {
-    let lines = diagnostics.iter().map(|one| {
-        let at = one.line.map_or("-".to_owned(), |line| {
-            format!("{line}:{}", one.column.unwrap_or(0))
-        });
-        format!(
-            "{at} {:?} {} {}: {}",
-            one.severity, one.code, one.path, one.message
-        )
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// The demo: a public proxy in front of a private server with nginx.
 pub(crate) const DEMO: &str = "\
 heat_template_version: 2021-04-16

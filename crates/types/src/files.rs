@@ -1,7 +1,7 @@
 //! The files, each a type. A new type is a file and a line here; a test finds files without a line.
 
 macro_rules! files {
-    ($($path:literal)*) => { &[$(($path, include_str!(concat!($path, ".yaml")))),*] };
+    ($($path:literal)*) => { &[$(($path, include_str!(concat!("../descriptions/", $path, ".yaml")))),*] };
 }
 
 /// Where each stands, and what it says.
@@ -179,4 +179,4 @@ pub(super) const FILES: &[(&str, &str)] = files![
 ];
 
 /// Types that Heat still takes and makes nothing of: name to what became of it.
-pub(super) const RETIRED: &str = include_str!("retired.yaml");
+pub(super) const RETIRED: &str = include_str!("../descriptions/retired.yaml");

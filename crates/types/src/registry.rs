@@ -79,6 +79,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::property::{Property, PropertyKind};
 
     #[test]
     fn a_refusal_says_what_to_use_instead() {
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn every_file_has_its_line() {
         let listed: BTreeSet<&str> = files::FILES.iter().map(|(path, _)| *path).collect();
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/types");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("descriptions");
         let mut found = BTreeSet::new();
         for service in std::fs::read_dir(&folder).unwrap().flatten() {
             if !service.path().is_dir() {

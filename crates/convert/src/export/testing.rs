@@ -60,16 +60,16 @@ impl Design {
 pub(crate) fn types() -> Registry {
     let items = [
         (
-            include_str!("../../../catalog/nginx/item.yml"),
-            include_str!("../../../catalog/nginx/meta/argument_specs.yml"),
+            include_str!("../../../../catalog/nginx/item.yml"),
+            include_str!("../../../../catalog/nginx/meta/argument_specs.yml"),
         ),
         (
-            include_str!("../../../catalog/haproxy/item.yml"),
-            include_str!("../../../catalog/haproxy/meta/argument_specs.yml"),
+            include_str!("../../../../catalog/haproxy/item.yml"),
+            include_str!("../../../../catalog/haproxy/meta/argument_specs.yml"),
         ),
         (
-            include_str!("../../../catalog/script/item.yml"),
-            include_str!("../../../catalog/script/meta/argument_specs.yml"),
+            include_str!("../../../../catalog/script/item.yml"),
+            include_str!("../../../../catalog/script/meta/argument_specs.yml"),
         ),
     ];
     let items = items.map(|(manifest, specs)| CatalogItem::parse(manifest, specs).unwrap());

@@ -24,7 +24,7 @@ mod remove;
 mod set;
 mod splice;
 mod toward;
-mod write;
+pub mod write;
 
 /// A template as text and model. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -156,7 +156,12 @@ pub enum Block {
     /// To be put behind a space.
     Inline(String),
     /// Complete lines, indented, joined by line ends; `header` stands behind a space on the key's line.
-    Lines { header: String, body: String },
+    Lines {
+        /// Text after the colon or dash: an anchor of a block scalar, or empty.
+        header: String,
+        /// The lines below it.
+        body: String,
+    },
 }
 
 /// `value` for a key (or dash) whose children stand at `indent` spaces.

@@ -406,6 +406,3 @@ impl Reader<'_> {
         self.environment.registry.push(alias);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -347,3 +347,6 @@ fn join(old: Value, new: &Value, strategy: Strategy, is_list: bool) -> Value {
         (_, new) => new.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

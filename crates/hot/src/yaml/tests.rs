@@ -1,4 +1,5 @@
 use super::*;
+use crate::document::write;
 use proptest::prelude::*;
 use serde_json::json;
 

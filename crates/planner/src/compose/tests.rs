@@ -5,8 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::{
     plan::{Action, Plan, PlanInput, plan},
-    testing::{cloud, resources, told, types},
+    testing::{cloud, resources, types},
 };
+use hot::diagnostic::listing;
 
 /// A template with files beside it; those that read like environments are environments.
 #[derive(Default)]
@@ -47,7 +48,7 @@ impl Given<'_> {
         let plan = self.plan();
         match plan.workflow {
             Some(workflow) => workflow.resources,
-            None => panic!("{}", told(&plan.diagnostics)),
+            None => panic!("{}", listing(&plan.diagnostics)),
         }
     }
 
@@ -66,7 +67,7 @@ impl Given<'_> {
                     .map_or(String::new(), |file| format!("{file}:"))
             })
             .collect();
-        let lines = told(&errors);
+        let lines = listing(&errors);
         let lines: Vec<String> = lines
             .lines()
             .zip(files)

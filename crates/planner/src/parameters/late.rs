@@ -78,8 +78,13 @@ pub(crate) fn bare(value: &Expr) -> Expr {
 
 #[cfg(test)]
 mod tests {
+    use hot::{
+        constraint::Constraint,
+        parameter::{Rule, given},
+    };
+    use serde_json::{Value, json};
+
     use super::*;
-    use hot::constraint::Constraint;
 
     fn parameter(kind: &str) -> Parameter {
         Parameter {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::testing::{DEMO, cloud, resources, told, types};
+use crate::testing::{DEMO, cloud, resources, types};
+use hot::diagnostic::listing;
 use hot::{document::Document, scope::Known};
 
 /// All passes on resources; what they made and changed, a line each, then what they said.
@@ -31,7 +32,7 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
             .properties
             .iter()
             .filter(|(key, value)| old.is_none_or(|old| old.properties.get(*key) != Some(value)))
-            .map(|(key, value)| format!("{key}={}", hot::yaml::write::flow(&value.to_json())))
+            .map(|(key, value)| format!("{key}={}", hot::document::write::flow(&value.to_json())))
             .collect();
         let marks = if spec.marks.bastion { " [bastion]" } else { "" };
         let kind = spec.resource_type.rsplit("::").next().unwrap_or_default();
@@ -42,7 +43,7 @@ fn check_in(text: &str, cloud: &CloudFacts) -> String {
         ));
     }
     if !said.is_empty() {
-        lines.push(told(&said));
+        lines.push(listing(&said));
     }
     lines.join("\n")
 }

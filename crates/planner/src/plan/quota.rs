@@ -339,8 +339,9 @@ mod tests {
     use crate::{
         cloud::Quota,
         plan::{Plan, PlanInput, plan},
-        testing::{cloud, resources, told, types},
+        testing::{cloud, resources, types},
     };
+    use hot::diagnostic::listing;
     use hot::{bundle::Bundle, document::Document};
 
     fn planned(text: &str, deployed: &Deployed, quotas: &[(&str, i64, i64)]) -> Plan {
@@ -388,7 +389,7 @@ mod tests {
         let quotas = [("instances", 2, 0), ("cores", -1, 5), ("ram", 4096, 0)];
         let plan = planned(FOUR, &Deployed::default(), &quotas);
         assert_eq!(
-            told(&plan.diagnostics),
+            listing(&plan.diagnostics),
             "7:7 Warning quota-exceeded resources.group/2: not enough quota for servers: 4 are needed and 2 are left (`instances`: limit 2, \
              in use 0). Needed by `group/0`, `group/1`, `group/2` and `group/3`. Remove some of these, free what the project no longer \
              uses, or ask the cloud's administrator for a higher quota"
@@ -457,11 +458,11 @@ mod tests {
             shown(&plan),
             "gigabytes: 10 -> 17 of 20\nvolumes: 2 -> 3 of 3"
         );
-        assert_eq!(told(&plan.diagnostics), "");
+        assert_eq!(listing(&plan.diagnostics), "");
         // What goes makes room at the end only; nothing is said of a project that is above its limit and needs no more.
         let plan = planned(&disks(&[5]), &before, &[("volumes", 1, 2)]);
         assert_eq!(shown(&plan), "volumes: 2 -> 2 of 1");
-        assert_eq!(told(&plan.diagnostics), "");
+        assert_eq!(listing(&plan.diagnostics), "");
     }
 
     #[test]
@@ -489,7 +490,7 @@ mod tests {
     fn an_unknown_quota_is_no_limit() {
         let plan = planned(FOUR, &Deployed::default(), &[("volumes", 0, 0)]);
         assert_eq!(
-            (shown(&plan), told(&plan.diagnostics)),
+            (shown(&plan), listing(&plan.diagnostics)),
             (String::new(), String::new())
         );
     }

@@ -3,9 +3,10 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    testing::{DEMO, cloud, plan_of, plan_with, resources, told, types},
+    testing::{DEMO, cloud, plan_of, plan_with, resources, types},
     workflow::Workflow,
 };
+use hot::diagnostic::listing;
 
 mod circles;
 mod messages;
@@ -30,7 +31,7 @@ fn deployed(plan: &Plan) -> Deployed {
 #[test]
 fn the_demo_as_steps() {
     let plan = plan_of(DEMO);
-    insta::assert_snapshot!(told(&plan.diagnostics), @"7:3 Info bastion-picked resources.gate: software is installed through `gate`; to choose another bastion, mark a server as it");
+    insta::assert_snapshot!(listing(&plan.diagnostics), @"7:3 Info bastion-picked resources.gate: software is installed through `gate`; to choose another bastion, mark a server as it");
     let workflow = plan.workflow.unwrap();
     insta::assert_snapshot!(steps(&workflow), @r"
     front:create <- 
@@ -158,12 +159,12 @@ resources:
 outputs:
   name: {value: {get_param: [names, 1]}}
 ";
-    insta::assert_snapshot!(told(&plan_with(text, &[("word", json!("short")), ("count", json!("seven")), ("wrod", json!(1))], &Deployed::default()).diagnostics), @r"
+    insta::assert_snapshot!(listing(&plan_with(text, &[("word", json!("short")), ("count", json!("seven")), ("wrod", json!(1))], &Deployed::default()).diagnostics), @r"
     3:3 Error parameter-invalid parameters.count: the parameter `count`: it takes a number, not `seven`
     4:3 Error parameter-invalid parameters.word: the parameter `word`: its value does not fit its type or constraints
     - Error unknown-parameter : a value is given for `wrod`, which is no parameter of the template; did you mean `word`?
     ");
-    insta::assert_snapshot!(told(&plan_of(text).diagnostics), @r"
+    insta::assert_snapshot!(listing(&plan_of(text).diagnostics), @r"
     3:3 Error parameter-missing parameters.count: the parameter `count` has no value and no default; give it one
     4:3 Error parameter-missing parameters.word: the parameter `word` has no value and no default; give it one
     ");
@@ -190,7 +191,7 @@ outputs:
 #[test]
 fn other_types_are_refused_when_planned() {
     let plan = plan_of(&resources("  objects: {type: OS::Swift::Container}\n"));
-    insta::assert_snapshot!(told(&plan.diagnostics), @"3:13 Error resource-type-not-deployable resources.objects.type: `objects` cannot be deployed yet: Stackloom has no driver for `OS::Swift::Container`; remove it, or deploy it with Heat");
+    insta::assert_snapshot!(listing(&plan.diagnostics), @"3:13 Error resource-type-not-deployable resources.objects.type: `objects` cannot be deployed yet: Stackloom has no driver for `OS::Swift::Container`; remove it, or deploy it with Heat");
     assert_eq!(plan.changes.len(), 1, "it is shown all the same");
 }
 
@@ -258,7 +259,7 @@ fn large_templates_are_planned_in_order() {
     let plan = plan_of(&text);
     let workflow = plan
         .workflow
-        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+        .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     check_order(&workflow);
     assert!(workflow.steps.len() > 1000);
     check_order(

@@ -1,7 +1,8 @@
 //! What descriptions of types refuse and take, as Heat does.
 
 use super::*;
-use crate::testing::{resources, told, types};
+use crate::testing::{resources, types};
+use hot::diagnostic::listing;
 
 /// Problems of one resource `x` of a type with these properties, in flow style; `a` is a network.
 /// Without those that say that the type cannot be deployed yet.
@@ -12,7 +13,7 @@ fn check(resource_type: &str, properties: &str, expected: &[&str]) {
     ));
     let mut found = validate(&Document::parse(&text), &types(), &CloudFacts::default());
     found.retain(|one| one.code != "resource-type-not-deployable");
-    let told = told(&found);
+    let told = listing(&found);
     let found: Vec<&str> = told
         .lines()
         .filter_map(|line| line.trim().split_once(' ').map(|(_, rest)| rest))
@@ -135,7 +136,7 @@ fn helpers_fit_everywhere_and_retired_types_take_anything() {
 fn policies_hang_on_the_type() {
     let told_of = |resource: &str| {
         let text = resources(resource);
-        told(&validate(
+        listing(&validate(
             &Document::parse(&text),
             &types(),
             &CloudFacts::default(),

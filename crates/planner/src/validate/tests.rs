@@ -1,9 +1,10 @@
 use super::*;
-use crate::testing::{DEMO, cloud, resources, told, types};
+use crate::testing::{DEMO, cloud, resources, types};
+use hot::diagnostic::listing;
 
 #[track_caller]
 fn problems(text: &str) -> String {
-    told(&validate(&Document::parse(text), &types(), &cloud()))
+    listing(&validate(&Document::parse(text), &types(), &cloud()))
 }
 
 #[test]
@@ -296,7 +297,7 @@ fn what_ends_must_end_later() {
             "  word: {{type: OS::Barbican::Secret, properties: {{payload: x, payload_content_type: text/plain, expiration: '{expiration}'}}}}\n"
         ));
         let facts = crate::cloud::CloudFacts { now, ..cloud() };
-        told(&validate(&Document::parse(text.as_str()), &types(), &facts))
+        listing(&validate(&Document::parse(text.as_str()), &types(), &facts))
     };
     // 2026-11-21T12:00:00Z
     let now = Some(1_795_262_400);
@@ -319,7 +320,7 @@ fn things_that_a_property_names_are_looked_up_where_the_list_is_known() {
         let text = resources(&format!(
             "  a: {{type: OS::Neutron::RouterInterface, properties: {{router: {router}, subnet: any}}}}\n{more}"
         ));
-        told(&validate(&Document::parse(text), &types(), &facts))
+        listing(&validate(&Document::parse(text), &types(), &facts))
     };
     assert_eq!(
         (said("office", ""), said("r-1", "")),

@@ -1,6 +1,6 @@
 use super::*;
-use crate::{PropertyKind, ReferenceRole};
-use planner::testing::told;
+use crate::{PropertyKind, ReferenceRole, ResourceType};
+use hot::diagnostic::listing;
 
 const MANIFEST: &str = "\
 name: nginx
@@ -147,7 +147,7 @@ fn newer_versions_come_later() {
 fn authors_are_told_what_is_wrong_and_where() {
     let manifest = "name: Nginx\ntitel: x\nversion: one\nsummary: s\ncategory: web\nlistens: [{port: prot, protocol: sctp}]\noutputs: {url: 'http://{adress}/'}\n";
     let specs = "argument_specs:\n  main:\n    options:\n      port: {type: integer}\n      host: {type: str, required: maybe}\n      x: {typ: str}\n";
-    insta::assert_snapshot!(told(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
+    insta::assert_snapshot!(listing(&CatalogItem::parse(manifest, specs).unwrap_err()), @r"
     2:1 Error item-invalid item.yml: item.yml: `titel` is no key here; did you mean `title`?; there are `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested`
     1:1 Error item-invalid item.yml.title: item.yml: `title` is missing
     1:7 Error item-invalid item.yml.name: item.yml: `Nginx` cannot name an item: use at most 63 lower case letters, digits, `_` and `-`
@@ -160,11 +160,11 @@ fn authors_are_told_what_is_wrong_and_where() {
     6:11 Error item-invalid argument_specs.yml.main.x: argument_specs.yml: `typ` is no key here; did you mean `type`?; there are `type`, `required`, `default`, `choices`, `description`, `elements`, `options`, `no_log`, `version_added`, `aliases`, `required_one_of`, `mutually_exclusive` and `removed_in_version`
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: an option cannot be named `host`: that is the server that the role runs on
     ");
-    insta::assert_snapshot!(told(&CatalogItem::parse("", "").unwrap_err()), @r"
+    insta::assert_snapshot!(listing(&CatalogItem::parse("", "").unwrap_err()), @r"
     1:1 Error item-invalid item.yml: item.yml: a map with `name`, `title`, `version`, `summary`, `category`, `listens`, `provides`, `requires`, `outputs` and `tested` belongs here
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs` is missing
     ");
-    insta::assert_snapshot!(told(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"
+    insta::assert_snapshot!(listing(&CatalogItem::parse("[", "a: b").unwrap_err()), @r"
     1:2 Error yaml-syntax item.yml: item.yml: this is not YAML: while parsing a node, did not find expected node content
     1:1 Error item-invalid argument_specs.yml: argument_specs.yml: `argument_specs.main` is missing: the options of the role's entry point
     ");

@@ -33,12 +33,12 @@ fn text() -> impl Strategy<Value = String> {
             if style & 1 == 1 {
                 text.push_str(&format!(
                     "k{index}: {} # flow\n",
-                    crate::yaml::write::flow(value)
+                    crate::document::write::flow(value)
                 ));
             } else {
                 text.push_str(&format!(
                     "{}\n",
-                    crate::yaml::write::entry(
+                    crate::document::write::entry(
                         &format!("k{index}"),
                         value,
                         0,

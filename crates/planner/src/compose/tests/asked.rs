@@ -1,6 +1,7 @@
 //! What a nested template asks of the resource that it stands for, and what environments say of resources.
 
 use super::*;
+use hot::diagnostic::listing;
 
 const ASKS: &str = "\
 heat_template_version: 2021-04-16
@@ -82,7 +83,7 @@ resource_registry:
         .plan()
     };
     let first = plan(given("one", "a"), Deployed::default());
-    insta::assert_snapshot!(told(&first.diagnostics), @"3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them");
+    insta::assert_snapshot!(listing(&first.diagnostics), @"3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them");
     let deployed = Deployed::of(
         first
             .workflow
@@ -90,10 +91,10 @@ resource_registry:
             .resources,
     );
     let same = plan(given("one", "a"), deployed.clone());
-    assert!(same.workflow.is_some(), "{}", told(&same.diagnostics));
+    assert!(same.workflow.is_some(), "{}", listing(&same.diagnostics));
     let other = plan(given("two", "b"), deployed);
     assert!(other.workflow.is_none());
-    insta::assert_snapshot!(told(&other.diagnostics), @r"
+    insta::assert_snapshot!(listing(&other.diagnostics), @r"
     3:3 Error action-restricted resources.net: `net` would be changed (`name` changes), which `restricted_actions` in `locks.yaml` (line 3) forbids; take that away, or leave `net` as it is
     4:3 Error action-restricted resources.site/back: `site/back` would be replaced (`availability_zone_hints` changes: it will be replaced), which `restricted_actions` in `locks.yaml` (line 5) forbids; take that away, or leave `site/back` as it is
     3:39 Info environment-ignored resource_registry.resources.net: `net` has the hooks `pre-update` and `post-delete`: they are kept, and a run does not stop for them
@@ -312,7 +313,7 @@ fn conditions_that_name_each_other_are_spelled_out_to_a_limit() {
     let deep = |before: &str| format!("{{and: [{before}, true]}}");
     let plan = chained(deep, 40);
     let Some(workflow) = plan.workflow else {
-        panic!("{}", told(&plan.diagnostics));
+        panic!("{}", listing(&plan.diagnostics));
     };
     // It is stored, and read again.
     let stored = serde_json::to_string(&workflow).unwrap();
@@ -323,7 +324,7 @@ fn conditions_that_name_each_other_are_spelled_out_to_a_limit() {
     for plan in [chained(deep, 60), chained(wide, 19), chained(wide, 60)] {
         let said = plan.diagnostics.iter().filter(|one| one.is_error());
         let said: Vec<&Diagnostic> = said.collect();
-        assert_eq!(said.len(), 1, "{}", told(&plan.diagnostics));
+        assert_eq!(said.len(), 1, "{}", listing(&plan.diagnostics));
         assert_eq!(
             (said[0].code.as_ref(), said[0].path.as_str()),
             ("condition-late", "resources.web")

@@ -1,6 +1,7 @@
 //! What nested templates are given when the run knows it, and how much of it there may be.
 
 use super::*;
+use hot::diagnostic::listing;
 use hot::expr::{Scope, Unresolved};
 
 const SITE: &str = "\
@@ -53,7 +54,7 @@ fn what_a_run_knows_is_what_the_parameters_type_says() {
     .plan();
     let workflow = plan
         .workflow
-        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+        .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     let disk = &workflow.resources["site/disk"];
     let size = &disk.properties["size"];
     assert_eq!(size.resources(), ["size"]);

@@ -1,6 +1,7 @@
 //! Hidden values that environments give to nested templates: used, and nowhere to be seen.
 
 use super::*;
+use hot::diagnostic::listing;
 use hot::parameter::HIDDEN_DEFAULTS;
 
 const DB: &str = "\
@@ -42,7 +43,7 @@ fn a_hidden_default_is_used_and_not_told() {
     let plan = given.plan();
     let answer = serde_json::to_string(&plan).unwrap();
     assert!(!answer.contains("s3cret"), "{answer}");
-    let said = told(&plan.diagnostics);
+    let said = listing(&plan.diagnostics);
     let workflow = plan.workflow.unwrap_or_else(|| panic!("{said}"));
     let resources = workflow.resources;
     for net in ["db/net", "group/0/net"] {
@@ -53,7 +54,7 @@ fn a_hidden_default_is_used_and_not_told() {
     let told_by = workflow.outputs["told"].value.to_json().to_string();
     assert!(told_by.contains(HIDDEN_DEFAULTS), "{told_by}");
     assert_eq!(
-        told(&plan.diagnostics),
+        listing(&plan.diagnostics),
         "1:22 Warning environment-secret parameter_defaults.pw: `pw` is hidden, but its value stands here in clear and is kept \
          so with the design; let the template have such a parameter, pass it on, and give it when you deploy"
     );
@@ -95,7 +96,7 @@ fn what_is_kept_counts_where_the_file_says_it_no_longer() {
         "3:3 Error property-missing resources.db: `db` needs the property `pw`: parameter of `db.yaml`"
     );
     // Of the group's member it is a warning: Heat says so when it makes it.
-    let said = told(&none.plan().diagnostics);
+    let said = listing(&none.plan().diagnostics);
     assert!(
         said.contains("Warning property-missing resources.group"),
         "{said}"

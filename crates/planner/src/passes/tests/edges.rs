@@ -1,6 +1,7 @@
 //! Drawings with several networks, routers and versions of IP, and with what the cloud has already.
 
 use super::*;
+use hot::diagnostic::listing;
 
 /// A server in these networks, each as an entry of `networks`.
 fn server_in(name: &str, more: &str, networks: &[&str]) -> String {
@@ -265,7 +266,7 @@ fn members_of_a_group_carry_software() {
     let plan = crate::testing::plan_of(&text);
     let workflow = plan
         .workflow
-        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+        .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     let ids: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
     for step in [
         "web/1_port:create",

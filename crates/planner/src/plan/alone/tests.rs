@@ -5,17 +5,18 @@ use crate::{
         plan_undeploy,
         tests::{from_to, made, steps},
     },
-    testing::{plan_of, plan_with, resources, told},
+    testing::{plan_of, plan_with, resources},
     workflow::Workflow,
 };
 
 use super::*;
+use hot::diagnostic::listing;
 
 /// The steps that remove something before anything is made.
 fn first(before: &str, after: &str) -> Vec<String> {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let Some(Workflow { steps, .. }) = plan.workflow else {
-        panic!("{}", told(&plan.diagnostics));
+        panic!("{}", listing(&plan.diagnostics));
     };
     let is_removal = |id: &str| id.ends_with(":delete") || id.ends_with(":delete-old");
     let ids = steps.into_iter().map(|step| step.id);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use hot::diagnostic::listing;
 
 /// What each resource waits for, by number.
 type Waits = Vec<BTreeSet<usize>>;
@@ -73,7 +74,7 @@ proptest! {
         }).collect();
         let text = drawn(&waits);
         let plan = plan_of(&text);
-        prop_assert_eq!(plan.workflow.is_some(), has_order(&waits), "{}\n{}", text, told(&plan.diagnostics));
+        prop_assert_eq!(plan.workflow.is_some(), has_order(&waits), "{}\n{}", text, listing(&plan.diagnostics));
         if let Some(workflow) = &plan.workflow {
             check_order(workflow);
             for (number, others) in waits.iter().enumerate() {
@@ -96,6 +97,6 @@ proptest! {
             let there = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
             prop_assert!(names.iter().any(|name| there.starts_with(&format!("  r{name}:"))), "{line}\n{}", text);
         }
-        prop_assert_eq!(count > 0, plan.workflow.is_none(), "{}", told(&plan.diagnostics));
+        prop_assert_eq!(count > 0, plan.workflow.is_none(), "{}", listing(&plan.diagnostics));
     }
 }

@@ -2,12 +2,13 @@
 
 use super::*;
 use hot::diagnostic::Severity;
+use hot::diagnostic::listing;
 
 /// Errors and warnings of a plan, one a line.
 fn said(text: &str, deployed: &Deployed) -> String {
     let mut found = plan_with(text, &[], deployed).diagnostics;
     found.retain(|one| one.severity != Severity::Info);
-    told(&found)
+    listing(&found)
 }
 
 const HOST: &str = "
@@ -98,7 +99,7 @@ fn zones_and_kinds_of_volumes_are_looked_up() {
         types: &types(),
         cloud: &cloud,
     });
-    insta::assert_snapshot!(told(&plan.diagnostics), @r"
+    insta::assert_snapshot!(listing(&plan.diagnostics), @r"
     3:58 Error unknown-volume-type resources.disk.properties.volume_type: the cloud has no volume type `fats`; did you mean `fast`?
     4:82 Error unknown-availability-zone resources.web.properties.availability_zone: the cloud has no availability zone `nowhere`; there are `nova`
     ");

@@ -1,11 +1,12 @@
 //! What runs on servers or acts after the deployment: read, checked and put in order as any other type, and refused by a
 //! plan in a clear sentence, until day 2. All types that `runs: software`; who adds one adds its row.
 
+use hot::diagnostic::listing;
 use std::collections::BTreeMap;
 
 use crate::{
     plan::dependencies,
-    testing::{cloud, plan_of, resources, told, types},
+    testing::{cloud, plan_of, resources, types},
     validate::validate,
 };
 use hot::document::Document;
@@ -169,13 +170,13 @@ fn they_are_read_and_checked() {
                 .all(|one| !one.is_error() && one.code == "resource-type-not-deployable"),
             "{}: {}",
             described.name,
-            told(&of_it)
+            listing(&of_it)
         );
         assert!(
             !of_others.iter().any(|one| one.is_error()),
             "{}: {}",
             described.name,
-            told(&of_others)
+            listing(&of_others)
         );
     }
 }
@@ -198,7 +199,7 @@ fn what_is_wrong_in_them_is_said() {
                 && one.code == "unknown-property"
                 && one.path == "resources.it.properties.wrong"
         });
-        assert!(is_said, "{}: {}", described.name, told(&said));
+        assert!(is_said, "{}: {}", described.name, listing(&said));
     }
 }
 
@@ -229,7 +230,7 @@ fn a_plan_refuses_them_by_their_sentence() {
             .iter()
             .filter(|one| one.path == "resources.it.type")
             .collect();
-        assert_eq!(said.len(), 1, "{name}: {}", told(&plan.diagnostics));
+        assert_eq!(said.len(), 1, "{name}: {}", listing(&plan.diagnostics));
         assert!(
             said[0].is_error() && said[0].code == "resource-type-not-deployable",
             "{name}"

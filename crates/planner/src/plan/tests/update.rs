@@ -3,6 +3,7 @@
 use serde_json::Map;
 
 use super::*;
+use hot::diagnostic::listing;
 use hot::{expr::Expr, template::DeletionPolicy};
 
 /// `name: action, because` for all that is not left alone.
@@ -24,7 +25,7 @@ pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     let workflow = plan
         .workflow
         .clone()
-        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+        .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     let mut world = simulate::World::default();
     world.run(&workflow, &[]);
     world.deployed()
@@ -36,7 +37,7 @@ pub(in crate::plan) fn from_to(before: &str, after: &str) -> (String, String) {
     let workflow = plan
         .workflow
         .as_ref()
-        .unwrap_or_else(|| panic!("{}", told(&plan.diagnostics)));
+        .unwrap_or_else(|| panic!("{}", listing(&plan.diagnostics)));
     check_order(workflow);
     (told_changes(&plan), steps(workflow))
 }
@@ -371,7 +372,7 @@ resources:
 ";
     let deployed = made(&plan_of(text));
     let same = plan_with(text, &[("size", json!("1"))], &deployed);
-    assert!(same.workflow.is_some(), "{}", told(&same.diagnostics));
+    assert!(same.workflow.is_some(), "{}", listing(&same.diagnostics));
     let other = plan_with(text, &[("size", json!(2))], &deployed);
     let codes: Vec<&str> = other
         .diagnostics

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
+use crate::diagnostic::listing;
+use crate::environment::Target;
 use crate::{bundle::Bundle, document::Document};
-use planner::testing::told;
 
 fn merged(template: &str, environments: &[(&str, &str)]) -> Merged {
     let files = environments
@@ -69,7 +70,7 @@ fn a_given_value_that_an_environment_overrides_is_warned_of() {
     let given = json!({"name": "fromcli", "size": "2", "tags": {"a": 1}});
     let given: BTreeMap<String, Value> = serde_json::from_value(given).unwrap();
     assert_eq!(
-        told(&merged.overridden(document.template(), &given)),
+        listing(&merged.overridden(document.template(), &given)),
         "2:3 Warning environment-overrides parameters.name: the environment `env.yaml` sets `name`; the value given for it is not used. \
          Change it there, or remove it there to give it here"
     );
@@ -118,7 +119,7 @@ fn two_strategies_for_one_parameter_are_refused() {
     let second = "parameters: {size: 3}\nparameter_merge_strategies: {size: overwrite}\n";
     let merged = merged(TEMPLATE, &[("a.yaml", first), ("b.yaml", second)]);
     assert_eq!(
-        told(&merged.diagnostics),
+        listing(&merged.diagnostics),
         "- Error environment-conflict parameter_merge_strategies.size: `size` is merged in another way by an earlier environment; say the same in both"
     );
 }
@@ -144,7 +145,7 @@ resource_registry:
             .all(|one| one.file.as_deref() == Some("e.yaml"))
     );
     assert_eq!(
-        told(&environment.diagnostics),
+        listing(&environment.diagnostics),
         "1:1 Error unknown-key parameter: `parameter` is no key of an environment; did you mean `parameters`?\n\
          2:36 Error wrong-shape parameter_merge_strategies.size: a strategy is one of `overwrite`, `merge` and `deep_merge`\n\
          5:1 Info environment-ignored event_sinks: event sinks are not used: a run's events are read from the run itself\n\
@@ -164,7 +165,7 @@ fn a_hidden_value_should_not_stand_in_an_environment() {
     );
     let found = merged.strangers(Document::parse(template.as_str()).template());
     assert_eq!(
-        told(&found),
+        listing(&found),
         "1:14 Warning environment-secret parameters.name: `name` is hidden, but its value stands here in clear and is kept so with the design; give it when you deploy\n\
          1:28 Error unknown-parameter parameters.nme: `nme` is no parameter of the template; did you mean `name`?; under `parameter_defaults` it may stand for nested templates"
     );
@@ -183,7 +184,7 @@ resource_registry:
     '*_db': {restricted_actions: replace}
 ";
     let environment = Environment::parse("e.yaml", text);
-    insta::assert_snapshot!(planner::testing::told(&environment.diagnostics), @r"
+    insta::assert_snapshot!(listing(&environment.diagnostics), @r"
     4:7 Info environment-ignored resource_registry.resources.web: `web` has the hooks `pre-create`: they are kept, and a run does not stop for them
     7:9 Info environment-ignored resource_registry.resources.web.inner: `web/inner` has the hooks `post-delete`: they are kept, and a run does not stop for them
     ");
