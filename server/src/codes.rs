@@ -1,6 +1,6 @@
 //! The problem codes that the server itself answers with; each has a page in `docs/errors`.
 //!
-//! Codes of templates are listed by `topology`, those of runs by `engine`. A code never changes its
+//! Codes of templates are listed by `hot`, those of runs by `engine`. A code never changes its
 //! meaning: scripts and translations hold on to it.
 
 use axum::http::StatusCode;

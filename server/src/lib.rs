@@ -1,7 +1,7 @@
 //! The axum program: configuration, sessions, the REST API, the websocket, pages and files.
 //!
 //! Everything here is thin: a route takes a request apart, finds out who asks, calls the engine, the
-//! designs' store or the pure `topology`, and answers. [`build`] puts it together, for `main` and
+//! designs' store or the pure `planner`, and answers. [`build`] puts it together, for `main` and
 //! for tests alike. Read in this order:
 
 // The pages' views are types as deep as the pages.

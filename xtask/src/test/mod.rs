@@ -4,6 +4,7 @@
 //! included), the pages' build, and a real browser against all of it. A failed stage does not keep the others from
 //! running; what they printed stays as it was, and a summary follows.
 
+mod circles;
 mod cli;
 mod counted;
 mod end2end;
@@ -41,6 +42,8 @@ pub struct Options {
 enum Stage {
     /// `cargo fmt --check`.
     Fmt,
+    /// No circles among the modules of a crate.
+    Circles,
     /// Lints as errors, for the host's side and for the browser's.
     Clippy,
     /// `cargo test`: unit, property and integration tests.
@@ -106,6 +109,7 @@ impl Stage {
     fn run(self, options: &Options, stop: &AtomicBool) -> Result<Counts> {
         match self {
             Stage::Fmt => plain(cargo(["fmt", "--all", "--check"]), stop),
+            Stage::Circles => circles::run().map(|()| Counts::default()),
             Stage::Clippy => clippy(stop),
             Stage::Unit => {
                 let mut test = cargo([

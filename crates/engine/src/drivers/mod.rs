@@ -17,7 +17,7 @@
 //! [`key_manager::Kept`], [`records::Records`] and [`records::Recorded`] (administrators'), [`ties::Ties`] and [`ties::Tied`] (what
 //! only joins others).
 //!
-//! A new type is a file here, a line in [`driver_for`], and a description in `topology`.
+//! A new type is a file here, a line in [`driver_for`], and a description in `types`.
 
 mod address_scope;
 mod balancing;

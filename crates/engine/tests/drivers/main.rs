@@ -372,6 +372,6 @@ fn descriptions_and_drivers_agree_on_what_can_be_made() {
         .collect();
     assert!(
         wrong.is_empty(),
-        "`runs:` of these files in topology/src/types is not what `driver_for` knows: {wrong:?}"
+        "`runs:` of these files in crates/types/descriptions is not what `driver_for` knows: {wrong:?}"
     );
 }
