@@ -8,7 +8,7 @@ use crate::{
     cloud::{CloudFacts, Flavor, Named},
     plan::{Deployed, Plan, PlanInput, plan},
 };
-use hot::{diagnostic::Diagnostic, document::Document};
+use hot::document::Document;
 use types::{Registry, catalog::CatalogItem};
 
 pub(crate) fn types() -> Registry {
