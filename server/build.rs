@@ -4,8 +4,6 @@
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // A new migration must rebuild `sqlx::migrate!`.
-    println!("cargo:rerun-if-changed=../migrations");
     println!("cargo:rerun-if-changed=../docs/errors");
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../docs/errors");
     let mut pages = Vec::new();

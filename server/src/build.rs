@@ -19,10 +19,7 @@ use axum::{
     middleware,
     response::{IntoResponse, Response},
 };
-use sqlx::{
-    SqlitePool,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
+use store::Operator;
 use time::OffsetDateTime;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -68,26 +65,27 @@ pub async fn build(config: Config) -> anyhow::Result<Server> {
     fs::create_dir_all(&config.data)
         .with_context(|| format!("cannot make the folder {}", config.data.display()))?;
     let clouds = clouds(&config)?;
-    let pool = open_database(&config).await?;
-    let engine = engine::Engine::start(engine_config(&config, &clouds), pool.clone())
+    let operator = open_database(&config).await?;
+    let store = operator.store().clone();
+    let engine = engine::Engine::start(engine_config(&config, &clouds), operator.clone())
         .await
         .context("the engine did not start")?;
     let services = Services {
         clouds,
         engine,
-        sessions: SealedStore::new(pool.clone()),
+        sessions: SealedStore::new(store.clone()),
         tokens: TokenLogins::default(),
         attempts: Attempts::default(),
-        designs: Designs::new(pool.clone()),
+        designs: Designs::new(store.clone()),
         facts: Facts::default(),
-        metrics: metrics::Metrics::default(),
+        metrics: metrics::Metrics::new(operator.clone()),
         leptos: pages::options(&config),
         closing: CancellationToken::new(),
-        pool,
+        store,
         config,
     };
     tokio::spawn(check_regions(services.clouds.clone()));
-    tokio::spawn(sweep(services.sessions.clone(), services.closing.clone()));
+    tokio::spawn(sweep(operator, services.closing.clone()));
     Ok(Server {
         router: router(services.clone()),
         services,
@@ -111,7 +109,7 @@ impl Server {
     pub async fn stop(&self) {
         self.services.closing.cancel();
         self.services.engine.shutdown().await;
-        self.services.pool.close().await;
+        self.services.store.close().await;
     }
 }
 
@@ -148,27 +146,12 @@ async fn check_regions(clouds: openstack::Clouds) {
     }
 }
 
-async fn open_database(config: &Config) -> anyhow::Result<SqlitePool> {
+async fn open_database(config: &Config) -> anyhow::Result<Operator> {
     let file = config.data.join("stackloom.db");
     protect(&file)?;
-    let options = SqliteConnectOptions::new()
-        .filename(&file)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        // With a write-ahead log this loses nothing but the last moments at a power cut, and never breaks the file.
-        .synchronous(SqliteSynchronous::Normal)
-        .busy_timeout(Duration::from_secs(10))
-        .foreign_keys(true);
-    let pool = SqlitePoolOptions::new()
-        .max_connections(8)
-        .connect_with(options)
+    store::open(&file)
         .await
-        .with_context(|| format!("cannot open {}", file.display()))?;
-    sqlx::migrate!("../migrations")
-        .run(&pool)
-        .await
-        .with_context(|| format!("cannot migrate {}", file.display()))?;
-    Ok(pool)
+        .with_context(|| format!("cannot open {}", file.display()))
 }
 
 /// The database is for the server's own user. It is made before SQLite opens it: what SQLite puts beside it has its rights.
@@ -261,11 +244,12 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     Error::internal("answering this request", what).into_response()
 }
 
-async fn sweep(sessions: SealedStore, closing: CancellationToken) {
+async fn sweep(operator: Operator, closing: CancellationToken) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
     every.set_missed_tick_behavior(MissedTickBehavior::Skip);
     while closing.run_until_cancelled(every.tick()).await.is_some() {
-        match sessions.sweep(OffsetDateTime::now_utc()).await {
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        match operator.session_sweep(now).await {
             Ok(0) => {}
             Ok(swept) => tracing::info!(swept, "sessions that had expired were removed"),
             Err(error) => tracing::warn!("expired sessions could not be removed: {error}"),

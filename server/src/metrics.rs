@@ -16,11 +16,15 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use store::Operator;
+use time::OffsetDateTime;
 
-/// What was counted since the start.
-#[derive(Clone, Default)]
+/// Counts since the start, and gauges from the database.
+#[derive(Clone)]
 pub struct Metrics {
     requests: Arc<Mutex<BTreeMap<Labels, Requests>>>,
+    /// For the counts across tenants. Private: a route gets the rendered text only.
+    operator: Operator,
 }
 
 /// Method, route, status.
@@ -51,6 +55,39 @@ pub async fn count(State(metrics): State<Metrics>, request: Request, next: Next)
 }
 
 impl Metrics {
+    /// No requests yet.
+    pub fn new(operator: Operator) -> Metrics {
+        Metrics {
+            requests: Arc::default(),
+            operator,
+        }
+    }
+
+    /// The text format of Prometheus.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn render(&self) -> store::Result<String> {
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        let sessions = self.operator.session_count(now).await?;
+        let runs = self.operator.run_count_by_state().await?;
+        Ok(self.render_with(&[
+            Gauge {
+                name: "stackloom_sessions",
+                help: "People who are logged in.",
+                values: vec![(None, sessions)],
+            },
+            Gauge {
+                name: "stackloom_runs",
+                help: "Runs by state, since the database was made.",
+                values: runs
+                    .into_iter()
+                    .map(|(state, count)| (Some(("state", store::to_text(&state))), count))
+                    .collect(),
+            },
+        ]))
+    }
+
     fn record(&self, method: &Method, route: String, status: StatusCode, seconds: f64) {
         // Whoever asks may make up methods without end.
         let method = match *method {
@@ -66,8 +103,7 @@ impl Metrics {
         entry.seconds += seconds;
     }
 
-    /// The text format of Prometheus; `gauges` are name, help, and label pairs to value.
-    pub fn render(&self, gauges: &[Gauge]) -> String {
+    fn render_with(&self, gauges: &[Gauge]) -> String {
         let requests = self
             .requests
             .lock()
@@ -123,13 +159,13 @@ impl Metrics {
 }
 
 /// A value that goes up and down.
-pub struct Gauge {
-    /// As Prometheus knows it.
-    pub name: &'static str,
+struct Gauge {
+    /// Name of the metric.
+    name: &'static str,
     /// One sentence.
-    pub help: &'static str,
+    help: &'static str,
     /// A label with its value, if any, and the number.
-    pub values: Vec<(Option<(&'static str, String)>, i64)>,
+    values: Vec<(Option<(&'static str, String)>, i64)>,
 }
 
 fn header(text: &mut String, name: &str, kind: &str, help: &str) {
@@ -145,21 +181,21 @@ fn line(text: &mut String, line: &str) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn methods_that_are_made_up_take_no_room() {
-        let metrics = Metrics::default();
+    #[tokio::test]
+    async fn methods_that_are_made_up_take_no_room() {
+        let metrics = Metrics::new(store::testing::memory().await);
         for number in 0..100 {
             let method = format!("M{number}").parse().unwrap();
             metrics.record(&method, "/".into(), StatusCode::METHOD_NOT_ALLOWED, 0.1);
         }
-        let text = metrics.render(&[]);
+        let text = metrics.render_with(&[]);
         assert!(text.contains(r#"{method="(other)",route="/",status="405"} 100"#));
         assert_eq!(text.lines().count(), 6, "{text}");
     }
 
-    #[test]
-    fn prometheus_can_read_it() {
-        let metrics = Metrics::default();
+    #[tokio::test]
+    async fn prometheus_can_read_it() {
+        let metrics = Metrics::new(store::testing::memory().await);
         metrics.record(
             &Method::GET,
             "/api/v1/runs/{id}".into(),
@@ -177,7 +213,7 @@ mod tests {
             help: "Runs.",
             values: vec![(Some(("state", "running".into())), 2)],
         };
-        let text = metrics.render(&[gauge]);
+        let text = metrics.render_with(&[gauge]);
         assert!(text.contains(r#"stackloom_http_requests_total{method="GET",route="/api/v1/runs/{id}",status="200"} 2"#));
         assert!(text.contains(r#"status="200"} 0.500000"#));
         assert!(

@@ -185,7 +185,7 @@ impl From<engine::Error> for Error {
                 "Catalogue full"
             }
             engine::Error::Unavailable(_) => "Engine unavailable",
-            engine::Error::Storage { .. } => "Database failed",
+            engine::Error::Storage(_) => "Database failed",
         };
         let mut problem = Error::of(error.code(), title, status, sentence(&error.to_string()));
         if let Some(hint) = hint {
@@ -206,8 +206,8 @@ impl From<engine::Error> for Error {
     }
 }
 
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Error {
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Error {
         Error::internal("talking to its database", chain(&error))
     }
 }

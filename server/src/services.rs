@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
-use sqlx::SqlitePool;
+use store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -22,7 +22,7 @@ pub struct Services {
     /// Runs workflows.
     pub engine: engine::Engine,
     /// The database.
-    pub pool: SqlitePool,
+    pub store: Store,
     /// Who is logged in.
     pub sessions: SealedStore,
     /// Logins by `X-Auth-Token`, kept for a moment.

@@ -18,7 +18,7 @@ use chacha20poly1305::{
 };
 use hkdf::Hkdf;
 use sha2::{Digest, Sha256};
-use sqlx::SqlitePool;
+use store::{Outcome, SessionRow, Store};
 use time::OffsetDateTime;
 use tokio::sync::broadcast;
 use tower_sessions::{
@@ -35,7 +35,7 @@ const ENDS: usize = 256;
 /// The store; see the module's doc.
 #[derive(Clone)]
 pub struct SealedStore {
-    pool: SqlitePool,
+    store: Store,
     ends: broadcast::Sender<Ended>,
 }
 
@@ -57,10 +57,10 @@ impl fmt::Debug for SealedStore {
 }
 
 impl SealedStore {
-    /// Over a migrated database.
-    pub fn new(pool: SqlitePool) -> SealedStore {
+    /// Over a database.
+    pub fn new(store: Store) -> SealedStore {
         SealedStore {
-            pool,
+            store,
             ends: broadcast::Sender::new(ENDS),
         }
     }
@@ -69,39 +69,14 @@ impl SealedStore {
     pub fn ends(&self) -> broadcast::Receiver<Ended> {
         self.ends.subscribe()
     }
-
-    /// Remove what has expired. Returns how many there were.
-    pub async fn sweep(&self, now: OffsetDateTime) -> sqlx::Result<u64> {
-        let done = sqlx::query("DELETE FROM sessions WHERE expires <= ?")
-            .bind(now.unix_timestamp())
-            .execute(&self.pool)
-            .await?;
-        Ok(done.rows_affected())
-    }
-
-    /// How many sessions are alive.
-    pub async fn count(&self, now: OffsetDateTime) -> sqlx::Result<i64> {
-        sqlx::query_scalar("SELECT count(*) FROM sessions WHERE expires > ?")
-            .bind(now.unix_timestamp())
-            .fetch_one(&self.pool)
-            .await
-    }
 }
 
 #[async_trait]
 impl SessionStore for SealedStore {
     async fn create(&self, record: &mut Record) -> Result<()> {
         loop {
-            let row = Row::seal(record)?;
-            let done =
-                sqlx::query("INSERT INTO sessions (id_hash, expires, sealed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-                    .bind(row.id_hash.as_slice())
-                    .bind(row.expires)
-                    .bind(row.sealed)
-                    .execute(&self.pool)
-                    .await
-                    .map_err(backend)?;
-            if done.rows_affected() == 1 {
+            let row = seal(record)?;
+            if self.store.session_insert(&row).await.map_err(backend)? == Outcome::Done {
                 return Ok(());
             }
             record.id = Id::default(); // taken: another 128 random bits
@@ -109,76 +84,50 @@ impl SessionStore for SealedStore {
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
-        let row = Row::seal(record)?;
-        sqlx::query(
-            "INSERT INTO sessions (id_hash, expires, sealed) VALUES (?, ?, ?)
-             ON CONFLICT (id_hash) DO UPDATE SET expires = excluded.expires, sealed = excluded.sealed",
-        )
-        .bind(row.id_hash.as_slice())
-        .bind(row.expires)
-        .bind(row.sealed)
-        .execute(&self.pool)
-        .await
-        .map_err(backend)?;
-        Ok(())
+        let row = seal(record)?;
+        self.store.session_save(&row).await.map_err(backend)
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
-        let found: Option<(i64, Vec<u8>)> = sqlx::query_as(
-            "SELECT expires, sealed FROM sessions WHERE id_hash = ? AND expires > ?",
-        )
-        .bind(id_hash(id).as_slice())
-        .bind(OffsetDateTime::now_utc().unix_timestamp())
-        .fetch_optional(&self.pool)
-        .await
-        .map_err(backend)?;
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        let found = self.store.session_find(&id_hash(id), now).await;
         found
-            .map(|(expires, sealed)| open(id, expires, &sealed))
+            .map_err(backend)?
+            .map(|row| open(id, row.expires, &row.sealed))
             .transpose()
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        sqlx::query("DELETE FROM sessions WHERE id_hash = ?")
-            .bind(id_hash(id).as_slice())
-            .execute(&self.pool)
-            .await
-            .map_err(backend)?;
+        let deleted = self.store.session_delete(&id_hash(id)).await;
+        deleted.map_err(backend)?;
         // Mostly nobody listens.
         let _ = self.ends.send(Ended::of(id));
         Ok(())
     }
 }
 
-struct Row {
-    id_hash: [u8; 32],
-    expires: i64,
-    sealed: Vec<u8>,
-}
-
-impl Row {
-    fn seal(record: &Record) -> Result<Row> {
-        let plain =
-            serde_json::to_vec(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
-        let id_hash = id_hash(&record.id);
-        let expires = record.expiry_date.unix_timestamp();
-        let nonce = XChaCha20Poly1305::generate_nonce(&mut OsRng);
-        let ciphertext = cipher(&record.id)
-            .encrypt(
-                &nonce,
-                Payload {
-                    msg: &plain,
-                    aad: &bound(&id_hash, expires),
-                },
-            )
-            .map_err(|_| Error::Encode("the session could not be sealed".into()))?;
-        let mut sealed = nonce.to_vec();
-        sealed.extend(ciphertext);
-        Ok(Row {
-            id_hash,
-            expires,
-            sealed,
-        })
-    }
+fn seal(record: &Record) -> Result<SessionRow> {
+    let plain =
+        serde_json::to_vec(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
+    let id_hash = id_hash(&record.id);
+    let expires = record.expiry_date.unix_timestamp();
+    let nonce = XChaCha20Poly1305::generate_nonce(&mut OsRng);
+    let ciphertext = cipher(&record.id)
+        .encrypt(
+            &nonce,
+            Payload {
+                msg: &plain,
+                aad: &bound(&id_hash, expires),
+            },
+        )
+        .map_err(|_| Error::Encode("the session could not be sealed".into()))?;
+    let mut sealed = nonce.to_vec();
+    sealed.extend(ciphertext);
+    Ok(SessionRow {
+        id_hash,
+        expires,
+        sealed,
+    })
 }
 
 fn open(id: &Id, expires: i64, sealed: &[u8]) -> Result<Record> {
@@ -221,8 +170,8 @@ fn bound(id_hash: &[u8; 32], expires: i64) -> Vec<u8> {
     [id_hash.as_slice(), &expires.to_le_bytes()].concat()
 }
 
-fn backend(error: sqlx::Error) -> Error {
-    Error::Backend(error.to_string())
+fn backend(error: store::Error) -> Error {
+    Error::Backend(crate::problem::chain(&error))
 }
 
 #[cfg(test)]
@@ -245,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_again_with_the_id() {
         let record = record();
-        let row = Row::seal(&record).unwrap();
+        let row = seal(&record).unwrap();
         assert_eq!(
             open(&record.id, row.expires, &row.sealed).unwrap().data,
             record.data
@@ -255,7 +204,7 @@ mod tests {
     #[test]
     fn nothing_readable_is_in_the_row() {
         let record = record();
-        let row = Row::seal(&record).unwrap();
+        let row = seal(&record).unwrap();
         let bytes = String::from_utf8_lossy(&row.sealed).into_owned();
         assert!(!bytes.contains("secret") && !bytes.contains("token"));
         assert_ne!(row.id_hash[..16], record.id.0.to_le_bytes());
@@ -264,7 +213,7 @@ mod tests {
     #[test]
     fn another_id_or_a_later_expiry_does_not_open_it() {
         let record = record();
-        let row = Row::seal(&record).unwrap();
+        let row = seal(&record).unwrap();
         assert!(open(&Id::default(), row.expires, &row.sealed).is_err());
         assert!(open(&record.id, row.expires + 1, &row.sealed).is_err());
         assert!(open(&record.id, row.expires, &row.sealed[..10]).is_err());

@@ -10,6 +10,7 @@ use std::{sync::LazyLock, time::Duration};
 use async_trait::async_trait;
 use hot::template::Marks;
 use serde_json::{Map, Value};
+pub use store::Namesakes;
 
 pub use accepted::{Accepted, Request};
 
@@ -28,6 +29,16 @@ pub struct Marker {
 }
 
 impl Marker {
+    /// The mark of the things that a creation made.
+    pub fn of(creation: &store::Creation, deployment: &str, deployment_name: &str) -> Marker {
+        let key = &creation.key;
+        Marker {
+            deployment: deployment.to_owned(),
+            deployment_name: deployment_name.to_owned(),
+            resource: Marker::resource_of(&key.name, key.incarnation),
+        }
+    }
+
     /// What marks say of a resource: its name, and for a successor which one it is of all that had the name.
     pub fn resource_of(name: &str, incarnation: u32) -> String {
         match incarnation {
@@ -160,22 +171,6 @@ pub struct Search<'a> {
     pub names: &'a [(String, Namesakes)],
     /// Requests of this search that a service carries out later.
     pub accepted: Accepted,
-}
-
-/// Things in the cloud that have the same name, which people may give to several.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Namesakes {
-    /// The name that the template gives.
-    pub name: String,
-    /// Ids of all that have it, as the cloud lists them.
-    pub ids: Vec<String>,
-}
-
-impl Namesakes {
-    /// Whether a thing has the name and did not have it before.
-    pub fn are_joined_by(&self, id: &str, name: &str) -> bool {
-        self.name == name && self.ids.iter().all(|before| before != id)
-    }
 }
 
 impl Search<'_> {
@@ -428,7 +423,7 @@ pub enum DriverError {
     },
     /// Our own database did not do its work; it says nothing of what it has.
     #[error("the sealed store failed: {0}")]
-    Storage(sqlx::Error),
+    Storage(store::Error),
     /// Anything else; a sentence for the person.
     #[error("{0}")]
     Other(String),

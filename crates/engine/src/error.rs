@@ -92,15 +92,9 @@ pub enum Error {
     /// The engine is about to stop, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
-    /// The database did not do its work.
-    #[error("the database failed while {doing}")]
-    Storage {
-        /// What the engine was doing.
-        doing: &'static str,
-        /// What it said.
-        #[source]
-        source: sqlx::Error,
-    },
+    /// The database failed.
+    #[error(transparent)]
+    Storage(#[from] store::Error),
 }
 
 impl Error {
@@ -121,7 +115,7 @@ impl Error {
             Error::TooManyVersions { .. } | Error::CatalogFull(_) => "catalog-full",
             Error::Cloud(_) => "cloud-refused",
             Error::Unavailable(_) => "engine-unavailable",
-            Error::Storage { .. } => "storage",
+            Error::Storage(_) => "storage",
         }
     }
 
@@ -142,7 +136,7 @@ impl Error {
             Error::BadName(_) | Error::Refused(_) | Error::ItemRefused(_) => 422,
             Error::Cloud(_) => 502,
             Error::Unavailable(_) => 503,
-            Error::Storage { .. } => 500,
+            Error::Storage(_) => 500,
         }
     }
 
@@ -173,11 +167,7 @@ impl Error {
             }
             Error::Cloud(_) => "Nothing was started. Try again, or ask the cloud's administrator.",
             Error::Unavailable(_) => "Try again in a minute.",
-            Error::Storage { .. } => "Look at the server's log; the disk may be full.",
+            Error::Storage(_) => "Look at the server's log; the disk may be full.",
         })
-    }
-
-    pub(crate) fn storage(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Error {
-        move |source| Error::Storage { doing, source }
     }
 }

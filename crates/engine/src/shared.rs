@@ -5,13 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use sqlx::SqlitePool;
+use store::{Operator, Store};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Config, Error, Result,
-    catalog::{self, Catalog},
+    catalog::{Catalog, Catalogs},
     journal::Journal,
     run::Command,
     sandbox::Sandboxes,
@@ -22,7 +22,10 @@ use crate::{
 pub struct Core {
     pub config: Config,
     pub journal: Journal,
-    pub catalogs: catalog::Store,
+    pub store: Store,
+    /// For sweeps, which must know the ids that any deployment has recorded.
+    pub operator: Operator,
+    pub catalogs: Catalogs,
     pub key: SealingKey,
     pub sandboxes: Sandboxes,
     /// To the tasks of runs at work, by run.
@@ -35,7 +38,7 @@ pub struct Core {
 
 impl Core {
     /// Reads the catalogue and the key, starts the journal's writer.
-    pub fn start(config: Config, pool: SqlitePool) -> Result<Arc<Core>> {
+    pub fn start(config: Config, operator: Operator) -> Result<Arc<Core>> {
         let unavailable =
             |what: &str, error: std::io::Error| Error::Unavailable(format!("{what}: {error}"));
         std::fs::create_dir_all(&config.data_dir).map_err(|error| {
@@ -65,9 +68,12 @@ impl Core {
             config.parallel_sandboxes,
             config.sandbox_memory_bytes,
         );
+        let store = operator.store().clone();
         Ok(Arc::new(Core {
-            catalogs: catalog::Store::new(catalog, &config.data_dir, pool.clone()),
-            journal: Journal::start(pool),
+            catalogs: Catalogs::new(catalog, &config.data_dir, store.clone()),
+            journal: Journal::start(store.clone()),
+            store,
+            operator,
             key,
             sandboxes,
             config,

@@ -4,14 +4,7 @@ use openstack::{Credentials, Session};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-/// A project in a cloud. Every query is scoped by one: another's things are not found.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Tenant {
-    /// Name in the server's `clouds.yaml`.
-    pub cloud: String,
-    /// Project id.
-    pub project_id: String,
-}
+pub use store::Tenant;
 
 /// A person who is logged in.
 #[derive(Clone)]

@@ -2,14 +2,14 @@
 //!
 //! An item is an Ansible role with an `item.yml`. Nothing of a role is evaluated here: two of its files are parsed as data, all others
 //! are bytes that go to the sandbox. In reading order: [`folder`] reads the server's own items, [`unpack`] takes a stranger's archive
-//! apart, [`check`] tells whether files make an item, [`store`] keeps uploaded ones and answers what a project, or one of its
+//! apart, [`check`] tells whether files make an item, [`catalogs`] keeps uploaded ones and answers what a project, or one of its
 //! deployments, has.
 //!
 //! A [`Catalog`] never changes. An upload makes another one, and who holds the old one (a run, a plan) goes on with it.
 
+mod catalogs;
 mod check;
 mod folder;
-mod store;
 mod unpack;
 
 use std::{
@@ -23,7 +23,7 @@ use hot::diagnostic::Diagnostic;
 use sha2::{Digest, Sha256};
 use types::{Registry, catalog::CatalogItem};
 
-pub use store::{Published, Store};
+pub use catalogs::{Catalogs, Published};
 pub use unpack::{Limits, unpack};
 
 /// The files of a role, by path inside its folder.

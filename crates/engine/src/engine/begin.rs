@@ -11,6 +11,7 @@ use api::{
 use hot::{bundle::Bundle, document::Document};
 use planner::plan::{Deployed, PlanInput};
 use serde_json::Value;
+use store::{DeploymentContent, DeploymentRow, Outcome, ResourceRow, RunRow};
 use tokio::sync::oneshot;
 use types::Registry;
 use uuid::Uuid;
@@ -18,14 +19,13 @@ use uuid::Uuid;
 use super::{
     Engine, Force, NewDeployment, compare,
     hidden::{Keeping, hidden_values, with_environments, without_overridden},
-    store::NewRun,
+    start::NewRun,
 };
 use crate::{
     Actor, Error, Result, Tenant,
     catalog::Catalog,
-    journal::{DeploymentRow, ResourceRow, RunRow, Scoped, now_text, to_json, to_text},
     run::{Command, Opening, divide, pseudo_parameters},
-    secrets::{RunSecrets, shelf},
+    secrets::RunSecrets,
 };
 
 /// Characters of a deployment's name.
@@ -76,7 +76,11 @@ impl Engine {
             &with_environments(&document, &new.bundle, &new.parameters),
             &BTreeMap::new(),
         );
-        if self.name_is_taken(&actor.tenant, &new.name).await? {
+        let store = &self.core.store;
+        if store
+            .deployment_name_is_taken(&actor.tenant, &new.name)
+            .await?
+        {
             return Err(Error::NameTaken(new.name));
         }
         let keeping = self
@@ -135,52 +139,35 @@ impl Engine {
         hidden: Option<&str>,
         run: NewRun<'_>,
     ) -> Result<String> {
-        let doing = "storing a deployment";
         let (open, _) = divide(document.template(), &new.parameters);
-        let mut transaction = self
-            .core
-            .journal
-            .pool()
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(Error::storage(doing))?;
-        let now = now_text();
-        let stored = sqlx::query(
-            "INSERT INTO deployments (id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, hidden, design, \
-             design_version, author, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(run.deployment)
-        .bind(&run.actor.tenant.cloud)
-        .bind(&run.actor.tenant.project_id)
-        .bind(&new.name)
-        .bind(to_text(&DeploymentState::Busy))
-        .bind(&new.template)
-        .bind(to_json(&beside(&new.bundle, document)))
-        .bind(to_json(&new.layout))
-        .bind(to_json(&open))
-        .bind(to_json(&run.workflow.outputs))
-        .bind(hidden)
-        .bind(&new.design)
-        .bind(new.design_version)
-        .bind(&run.actor.user)
-        .bind(&now)
-        .bind(&now)
-        .execute(&mut *transaction)
-        .await;
-        match stored {
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                return Err(Error::NameTaken(new.name.clone()));
-            }
-            other => other.map_err(Error::storage(doing))?,
+        let (tenant, id) = (&run.actor.tenant, run.deployment);
+        let mut transaction = self.core.store.begin("storing a deployment").await?;
+        let content = DeploymentContent {
+            template: &new.template,
+            beside: &beside(&new.bundle, document),
+            layout: &new.layout,
+            parameters: &open,
+            outputs: &run.workflow.outputs,
+            hidden,
+            design: new.design.as_deref(),
+            design_version: new.design_version,
         };
-        shelf::claim(&mut transaction, hidden).await?;
+        let inserted = transaction
+            .deployment_insert(tenant, id, &new.name, &run.actor.user, content)
+            .await?;
+        if inserted == Outcome::Conflict {
+            return Err(Error::NameTaken(new.name.clone()));
+        }
+        if let Some(name) = hidden {
+            transaction.hidden_keep(tenant, name).await?;
+        }
         let types = types_of(&run.workflow, &[]);
         let catalogs = &self.core.catalogs;
         catalogs
-            .pin(&mut transaction, run.deployment, catalog, &types)
+            .pin(&mut transaction, (tenant, id), catalog, &types)
             .await?;
         let id = self.store_run(&mut transaction, &run).await?;
-        transaction.commit().await.map_err(Error::storage(doing))?;
+        transaction.commit().await?;
         Ok(id)
     }
 
@@ -196,20 +183,16 @@ impl Engine {
         let row = self.deployment_row(&actor.tenant, deployment).await?;
         self.check_idle(&row).await?;
 
-        let there = self.core.journal.resources(deployment).await?;
+        let there = self
+            .core
+            .store
+            .resource_list(&actor.tenant, deployment)
+            .await?;
         let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
         // Whose hidden parameters cannot be opened can still undeploy: deletion needs ids only.
         let hidden = self.kept_hidden(actor, &row).await.unwrap_or_default();
-        let doing = "storing an undeploy";
-        let mut transaction = self
-            .core
-            .journal
-            .pool()
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(Error::storage(doing))?;
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
             hidden,
@@ -226,8 +209,9 @@ impl Engine {
             workflow,
             secrets,
         };
+        let mut transaction = self.core.store.begin("storing an undeploy").await?;
         let run = self.store_run(&mut transaction, &run).await?;
-        transaction.commit().await.map_err(Error::storage(doing))?;
+        transaction.commit().await?;
         self.go(actor, &run).await?;
         Ok(Started {
             deployment: deployment.to_owned(),
@@ -238,7 +222,7 @@ impl Engine {
     // ---- checks ----
 
     pub(super) async fn deployment_row(&self, tenant: &Tenant, id: &str) -> Result<DeploymentRow> {
-        let row = self.core.journal.deployment(Scoped::To(tenant), id).await?;
+        let row = self.core.store.deployment_find(tenant, id).await?;
         row.ok_or_else(|| Error::NotFound {
             what: "deployment",
             id: id.to_owned(),
@@ -257,21 +241,8 @@ impl Engine {
         }
     }
 
-    async fn name_is_taken(&self, tenant: &Tenant, name: &str) -> Result<bool> {
-        let count: i64 = sqlx::query_scalar(
-            "SELECT COUNT(*) FROM deployments WHERE cloud = ? AND project_id = ? AND name = ? AND state <> 'undeployed'",
-        )
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(name)
-        .fetch_one(self.core.journal.pool())
-        .await
-        .map_err(Error::storage("looking for a name"))?;
-        Ok(count > 0)
-    }
-
     pub(super) async fn check_idle(&self, row: &DeploymentRow) -> Result<()> {
-        let runs = self.core.journal.runs(&row.tenant, &row.shown.id).await?;
+        let runs = self.core.store.run_list(&row.tenant, &row.shown.id).await?;
         match runs.into_iter().find(|run| !run.shown.state.is_final()) {
             Some(busy) => Err(Error::Busy(busy.shown.id)),
             None => Ok(()),
@@ -286,7 +257,8 @@ impl Engine {
         row: &DeploymentRow,
         force: Force,
     ) -> Result<()> {
-        let runs = self.core.journal.runs(&actor.tenant, &row.shown.id).await?;
+        let store = &self.core.store;
+        let runs = store.run_list(&actor.tenant, &row.shown.id).await?;
         for run in runs
             .iter()
             .filter(|run| run.shown.state == RunState::Paused)
@@ -298,7 +270,9 @@ impl Engine {
                 (done, _) => done?,
             }
             // Who gives it up decides what comes next.
-            self.core.journal.forget_roll_back(&run.shown.id).await?;
+            store
+                .run_forget_roll_back(&actor.tenant, &run.shown.id)
+                .await?;
             let (answer, answered) = oneshot::channel();
             self.tell(run, Command::Abandon(answer)).await?;
             answered

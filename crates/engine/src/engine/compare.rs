@@ -6,7 +6,7 @@ use api::ResourceState;
 use planner::plan::{Actual, Deployed};
 use serde_json::Value;
 
-use crate::journal::ResourceRow;
+use store::ResourceRow;
 
 /// What is there, and in which state it is. `is_same` tells whether a hidden parameter has the value of which a digest is kept.
 pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> bool) -> Deployed {

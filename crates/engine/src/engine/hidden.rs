@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use api::Workflow;
 use hot::{bundle::Bundle, document::Document, merged::Merged, template::Template};
 use serde_json::Value;
+use store::DeploymentRow;
 
 use super::{Engine, compare};
 use crate::{
     Actor, Error, Result,
-    journal::DeploymentRow,
     run::{defaults, divide},
     secrets::{RunVault, shelf::Shelf},
 };
@@ -18,7 +18,7 @@ impl Engine {
     pub(super) fn vault(&self, actor: &Actor) -> RunVault {
         RunVault::new(
             actor.session.clone(),
-            self.core.journal.pool().clone(),
+            self.core.store.clone(),
             actor.tenant.clone(),
             actor.vault_key.clone(),
         )
@@ -31,7 +31,7 @@ impl Engine {
         deployment: &'a str,
     ) -> Shelf<'a> {
         Shelf {
-            pool: self.core.journal.pool(),
+            store: &self.core.store,
             vault,
             tenant: &actor.tenant,
             deployment,

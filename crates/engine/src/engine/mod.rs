@@ -7,7 +7,7 @@ mod outputs;
 mod recover;
 mod roll_back;
 mod show;
-mod store;
+mod start;
 mod strays;
 mod sweeps;
 mod update;
@@ -18,14 +18,13 @@ use api::{CloudFacts, Deployment, Event, Layout, OnFailure, Plan, Run, RunState,
 use futures::stream::BoxStream;
 use hot::bundle::Bundle;
 use serde_json::Value;
-use sqlx::SqlitePool;
+use store::{Operator, RunRow};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use crate::{
     Actor, Config, Error, Result, Tenant,
     catalog::{Catalog, Published},
-    journal::{RunRow, Scoped},
     run::Command,
     shared::Core,
 };
@@ -97,14 +96,13 @@ pub enum Force {
 }
 
 impl Engine {
-    /// Starts, and goes on with the runs that were not finished. The pool's database has the
-    /// migrations of `migrations/` applied.
+    /// Starts, and goes on with the runs that were not finished.
     ///
     /// # Errors
     /// Where the database, the key file or the catalogue cannot be read.
-    pub async fn start(config: Config, pool: SqlitePool) -> Result<Engine> {
+    pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
-            core: Core::start(config, pool)?,
+            core: Core::start(config, operator)?,
         };
         engine.recover().await?;
         Ok(engine)
@@ -124,8 +122,8 @@ impl Engine {
     /// Where it is no item, or its name or version is taken; then nothing has changed.
     pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
         self.core.check_running()?;
-        let store = &self.core.catalogs;
-        store.publish(&actor.tenant, &actor.user, archive).await
+        let catalogs = &self.core.catalogs;
+        catalogs.publish(&actor.tenant, &actor.user, archive).await
     }
 
     /// What a template would do: to nothing, or to `deployment`. Problems are in the plan.
@@ -225,11 +223,8 @@ impl Engine {
     /// # Errors
     /// Where the journal cannot be read. A run that cannot go on stays paused.
     pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
-        let at_work = self
-            .core
-            .journal
-            .runs_at_work(Scoped::To(&actor.tenant))
-            .await?;
+        let store = &self.core.store;
+        let at_work = store.run_list_unfinished(&actor.tenant).await?;
         let mut resumed = Vec::new();
         for row in at_work
             .into_iter()
@@ -294,7 +289,7 @@ impl Engine {
     pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
         let row = self.run_row(tenant, id).await?;
         Ok(Run {
-            steps: self.core.journal.steps(id).await?,
+            steps: self.core.store.step_list(tenant, id).await?,
             ..row.shown
         })
     }
@@ -311,10 +306,9 @@ impl Engine {
         limit: u32,
     ) -> Result<Vec<Event>> {
         self.run_row(tenant, run).await?;
-        self.core
-            .journal
-            .events(run, after, limit.clamp(1, 10_000))
-            .await
+        let store = &self.core.store;
+        let limit = limit.clamp(1, 10_000);
+        Ok(store.event_list(tenant, run, after, limit).await?)
     }
 
     /// Events with `seq > after` from storage, then as they happen: no gap, none twice. Ends after
@@ -329,7 +323,7 @@ impl Engine {
         after: u64,
     ) -> Result<BoxStream<'static, Vec<Event>>> {
         self.run_row(tenant, run).await?;
-        Ok(self.core.journal.stream(run, after))
+        Ok(self.core.journal.stream(tenant, run, after))
     }
 
     /// Stops taking work and lets go of the runs; they go on at the next start.
@@ -350,7 +344,7 @@ impl Engine {
     }
 
     async fn run_row(&self, tenant: &Tenant, id: &str) -> Result<RunRow> {
-        let row = self.core.journal.run(Scoped::To(tenant), id).await?;
+        let row = self.core.store.run_find(tenant, id).await?;
         row.ok_or_else(|| Error::NotFound {
             what: "run",
             id: id.to_owned(),
@@ -365,7 +359,7 @@ impl Engine {
             true => Ok(()),
             false if row.shown.state.is_final() => Err(Error::NotNow(format!(
                 "the run has ended already: it is {}",
-                crate::journal::to_text(&row.shown.state)
+                store::to_text(&row.shown.state)
             ))),
             false => Err(let_go()),
         }

@@ -16,13 +16,13 @@ use hot::expr::{Expr, Unresolved};
 use openstack::Session;
 use planner::{members::is_parent, workflow::copy_of};
 use serde_json::{Map, Value};
+use store::{DeploymentRow, ResourceRow, now_text};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
     Actor,
     driver::{Accepted, Context, Driver, DriverError, Marker},
     drivers,
-    journal::{DeploymentRow, ResourceRow, now_text},
     run::{Known, Names, Thing, asked, parameters},
     secrets::RunVault,
 };

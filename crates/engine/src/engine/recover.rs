@@ -2,15 +2,15 @@
 
 use api::{RunKind, RunState};
 use openstack::Session;
+use store::{Outcome, RunRow, SealedKind};
 use tokio::sync::oneshot;
 
 use super::{Engine, roll_back::by_wish};
 use crate::{
     Actor, Error, Result,
-    journal::{RunRow, Scoped, now_text, to_text},
     machine::Event,
     run::{Command, Opening, RunTask},
-    secrets::{RunSecrets, load_run, store_run},
+    secrets::{RunSecrets, load_run, seal_run},
     shared::Core,
 };
 
@@ -25,10 +25,11 @@ impl Engine {
                 tracing::warn!(%error, "Docker does not answer; software steps will fail until it does")
             }
         }
-        self.core.journal.give_up_requests().await?;
-        crate::secrets::shelf::after_a_start(self.core.journal.pool()).await?;
+        let operator = &self.core.operator;
+        operator.creation_give_up_requests().await?;
+        operator.hidden_reject_all().await?;
         // All at once: a cloud that does not answer is waited for by its own runs, and once.
-        let rows = self.core.journal.runs_at_work(Scoped::ToNone).await?;
+        let rows = operator.run_list_unfinished().await?;
         let all = rows.into_iter().map(async |row| {
             let id = row.shown.id.clone();
             if let Err(error) = self.take_up(row).await {
@@ -37,24 +38,22 @@ impl Engine {
         });
         futures::future::join_all(all).await;
         // Clouds are asked for that, so it is not waited for.
-        for row in self.core.journal.runs_to_roll_back().await? {
-            by_wish(&self.core, row.shown.id, None);
+        for row in operator.run_list_to_roll_back().await? {
+            by_wish(&self.core, row, None);
         }
         Ok(())
     }
 
-    async fn take_up(&self, row: RunRow) -> Result<()> {
-        let (row, resumed) = taken_up_again(row);
+    async fn take_up(&self, mut row: RunRow) -> Result<()> {
+        // Somebody had resumed it, and it stands where it stood before.
+        let resumed = row.resumed_from.is_some();
+        if let Some(state) = row.resumed_from {
+            row.shown.state = state;
+        }
         let machine = self.restore(&row).await?;
         let deployment = self
-            .core
-            .journal
-            .deployment(Scoped::ToNone, &row.shown.deployment)
+            .deployment_row(&row.tenant, &row.shown.deployment)
             .await?;
-        let deployment = deployment.ok_or_else(|| Error::NotFound {
-            what: "deployment",
-            id: row.shown.deployment.clone(),
-        })?;
         let secrets = self.secrets_of(&row).await?;
         let session = match &secrets {
             Some(secrets) if row.shown.state != RunState::Paused => {
@@ -79,8 +78,8 @@ impl Engine {
                 (Some(opening.site().await?), first)
             }
             _ if resumed => {
-                self.could_not_begin(&row.shown.id, "the login for which it acts has ended.")
-                    .await;
+                let why = "the login for which it acts has ended.";
+                self.could_not_begin(&row.tenant, &row.shown.id, why).await;
                 return Ok(());
             }
             _ => (None, Event::RecoverWithoutToken),
@@ -96,8 +95,8 @@ impl Engine {
     }
 
     async fn secrets_of(&self, row: &RunRow) -> Result<Option<RunSecrets>> {
-        let (pool, key) = (self.core.journal.pool(), &self.core.key);
-        load_run(pool, key, &row.tenant, &row.shown.id).await
+        let (store, key) = (&self.core.store, &self.core.key);
+        load_run(store, key, &row.tenant, &row.shown.id).await
     }
 
     /// The session behind a sealed token, if the token is still good. A cloud that cannot be reached
@@ -130,21 +129,20 @@ impl Engine {
             state => {
                 return Err(Error::NotNow(format!(
                     "the run is {}; there is nothing to go on with",
-                    crate::journal::to_text(&state)
+                    store::to_text(&state)
                 )));
             }
         }
         // What was hidden comes from the vault, or from what the paused run still has.
-        let hidden =
-            match load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run).await? {
-                Some(sealed) => sealed.parameters.clone(),
-                // Deletion needs ids only.
-                None if row.shown.kind == RunKind::Undeploy => self
-                    .kept_hidden(actor, &deployment)
-                    .await
-                    .unwrap_or_default(),
-                None => self.kept_hidden(actor, &deployment).await?,
-            };
+        let hidden = match load_run(&self.core.store, &self.core.key, &actor.tenant, run).await? {
+            Some(sealed) => sealed.parameters.clone(),
+            // Deletion needs ids only.
+            None if row.shown.kind == RunKind::Undeploy => self
+                .kept_hidden(actor, &deployment)
+                .await
+                .unwrap_or_default(),
+            None => self.kept_hidden(actor, &deployment).await?,
+        };
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
             hidden,
@@ -158,26 +156,16 @@ impl Engine {
             }
             let begun = self.put_to_work(actor, &row, Event::Resume).await;
             if let Err(error) = &begun {
-                self.could_not_begin(run, &error.to_string()).await;
+                let why = error.to_string();
+                self.could_not_begin(&actor.tenant, run, &why).await;
             }
             return begun;
         }
-        let mut connection = self
-            .core
-            .journal
-            .pool()
-            .acquire()
-            .await
-            .map_err(Error::storage("sealing a run's token"))?;
-        store_run(
-            &mut connection,
-            &self.core.key,
-            &actor.tenant,
-            run,
-            &secrets,
-        )
-        .await?;
-        drop(connection);
+        let sealed = seal_run(&self.core.key, run, &secrets);
+        let store = &self.core.store;
+        store
+            .sealed_put(&actor.tenant, SealedKind::Run, run, &sealed)
+            .await?;
 
         let opening = Opening {
             core: &self.core,
@@ -197,52 +185,29 @@ impl Engine {
     /// An ended run is one person's to go on with: of two who ask, or of a person and a roll-back that is being
     /// planned, the first wins. What it needs is sealed with that, so a crash afterwards loses nothing.
     async fn claim(&self, actor: &Actor, row: &RunRow, secrets: &RunSecrets) -> Result<()> {
-        let doing = "taking a run up again";
-        let mut transaction = self
-            .core
-            .journal
-            .pool()
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(Error::storage(doing))?;
-        let deployment = sqlx::query(
-            "UPDATE deployments SET state = 'busy', updated = ? WHERE id = ? AND last_run = ? AND state = 'failed'",
-        )
-        .bind(now_text())
-        .bind(&row.shown.deployment)
-        .bind(&row.shown.id)
-        .execute(&mut *transaction)
-        .await
-        .map_err(Error::storage(doing))?;
+        let (tenant, id) = (&actor.tenant, row.shown.id.as_str());
         let taken = || {
             Error::NotNow(
                 "somebody goes on with this run already, or another one came after it; look again"
                     .into(),
             )
         };
-        if deployment.rows_affected() == 0 {
+        let mut transaction = self.core.store.begin("taking a run up again").await?;
+        let deployment = transaction
+            .deployment_reclaim(tenant, &row.shown.deployment, id)
+            .await?;
+        if deployment == Outcome::Conflict {
             return Err(taken());
         }
-        let run = sqlx::query(
-            "UPDATE runs SET state = 'queued', ending = COALESCE(ending, 'failed'), ended = NULL WHERE id = ? AND state = ?",
-        )
-        .bind(&row.shown.id)
-        .bind(to_text(&row.shown.state))
-        .execute(&mut *transaction)
-        .await
-        .map_err(Error::storage(doing))?;
-        if run.rows_affected() == 0 {
+        let run = transaction.run_requeue(tenant, id, row.shown.state).await?;
+        if run == Outcome::Conflict {
             return Err(taken());
         }
-        store_run(
-            &mut transaction,
-            &self.core.key,
-            &actor.tenant,
-            &row.shown.id,
-            secrets,
-        )
-        .await?;
-        transaction.commit().await.map_err(Error::storage(doing))
+        let sealed = seal_run(&self.core.key, id, secrets);
+        transaction
+            .sealed_put(tenant, SealedKind::Run, id, &sealed)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 }
 
@@ -260,14 +225,4 @@ pub(super) async fn session_behind(
         ))
     })?;
     Ok(Session::from_token(cloud, secrets.token.as_str().into()).await?)
-}
-
-/// Whether a run was claimed to go on with when the process ended, and where it stood before: a new one that is
-/// queued has no ending.
-fn taken_up_again(mut row: RunRow) -> (RunRow, bool) {
-    let resumed = row.shown.state == RunState::Queued && row.ending.is_some();
-    if resumed {
-        row.shown.state = RunState::Failed;
-    }
-    (row, resumed)
 }

@@ -13,16 +13,11 @@ use std::sync::Arc;
 
 use api::{Beside, CloudFacts, DeploymentState, OnFailure, RunState, Started};
 use openstack::Session;
+use store::{Entry, Good, RunRow, Wanted};
 use tracing::Instrument;
 
 use super::{Changes, Engine, Force, recover::session_behind};
-use crate::{
-    Actor, Error, Result,
-    journal::{Entry, Good, RunRow, Scoped, Wanted, from_json},
-    run::Site,
-    secrets::load_run,
-    shared::Core,
-};
+use crate::{Actor, Error, Result, Tenant, run::Site, secrets::load_run, shared::Core};
 
 /// The longest pause between two tries, in first ones: five minutes, mostly.
 const PAUSE_GROWS_TO: u32 = 32;
@@ -84,16 +79,21 @@ impl Engine {
 
 /// A run has ended: what it was given and is of no use any more goes, and it is rolled back, if that was asked
 /// for and it failed.
-pub async fn after_the_end(core: &Arc<Core>, site: Option<&Site>, run: &str, state: RunState) {
+pub async fn after_the_end(
+    core: &Arc<Core>,
+    site: Option<&Site>,
+    (tenant, run): (&Tenant, &str),
+    state: RunState,
+) {
     if let Some(site) = site
         && state == RunState::Succeeded
     {
         site.shelf().forget_useless().await;
     }
-    match core.journal.run(Scoped::ToNone, run).await {
+    match core.store.run_find(tenant, run).await {
         Ok(Some(row)) if row.roll_back.is_some() => {
             let session = site.map(|site| site.session.clone());
-            by_wish(core, run.to_owned(), session);
+            by_wish(core, row, session);
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "a run that has ended cannot be looked at"),
@@ -101,10 +101,12 @@ pub async fn after_the_end(core: &Arc<Core>, site: Option<&Site>, run: &str, sta
 }
 
 /// Rolls a failed run back in the background, for the person for whom it acted.
-pub(super) fn by_wish(core: &Arc<Core>, run: String, session: Option<Session>) {
+pub(super) fn by_wish(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
+    let run = row.shown.id;
     let span = tracing::info_span!("roll back", run.id = %run);
     let wish = Wish {
         core: core.clone(),
+        tenant: row.tenant,
         run,
         session,
         told: None,
@@ -115,6 +117,7 @@ pub(super) fn by_wish(core: &Arc<Core>, run: String, session: Option<Session>) {
 /// A run that failed and shall be rolled back.
 struct Wish {
     core: Arc<Core>,
+    tenant: Tenant,
     run: String,
     /// Of the person; opened from the sealed token where absent.
     session: Option<Session>,
@@ -133,6 +136,10 @@ enum Try {
 }
 
 impl Wish {
+    async fn row(&self) -> store::Result<Option<RunRow>> {
+        self.core.store.run_find(&self.tenant, &self.run).await
+    }
+
     /// Tries until it begins, cannot begin, or nobody wants it any more. When the engine stops, the wish and the sealed
     /// token stay for the next start.
     async fn come_true(mut self) {
@@ -158,10 +165,10 @@ impl Wish {
     }
 
     async fn try_once(&mut self) -> Try {
-        let row = match self.core.journal.run(Scoped::ToNone, &self.run).await {
+        let row = match self.row().await {
             Ok(Some(row)) => row,
             Ok(None) => return Try::Over,
-            Err(error) => return Try::Later(error),
+            Err(error) => return Try::Later(error.into()),
         };
         if row.roll_back.is_none() || row.shown.state != RunState::Failed {
             return Try::Over;
@@ -176,7 +183,7 @@ impl Wish {
         // Its token may have been renewed, or have ended.
         self.session = None;
         // Who asked first has it; and at the next start it is tried again.
-        let now = self.core.journal.run(Scoped::ToNone, &self.run).await;
+        let now = self.row().await;
         let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
         match is_wanted && !self.core.stopping.is_cancelled() {
             false => Try::Over,
@@ -187,8 +194,8 @@ impl Wish {
 
     async fn begin(&self, row: &RunRow) -> Result<Started> {
         let ended = || Error::NotNow("the login for which the run acted has ended".into());
-        let pool = self.core.journal.pool();
-        let sealed = load_run(pool, &self.core.key, &row.tenant, &self.run).await?;
+        let store = &self.core.store;
+        let sealed = load_run(store, &self.core.key, &row.tenant, &self.run).await?;
         let sealed = sealed.ok_or_else(ended)?;
         let session = match &self.session {
             Some(session) => session.clone(),
@@ -205,10 +212,7 @@ impl Wish {
             vault_key: sealed.vault_key(),
             session,
         };
-        let facts = row.roll_back.as_deref().map(from_json).transpose();
-        let facts: CloudFacts = facts
-            .map_err(Error::storage("reading what a cloud has"))?
-            .unwrap_or_default();
+        let facts = row.roll_back_facts()?;
         let engine = Engine {
             core: self.core.clone(),
         };
@@ -247,7 +251,7 @@ impl Wish {
 
     /// In place of what the run's reason says of the roll-back, which is its last line.
     async fn write(&self, what: String, wanted: Wanted) -> Result<()> {
-        let row = self.core.journal.run(Scoped::ToNone, &self.run).await?;
+        let row = self.row().await?;
         let reason = row.and_then(|row| row.shown.reason);
         let before = reason
             .as_deref()
@@ -257,7 +261,8 @@ impl Wish {
             None => what,
         };
         let entry = Entry::RollBack { reason, wanted };
-        self.core.journal.write(&self.run, vec![entry]).await
+        let journal = &self.core.journal;
+        journal.write(&self.tenant, &self.run, vec![entry]).await
     }
 }
 
@@ -271,10 +276,7 @@ fn passes(error: &Error) -> bool {
         ) => true,
         Error::Cloud(error) => error.is_transient(),
         // What is stored and cannot be read stays so.
-        Error::Storage { source, .. } => !matches!(
-            source,
-            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }
-        ),
+        Error::Storage(error) => !error.is_unreadable(),
         Error::Unavailable(_) => true,
         _ => false,
     }
@@ -309,9 +311,7 @@ mod tests {
 
     #[test]
     fn a_busy_database_passes_and_what_it_has_does_not() {
-        let storage = Error::storage("reading what a cloud has");
-        assert!(passes(&storage(sqlx::Error::PoolTimedOut)));
-        let facts = from_json::<CloudFacts>("no json").map_err(Error::storage("reading"));
-        assert!(!passes(&facts.unwrap_err()));
+        assert!(passes(&store::testing::transient_error().into()));
+        assert!(!passes(&store::testing::unreadable_error().into()));
     }
 }

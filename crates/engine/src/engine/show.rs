@@ -9,7 +9,7 @@ use crate::{Actor, Result, Tenant, secrets::kept};
 
 impl Engine {
     pub(super) async fn show_deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
-        let rows = self.core.journal.deployments(tenant).await?;
+        let rows = self.core.store.deployment_list(tenant).await?;
         Ok(rows
             .into_iter()
             .map(|row| Deployment {
@@ -31,7 +31,7 @@ impl Engine {
     /// With an actor, attributes in outputs are read from the cloud.
     async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
-        let resources = self.core.journal.resources(id).await?;
+        let resources = self.core.store.resource_list(tenant, id).await?;
         let shown = resources.iter().map(|resource| resource.shown()).collect();
         let outputs = match row.shown.state {
             DeploymentState::Undeployed => BTreeMap::new(),
@@ -56,7 +56,7 @@ impl Engine {
 
     pub(super) async fn show_runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {
         self.deployment_row(tenant, deployment).await?;
-        let rows = self.core.journal.runs(tenant, deployment).await?;
+        let rows = self.core.store.run_list(tenant, deployment).await?;
         Ok(rows.into_iter().map(|row| row.shown).collect())
     }
 }

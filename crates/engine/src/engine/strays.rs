@@ -7,20 +7,13 @@ use crate::{
     Actor, Error, Result,
     driver::DriverError,
     run::strays::{Verdict, WithoutId, judge, search},
-    secrets::RunVault,
 };
 
 impl Engine {
     pub(super) async fn find_strays(&self, actor: &Actor, id: &str) -> Result<Vec<Stray>> {
         let row = self.deployment_row(&actor.tenant, id).await?;
-        let journal = &self.core.journal;
-        let creations = journal.creations(id).await?;
-        let vault = RunVault::new(
-            actor.session.clone(),
-            journal.pool().clone(),
-            actor.tenant.clone(),
-            actor.vault_key.clone(),
-        );
+        let creations = self.core.store.creation_list(&actor.tenant, id).await?;
+        let vault = self.vault(actor);
         let named = (id, row.shown.name.as_str());
         let searched = search(&actor.session, &vault, named, creations.iter()).await;
         let searched = searched.map_err(|error| match error {
@@ -35,7 +28,8 @@ impl Engine {
             .iter()
             .map(|found| found.physical_id.clone())
             .collect();
-        let now = journal.creations_now(id, &ids).await?;
+        let operator = &self.core.operator;
+        let now = operator.creations_now(&actor.tenant, id, &ids).await?;
         let horizon = self.core.config.commit_horizon;
         let verdicts = judge(&searched.found, &now, WithoutId::KeepAll, horizon);
         let strays = searched.found.into_iter().zip(verdicts);

@@ -2,25 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started, Workflow};
+use api::{Beside, CloudFacts, OnFailure, Plan, RunKind, Started};
 use hot::{bundle::Bundle, diagnostic::Diagnostic, document::Document, merged::Merged};
 use planner::plan::Deployed;
 use serde_json::Value;
-use sqlx::SqliteConnection;
+use store::{DeploymentContent, ResourceRow};
 
 use super::{
     Changes, Engine, Force,
     begin::{accepted, beside, check_quota, plan_with, types_of},
     compare,
     hidden::{hidden_values, kept_bundle, with_environments, with_stored, without_overridden},
-    store::NewRun,
+    start::NewRun,
 };
 use crate::{
-    Actor, Error, Result,
+    Actor, Result,
     catalog::Catalog,
-    journal::{ResourceRow, to_json},
     run::{divide, pseudo_parameters},
-    secrets::{RunSecrets, kept, shelf},
+    secrets::{RunSecrets, kept},
 };
 
 /// All that an update stores.
@@ -85,7 +84,7 @@ impl Engine {
                 kept,
                 pseudo: pseudo_parameters(&row.shown.name, id, &actor.tenant),
                 ..compare::deployed(
-                    self.core.journal.resources(id).await?,
+                    self.core.store.resource_list(&actor.tenant, id).await?,
                     self.is_same(id, &values),
                 )
             };
@@ -152,7 +151,11 @@ impl Engine {
         };
         let mut all = given;
         all.extend(divide(document.template(), &hidden).1);
-        let there = self.core.journal.resources(deployment).await?;
+        let there = self
+            .core
+            .store
+            .resource_list(&actor.tenant, deployment)
+            .await?;
         let deployed = Deployed {
             parameters: row.parameters.clone(),
             hidden_changed: kept.changed(&hidden),
@@ -175,8 +178,7 @@ impl Engine {
             hidden,
             actor.vault_key.as_ref(),
         );
-        let roll_back =
-            (changes.on_failure == OnFailure::Rollback).then(|| to_json(&changes.cloud));
+        let roll_back = (changes.on_failure == OnFailure::Rollback).then_some(&changes.cloud);
         let stored = self
             .store_update(Update {
                 changes: &changes,
@@ -218,68 +220,34 @@ impl Engine {
             there,
             run,
         } = update;
-        let doing = "storing an update";
-        let mut transaction = self
-            .core
-            .journal
-            .pool()
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(Error::storage(doing))?;
+        let (tenant, deployment) = (&run.actor.tenant, run.deployment);
+        let mut transaction = self.core.store.begin("storing an update").await?;
         let id = self.store_run(&mut transaction, &run).await?;
-        sqlx::query(
-            "UPDATE deployments SET template = ?, beside = ?, layout = ?, parameters = ?, outputs = ?, hidden = ?, \
-             design = COALESCE(?, design), design_version = COALESCE(?, design_version) WHERE id = ?",
-        )
-        .bind(&changes.template)
-        .bind(to_json(&beside))
-        .bind(to_json(&changes.layout))
-        .bind(to_json(&open))
-        .bind(to_json(&run.workflow.outputs))
-        .bind(hidden)
-        .bind(&changes.design)
-        .bind(changes.design_version)
-        .bind(run.deployment)
-        .execute(&mut *transaction)
-        .await
-        .map_err(Error::storage(doing))?;
-        shelf::claim(&mut transaction, hidden).await?;
-        take_back(&mut transaction, run.deployment, &run.workflow).await?;
+        let content = DeploymentContent {
+            template: &changes.template,
+            beside: &beside,
+            layout: &changes.layout,
+            parameters: &open,
+            outputs: &run.workflow.outputs,
+            hidden,
+            design: changes.design.as_deref(),
+            design_version: changes.design_version,
+        };
+        transaction
+            .deployment_update(tenant, deployment, content)
+            .await?;
+        if let Some(name) = hidden {
+            transaction.hidden_keep(tenant, name).await?;
+        }
+        transaction
+            .resource_restore_copies(tenant, deployment, &run.workflow.restores)
+            .await?;
         let types = types_of(&run.workflow, there);
         let catalogs = &self.core.catalogs;
         catalogs
-            .pin(&mut transaction, run.deployment, catalog, &types)
+            .pin(&mut transaction, (tenant, deployment), catalog, &types)
             .await?;
-        transaction.commit().await.map_err(Error::storage(doing))?;
+        transaction.commit().await?;
         Ok(id)
     }
-}
-
-/// Copies take their names back, and what is known of removed copies goes: their names may come again.
-async fn take_back(
-    connection: &mut SqliteConnection,
-    deployment: &str,
-    workflow: &Workflow,
-) -> Result<()> {
-    let doing = "taking back copies";
-    sqlx::query(
-        "DELETE FROM resources WHERE deployment = ? AND state = 'deleted' AND name LIKE '%@%'",
-    )
-    .bind(deployment)
-    .execute(&mut *connection)
-    .await
-    .map_err(Error::storage(doing))?;
-    for (name, copy) in &workflow.restores {
-        let aside = format!("{copy}@");
-        for (from, to) in [(name, &aside), (copy, name), (&aside, copy)] {
-            sqlx::query("UPDATE resources SET name = ? WHERE deployment = ? AND name = ?")
-                .bind(to)
-                .bind(deployment)
-                .bind(from)
-                .execute(&mut *connection)
-                .await
-                .map_err(Error::storage(doing))?;
-        }
-    }
-    Ok(())
 }

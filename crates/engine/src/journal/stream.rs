@@ -9,7 +9,10 @@ use api::{Event, EventBody};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use super::{Journal, hub::Batch, read::Standing};
+use store::Standing;
+
+use super::{Journal, hub::Batch};
+use crate::Tenant;
 
 /// Events read from storage at once.
 const PAGE: u32 = 1000;
@@ -19,6 +22,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Where a viewer is.
 struct Viewer {
     journal: Journal,
+    tenant: Tenant,
     run: String,
     /// The last number that it has seen.
     seen: u64,
@@ -34,11 +38,12 @@ struct Viewer {
 impl Journal {
     /// Events after number `after`: no gap, none twice. Ends after the run's final event, or once it is settled whether it is
     /// rolled back; the next stream of a run that is resumed goes on from there.
-    pub fn stream(&self, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
+    pub fn stream(&self, tenant: &Tenant, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
         // Watch first, then read: what happens in between is seen twice here and dropped once.
         let live = self.hub.watch(run);
         let viewer = Viewer {
             journal: self.clone(),
+            tenant: tenant.clone(),
             run: run.to_owned(),
             seen: after,
             live,
@@ -60,11 +65,15 @@ impl Viewer {
             if self.behind {
                 // Asked in this order: an end that comes after the question has its event read yet,
                 // the other way round its event would be missed.
-                let standing = self.journal.standing(&self.run).await;
+                let store = &self.journal.store;
+                let standing = store.run_standing(&self.tenant, &self.run).await;
                 let standing = standing.unwrap_or(Standing::Over);
                 let over = self.closed || standing == Standing::Over;
                 self.lingers = standing == Standing::ToBeRolledBack;
-                let events = match self.journal.events(&self.run, self.seen, PAGE).await {
+                let events = match store
+                    .event_list(&self.tenant, &self.run, self.seen, PAGE)
+                    .await
+                {
                     Ok(events) => events,
                     Err(error) => {
                         tracing::warn!(%error, run.id = self.run, "a viewer's stream ends early; it will ask again");

@@ -10,24 +10,23 @@ use api::{
 use futures::StreamExt;
 use serde_json::json;
 
-use super::*;
-use crate::{Tenant, machine::Ending, testing::resource};
+use store::{
+    Ending, ResourceChange, Wanted,
+    testing::{Database, tenant},
+};
 
-/// A journal in a folder of its own, with one deployment `d` and one run `r` of one step.
-async fn journal() -> (Journal, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let pool = open(&folder.path().join("test.db")).await.unwrap();
-    sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
-    for statement in [
-        "INSERT INTO deployments (id, cloud, project_id, name, state, template, layout, parameters, outputs, author, created, updated) \
-         VALUES ('d', 'lab', 'p', 'shop', 'busy', '', '{}', '{}', '{}', 'demo', '', '')",
-        "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, workflow, author, created) \
-         VALUES ('r', 'd', 'lab', 'p', 'deploy', 'queued', 0, '{\"steps\":[],\"resources\":{}}', 'demo', '')",
-        "INSERT INTO steps (run, id, position, kind, waits_for, state, attempts) VALUES ('r', 'net:create', 0, 'create', '[]', 'waiting', 0)",
-    ] {
-        sqlx::query(statement).execute(&pool).await.unwrap();
-    }
-    (Journal::start(pool), folder)
+use super::*;
+use crate::testing::resource;
+
+/// A journal in a database of its own, with one deployment `d` and one run `r` of one step.
+async fn journal() -> (Journal, Database) {
+    let database = Database::new().await;
+    let (store, tenant) = (&database.store, tenant());
+    store::testing::deployment_insert(store, &tenant, "d").await;
+    let workflow = json!({"steps": [{"id": "net:create", "kind": "create", "resource": null, "after": [], "timeout_seconds": 60}], "resources": {}});
+    let workflow = serde_json::from_value(workflow).unwrap();
+    store::testing::run_insert(store, &tenant, "d", "r", &workflow).await;
+    (Journal::start(store.clone()), database)
 }
 
 fn line(number: usize) -> Entry {
@@ -57,11 +56,7 @@ fn is_dense(events: &[Event]) -> bool {
 
 #[tokio::test]
 async fn moves_change_rows_and_become_events() {
-    let (journal, _folder) = journal().await;
-    let tenant = Tenant {
-        cloud: "lab".into(),
-        project_id: "p".into(),
-    };
+    let (journal, _database) = journal().await;
     let step = |state, attempt| Entry::Step {
         step: "net:create".into(),
         state,
@@ -75,6 +70,7 @@ async fn moves_change_rows_and_become_events() {
     let spec = Box::new(resource("OS::Neutron::Net", []));
     journal
         .write(
+            &tenant(),
             "r",
             vec![
                 run_is(RunState::Running, None),
@@ -94,6 +90,7 @@ async fn moves_change_rows_and_become_events() {
     let attributes = json!({"name": "front"}).as_object().unwrap().clone();
     journal
         .write(
+            &tenant(),
             "r",
             vec![
                 net(ResourceChange::Ready {
@@ -109,28 +106,30 @@ async fn moves_change_rows_and_become_events() {
         .await
         .unwrap();
 
-    let row = journal
-        .run(Scoped::To(&tenant), "r")
-        .await
-        .unwrap()
-        .unwrap();
+    let row = journal.store.run_find(&tenant(), "r").await;
+    let row = row.unwrap().unwrap();
     assert_eq!(row.shown.state, RunState::Running);
-    let steps = journal.steps("r").await.unwrap();
+    let steps = journal.store.step_list(&tenant(), "r").await.unwrap();
     assert_eq!(
         (steps[0].state, steps[0].attempts, steps[0].ended.is_some()),
         (StepState::Succeeded, 1, true)
     );
-    let resources = journal.resources("d").await.unwrap();
+    let resources = journal.store.resource_list(&tenant(), "d").await.unwrap();
     assert_eq!(
         (resources[0].state, resources[0].physical_id.as_deref()),
         (ResourceState::Ready, Some("n1"))
     );
     assert_eq!(resources[0].attributes, attributes);
-    let events = journal.events("r", 0, 100).await.unwrap();
+    let events = journal
+        .store
+        .event_list(&tenant(), "r", 0, 100)
+        .await
+        .unwrap();
     assert!(is_dense(&events) && events.len() == 6);
 
     journal
         .write(
+            &tenant(),
             "r",
             vec![net(ResourceChange::To {
                 state: ResourceState::Deleted,
@@ -139,67 +138,81 @@ async fn moves_change_rows_and_become_events() {
         )
         .await
         .unwrap();
-    assert!(journal.resources("d").await.unwrap().is_empty());
+    assert!(
+        journal
+            .store
+            .resource_list(&tenant(), "d")
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn a_stranger_sees_nothing() {
-    let (journal, _folder) = journal().await;
-    for stranger in [("lab", "other"), ("elsewhere", "p")] {
-        let stranger = Tenant {
-            cloud: stranger.0.into(),
-            project_id: stranger.1.into(),
-        };
-        assert!(
-            journal
-                .run(Scoped::To(&stranger), "r")
-                .await
-                .unwrap()
-                .is_none()
-        );
-        assert!(
-            journal
-                .deployment(Scoped::To(&stranger), "d")
-                .await
-                .unwrap()
-                .is_none()
-        );
-        assert!(journal.deployments(&stranger).await.unwrap().is_empty());
-        assert!(journal.runs(&stranger, "d").await.unwrap().is_empty());
-        assert!(
-            journal
-                .runs_at_work(Scoped::To(&stranger))
-                .await
-                .unwrap()
-                .is_empty()
-        );
+    let (journal, _database) = journal().await;
+    let begun = Entry::Resource {
+        name: "net".into(),
+        change: ResourceChange::Begin {
+            spec: Box::new(resource("OS::Neutron::Net", [])),
+            state: ResourceState::Creating,
+            incarnation: 0,
+        },
+    };
+    let entries = vec![begun, line(1)];
+    journal.write(&tenant(), "r", entries).await.unwrap();
+    let store = &journal.store;
+    for stranger in store::testing::strangers() {
+        assert!(store.run_find(&stranger, "r").await.unwrap().is_none());
+        let deployment = store.deployment_find(&stranger, "d").await;
+        assert!(deployment.unwrap().is_none());
+        assert!(store.deployment_list(&stranger).await.unwrap().is_empty());
+        assert!(store.run_list(&stranger, "d").await.unwrap().is_empty());
+        let unfinished = store.run_list_unfinished(&stranger).await.unwrap();
+        assert!(unfinished.is_empty());
+        assert!(store.step_list(&stranger, "r").await.unwrap().is_empty());
+        let resources = store.resource_list_all(&stranger, "d").await.unwrap();
+        assert!(resources.is_empty());
+        let creations = store.creation_list(&stranger, "d").await.unwrap();
+        assert!(creations.is_empty());
+        let events = store.event_list(&stranger, "r", 0, 10).await.unwrap();
+        assert!(events.is_empty());
+        let written = journal.write(&stranger, "r", vec![line(1)]).await;
+        assert!(matches!(written, Err(Error::Storage(_))));
     }
+    let owned = store.resource_list_all(&tenant(), "d").await.unwrap();
+    assert_eq!(owned.len(), 1);
 }
 
 #[tokio::test]
 async fn a_state_that_cannot_be_is_refused_and_hurts_nobody_else() {
-    let (journal, _folder) = journal().await;
-    let bad = journal.write("r", vec![run_is(RunState::Failed, None)]);
-    let good = journal.write("r", vec![line(1)]);
+    let (journal, _database) = journal().await;
+    let tenant = tenant();
+    let bad = journal.write(&tenant, "r", vec![run_is(RunState::Failed, None)]);
+    let good = journal.write(&tenant, "r", vec![line(1)]);
     let (bad, good) = tokio::join!(bad, good);
-    assert!(matches!(bad, Err(Error::Storage { .. })));
+    assert!(matches!(bad, Err(Error::Storage(_))));
     good.unwrap();
     assert!(
-        is_dense(&journal.events("r", 0, 10).await.unwrap()),
+        is_dense(&journal.store.event_list(&tenant, "r", 0, 10).await.unwrap()),
         "the refused event has no number"
     );
 }
 
 #[tokio::test]
 async fn viewers_that_come_at_any_time_see_every_event_once() {
-    let (journal, _folder) = journal().await;
+    let (journal, _database) = journal().await;
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let journal = journal.clone();
             tokio::spawn(async move {
                 for number in 0..500 {
                     journal
-                        .tell("r", vec![line(writer * 1000 + number), line(number)])
+                        .tell(
+                            &tenant(),
+                            "r",
+                            vec![line(writer * 1000 + number), line(number)],
+                        )
                         .await
                         .unwrap();
                     if number % 50 == 0 {
@@ -214,7 +227,7 @@ async fn viewers_that_come_at_any_time_see_every_event_once() {
             let journal = journal.clone();
             tokio::spawn(async move {
                 let after = viewer * 100;
-                let mut stream = journal.stream("r", after);
+                let mut stream = journal.stream(&tenant(), "r", after);
                 let mut seen = after;
                 while let Some(events) = stream.next().await {
                     for event in events {
@@ -234,7 +247,7 @@ async fn viewers_that_come_at_any_time_see_every_event_once() {
         writer.await.unwrap();
     }
     journal
-        .write("r", vec![run_is(RunState::Succeeded, None)])
+        .write(&tenant(), "r", vec![run_is(RunState::Succeeded, None)])
         .await
         .unwrap();
     for viewer in viewers {
@@ -244,15 +257,19 @@ async fn viewers_that_come_at_any_time_see_every_event_once() {
 
 #[tokio::test]
 async fn a_viewer_that_sleeps_through_everything_is_served_from_storage() {
-    let (journal, _folder) = journal().await;
-    let mut stream = journal.stream("r", 0);
-    journal.write("r", vec![line(0)]).await.unwrap();
+    let (journal, _database) = journal().await;
+    let mut stream = journal.stream(&tenant(), "r", 0);
+    journal.write(&tenant(), "r", vec![line(0)]).await.unwrap();
     let first = stream.next().await.unwrap();
     for number in 0..600 {
-        journal.write("r", vec![line(number)]).await.unwrap();
+        journal
+            .write(&tenant(), "r", vec![line(number)])
+            .await
+            .unwrap();
     }
     journal
         .write(
+            &tenant(),
             "r",
             vec![run_is(RunState::Cancelled, Some(Ending::Cancelled))],
         )
@@ -265,14 +282,18 @@ async fn a_viewer_that_sleeps_through_everything_is_served_from_storage() {
 
 #[tokio::test]
 async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
-    let (journal, _folder) = journal().await;
+    let (journal, _database) = journal().await;
     journal
-        .write("r", vec![run_is(RunState::Failed, Some(Ending::Failed))])
+        .write(
+            &tenant(),
+            "r",
+            vec![run_is(RunState::Failed, Some(Ending::Failed))],
+        )
         .await
         .unwrap();
     assert_eq!(
         journal
-            .stream("r", 0)
+            .stream(&tenant(), "r", 0)
             .collect::<Vec<_>>()
             .await
             .concat()
@@ -280,12 +301,16 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
         1
     );
     journal
-        .write("r", vec![run_is(RunState::Running, None)])
+        .write(&tenant(), "r", vec![run_is(RunState::Running, None)])
         .await
         .unwrap();
-    let stream = journal.stream("r", 0);
+    let stream = journal.stream(&tenant(), "r", 0);
     journal
-        .write("r", vec![line(1), run_is(RunState::Succeeded, None)])
+        .write(
+            &tenant(),
+            "r",
+            vec![line(1), run_is(RunState::Succeeded, None)],
+        )
         .await
         .unwrap();
     assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
@@ -295,26 +320,20 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
 #[tokio::test]
 async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() {
     for is_told in [true, false] {
-        let (journal, _folder) = journal().await;
-        sqlx::query("UPDATE runs SET roll_back = '{}'")
-            .execute(journal.pool())
-            .await
-            .unwrap();
+        let (journal, _database) = journal().await;
+        store::testing::run_set_roll_back(&journal.store, "r", Some("{}")).await;
         let failed = run_is(RunState::Failed, Some(Ending::Failed));
-        journal.write("r", vec![failed]).await.unwrap();
-        let mut stream = journal.stream("r", 0);
+        journal.write(&tenant(), "r", vec![failed]).await.unwrap();
+        let mut stream = journal.stream(&tenant(), "r", 0);
         assert_eq!(stream.next().await.unwrap().len(), 1);
         if is_told {
             let entry = Entry::RollBack {
                 reason: "the login has ended".into(),
                 wanted: Wanted::NoMore,
             };
-            journal.write("r", vec![entry]).await.unwrap();
+            journal.write(&tenant(), "r", vec![entry]).await.unwrap();
         } else {
-            sqlx::query("UPDATE runs SET roll_back = NULL")
-                .execute(journal.pool())
-                .await
-                .unwrap();
+            store::testing::run_set_roll_back(&journal.store, "r", None).await;
         }
         let rest = stream.collect::<Vec<_>>().await.concat();
         assert_eq!(rest.len(), usize::from(is_told), "{rest:?}");
@@ -323,24 +342,41 @@ async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() 
 
 #[tokio::test]
 async fn a_go_is_known_by_how_often_its_run_ended_badly() {
-    let (journal, _folder) = journal().await;
-    assert_eq!(journal.bad_ends("r").await.unwrap(), 0);
+    let (journal, _database) = journal().await;
+    assert_eq!(
+        journal
+            .store
+            .event_count_bad_ends(&tenant(), "r")
+            .await
+            .unwrap(),
+        0
+    );
     let states = [
         run_is(RunState::Running, None),
         run_is(RunState::Failed, Some(Ending::Failed)),
         run_is(RunState::Running, None),
     ];
-    journal.write("r", states.into()).await.unwrap();
-    assert_eq!(journal.bad_ends("r").await.unwrap(), 1);
+    journal.write(&tenant(), "r", states.into()).await.unwrap();
+    assert_eq!(
+        journal
+            .store
+            .event_count_bad_ends(&tenant(), "r")
+            .await
+            .unwrap(),
+        1
+    );
 }
 
 #[tokio::test]
 async fn numbers_go_on_after_a_restart() {
-    let (journal, _folder) = journal().await;
-    journal.write("r", vec![line(1), line(2)]).await.unwrap();
-    let again = Journal::start(journal.pool().clone());
-    again.write("r", vec![line(3)]).await.unwrap();
-    let events = Arc::new(again.events("r", 0, 10).await.unwrap());
+    let (journal, _database) = journal().await;
+    journal
+        .write(&tenant(), "r", vec![line(1), line(2)])
+        .await
+        .unwrap();
+    let again = Journal::start(journal.store.clone());
+    again.write(&tenant(), "r", vec![line(3)]).await.unwrap();
+    let events = Arc::new(again.store.event_list(&tenant(), "r", 0, 10).await.unwrap());
     assert!(is_dense(&events) && events.len() == 3);
     assert!(matches!(&events[2].body, EventBody::Log { text, .. } if text == "line 3"));
 }
@@ -348,17 +384,21 @@ async fn numbers_go_on_after_a_restart() {
 #[tokio::test]
 async fn a_viewer_that_comes_at_the_very_end_still_sees_the_end() {
     for delay in 0..40 {
-        let (journal, _folder) = journal().await;
+        let (journal, _database) = journal().await;
         let writer = journal.clone();
         let viewer = tokio::spawn(async move {
             for _ in 0..delay {
                 tokio::task::yield_now().await;
             }
-            journal.stream("r", 0).collect::<Vec<_>>().await.concat()
+            journal
+                .stream(&tenant(), "r", 0)
+                .collect::<Vec<_>>()
+                .await
+                .concat()
         });
-        writer.write("r", vec![line(1)]).await.unwrap();
+        writer.write(&tenant(), "r", vec![line(1)]).await.unwrap();
         writer
-            .write("r", vec![run_is(RunState::Succeeded, None)])
+            .write(&tenant(), "r", vec![run_is(RunState::Succeeded, None)])
             .await
             .unwrap();
         let seen = viewer.await.unwrap();

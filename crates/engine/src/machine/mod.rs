@@ -38,6 +38,7 @@ use jiff::Timestamp;
 
 pub use failure::{Failure, FailureClass, Retries};
 pub use graph::{BadWorkflow, Graph, Node, StepIndex};
+pub use store::Ending;
 
 use ledger::Ledger;
 use settle::Work;
@@ -84,16 +85,6 @@ pub struct Run {
     pub steps: Vec<StepStatus>,
     /// What follows from these.
     ledger: Ledger,
-}
-
-/// A bad end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ending {
-    /// A step failed.
-    Failed,
-    /// A person cancelled.
-    Cancelled,
 }
 
 /// Where a step stands.

@@ -275,7 +275,9 @@ mod tests {
     use types::catalog::Output;
 
     use super::*;
-    use crate::{journal::ResourceRow, testing::resource};
+    use store::ResourceRow;
+
+    use crate::testing::resource;
 
     fn row(name: &str, spec: planner::workflow::ResourceSpec, attributes: Value) -> ResourceRow {
         ResourceRow {

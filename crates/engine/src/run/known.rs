@@ -9,10 +9,10 @@ use api::ResourceState;
 use hot::expr::{Budget, Expr, Scope};
 use planner::workflow::{ResourceSpec, copy_of};
 use serde_json::{Map, Value};
+use store::ResourceRow;
 use types::{Executable, Registry};
 
 use super::address;
-use crate::journal::ResourceRow;
 
 /// Resources by name, shared by the steps of a run. Steps put in what they learn; the journal has
 /// had it before. Older copies stand under the names that they are kept by.

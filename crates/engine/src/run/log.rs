@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use api::{LogLevel, LogStream};
+use store::Entry;
 
-use crate::{
-    journal::{Entry, Journal},
-    secrets::Mask,
-};
+use crate::{Tenant, journal::Journal, secrets::Mask};
 
 /// The longest line that is stored, in bytes.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
@@ -16,6 +14,7 @@ pub const LINE_BYTES_MAX: usize = 16 * 1024;
 #[derive(Clone)]
 pub struct StepLog {
     pub(crate) journal: Journal,
+    pub(crate) tenant: Tenant,
     pub(crate) run: String,
     pub(crate) step: String,
     pub(crate) mask: Arc<Mask>,
@@ -51,7 +50,13 @@ impl StepLog {
             }
         }
         // The journal stops only with the engine; then nobody listens.
-        if !entries.is_empty() && self.journal.tell(&self.run, entries).await.is_err() {
+        if !entries.is_empty()
+            && self
+                .journal
+                .tell(&self.tenant, &self.run, entries)
+                .await
+                .is_err()
+        {
             tracing::debug!(
                 run.id = self.run,
                 "log lines came after the journal had stopped"

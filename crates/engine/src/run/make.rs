@@ -8,6 +8,7 @@ use api::ResourceState;
 use hot::template::DeletionPolicy;
 use planner::workflow::{ResourceSpec, copy_of};
 use serde_json::{Map, Value};
+use store::{CreationKey, Entry, ResourceChange};
 use types::OnChange;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     driver::{Accepted, Context, Driver, Login, Marker, Progress, may_be_there},
-    journal::{CreationKey, Entry, ResourceChange},
     machine::{Failure, FailureClass},
 };
 
@@ -239,13 +239,24 @@ impl Attempt {
             incarnation: thing.incarnation,
             resource_type: thing.spec.resource_type,
         };
-        let (journal, deployment) = (&self.site.core.journal, &self.site.deployment);
-        let before = journal.namesakes(deployment, &key).await;
+        let super::step::Site {
+            core,
+            tenant,
+            deployment,
+            ..
+        } = &*self.site;
+        let before = core
+            .store
+            .creation_namesakes(tenant, deployment, &key)
+            .await;
         let Some(before) = before.map_err(storage_failed)? else {
             self.note(name, ResourceChange::Namesakes(now)).await?;
             return Ok(None);
         };
-        let recorded = journal.creations_now(deployment, &now.ids).await;
+        let recorded = core
+            .operator
+            .creations_now(tenant, deployment, &now.ids)
+            .await;
         let recorded = recorded.map_err(storage_failed)?.recorded;
         let mut new = now
             .ids
@@ -474,7 +485,7 @@ impl Attempt {
         self.site
             .core
             .journal
-            .write(&self.site.run, entries)
+            .write(&self.site.tenant, &self.site.run, entries)
             .await
             .map_err(|error| Ended::lasting(error.to_string()))
     }
@@ -587,6 +598,6 @@ pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
 }
 
-fn storage_failed(error: crate::Error) -> Ended {
+fn storage_failed(error: store::Error) -> Ended {
     Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use api::ResourceState;
 use hot::template::DeletionPolicy;
 use planner::workflow::{ResourceSpec, StepKind, copy_of};
+use store::ResourceChange;
 
 use super::{
     known::Thing,
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     driver::{Context, Driver, DriverError, Progress},
-    journal::ResourceChange,
     machine::{Failure, FailureClass},
 };
 
@@ -235,7 +235,8 @@ impl Attempt {
     /// who resumes the run weeks later gets a new one.
     async fn occasion(&self) -> StepResult<String> {
         let run = &self.site.run;
-        let ends = self.site.core.journal.bad_ends(run).await;
+        let store = &self.site.core.store;
+        let ends = store.event_count_bad_ends(&self.site.tenant, run).await;
         let ends = ends.map_err(|error| {
             Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
         })?;

@@ -8,11 +8,11 @@ use std::{
 use hot::{document::Document, merged::Merged, template::Template};
 use openstack::Session;
 use serde_json::Value;
+use store::{DeploymentRow, RunRow};
 
 use super::{known::Known, origin, step::Site};
 use crate::{
     Result, Tenant,
-    journal::{DeploymentRow, RunRow},
     secrets::{Mask, RunSecrets, RunVault, kept},
     shared::Core,
 };
@@ -51,9 +51,10 @@ impl Opening<'_> {
             Some(known) => known,
             None => {
                 let id = &deployment.shown.id;
-                let rows = core.journal.all_resources(id).await?;
+                let rows = core.store.resource_list_all(&run.tenant, id).await?;
                 let known = Known::of(kept::open(&core.key, id, rows));
-                Arc::new(known.with_incarnations(core.journal.last_incarnations(id).await?))
+                let last = core.store.creation_last_incarnations(&run.tenant, id);
+                Arc::new(known.with_incarnations(last.await?))
             }
         };
         let mask = Mask::default();
@@ -71,7 +72,7 @@ impl Opening<'_> {
         }
         let vault = RunVault::new(
             session.clone(),
-            core.journal.pool().clone(),
+            core.store.clone(),
             run.tenant.clone(),
             secrets.vault_key(),
         );

@@ -7,6 +7,7 @@ use api::{LogLevel, LogStream, ResourceState};
 use async_trait::async_trait;
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
+use store::ResourceChange;
 use types::catalog::CatalogItem;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     step::{Attempt, LOGIN_USER, StepResult},
 };
 use crate::{
-    journal::ResourceChange,
     machine::{Failure, FailureClass},
     sandbox::{Job, Told},
 };

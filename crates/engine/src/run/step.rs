@@ -13,6 +13,7 @@ use api::{ResourceState, RunKind};
 use openstack::Session;
 use planner::workflow::{ResourceSpec, Step, StepKind, Workflow, copy_of};
 use serde_json::{Map, Value};
+use store::{Entry, ResourceChange};
 use tokio_util::sync::CancellationToken;
 use types::catalog::CatalogItem;
 
@@ -28,7 +29,6 @@ use crate::{
     catalog::Catalog,
     driver::{Context, Driver, Login, Marker, Progress, Ready, Vault},
     drivers,
-    journal::{Entry, ResourceChange},
     secrets::{Mask, RunVault, kept, shelf::Shelf},
     shared::Core,
 };
@@ -64,7 +64,7 @@ impl Site {
     /// Where the deployment's hidden parameters are kept.
     pub fn shelf(&self) -> Shelf<'_> {
         Shelf {
-            pool: self.core.journal.pool(),
+            store: &self.core.store,
             vault: &self.vault,
             tenant: &self.tenant,
             deployment: &self.deployment,
@@ -79,6 +79,7 @@ impl Site {
         for step in site.workflow.steps.iter().filter(owed) {
             let log = StepLog {
                 journal: site.core.journal.clone(),
+                tenant: site.tenant.clone(),
                 run: site.run.clone(),
                 step: step.id.clone(),
                 mask: site.mask.clone(),
@@ -333,7 +334,7 @@ impl Attempt {
         self.site
             .core
             .journal
-            .write(&self.site.run, vec![entry])
+            .write(&self.site.tenant, &self.site.run, vec![entry])
             .await
             .map_err(|error| Ended::lasting(error.to_string()))
     }

@@ -15,8 +15,8 @@ use openstack::Session;
 use crate::{
     driver::{Accepted, DriverError, Duplicates, Marked, Marker, Namesakes, Proof, Search, Vault},
     drivers::driver_for,
-    journal::{Creation, CreationKey, CreationsNow},
 };
+use store::{Creation, CreationKey, CreationsNow};
 
 /// A thing in the cloud with the creation whose mark it carries.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +132,7 @@ pub async fn search(
     let searches = by_type.into_iter().map(async |(resource_type, creations)| {
         let markers: Vec<Marker> = creations
             .iter()
-            .map(|creation| creation.marker(deployment, deployment_name))
+            .map(|creation| Marker::of(creation, deployment, deployment_name))
             .collect();
         let names: Vec<(String, Namesakes)> = creations
             .iter()

@@ -18,9 +18,9 @@ use super::{
 use crate::{
     driver::{Accepted, Context, Driver, DriverError, Marker, Search},
     drivers::driver_for,
-    journal::Creation,
     machine::{Failure, FailureClass},
 };
+use store::Creation;
 
 /// The longest pause between two searches.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
@@ -134,13 +134,20 @@ impl Attempt {
     }
 
     async fn creations(&self) -> StepResult<Vec<Creation>> {
-        let creations = self.site.core.journal.creations(&self.site.deployment);
+        let site = &self.site;
+        let creations = site
+            .core
+            .store
+            .creation_list(&site.tenant, &site.deployment);
         creations.await.map_err(journal_failed)
     }
 
     async fn note_swept(&self, swept: &[&Creation]) -> StepResult {
-        let journal = &self.site.core.journal;
-        let noted = journal.note_swept(&self.site.deployment, swept).await;
+        let site = &self.site;
+        let store = &site.core.store;
+        let noted = store
+            .creation_mark_swept(&site.tenant, &site.deployment, swept)
+            .await;
         noted.map_err(journal_failed)
     }
 
@@ -179,7 +186,8 @@ impl Attempt {
             .iter()
             .map(|found| found.physical_id.clone())
             .collect();
-        let now = site.core.journal.creations_now(&site.deployment, &ids);
+        let operator = &site.core.operator;
+        let now = operator.creations_now(&site.tenant, &site.deployment, &ids);
         let now = now.await.map_err(journal_failed)?;
         let horizon = site.core.config.commit_horizon;
         let verdicts = judge(&searched.found, &now, without_id, horizon);
@@ -329,6 +337,6 @@ fn described(found: &Found) -> String {
     format!("{} {}{name}", found.key.resource_type, found.physical_id)
 }
 
-fn journal_failed(error: crate::Error) -> Ended {
+fn journal_failed(error: store::Error) -> Ended {
     Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
 }

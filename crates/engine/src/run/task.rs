@@ -15,6 +15,7 @@ use api::{DeploymentState, ResourceState, RunKind, RunState, StepState};
 use futures::FutureExt;
 use jiff::Timestamp;
 use planner::workflow::{StepKind, Workflow};
+use store::{Entry, ResourceChange, RunRow};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -29,9 +30,8 @@ use super::{
     step::{Attempt, Site},
 };
 use crate::{
-    Error, Result, driver,
+    Error, Result, Tenant, driver,
     engine::after_the_end,
-    journal::{Entry, ResourceChange, Scoped},
     machine::{self, Effect, Event, Move, StepIndex, advance},
     shared::Core,
 };
@@ -49,6 +49,7 @@ pub enum Command {
 /// A run at work.
 pub struct RunTask {
     core: Arc<Core>,
+    tenant: Tenant,
     id: String,
     kind: RunKind,
     deployment: String,
@@ -85,7 +86,7 @@ impl RunTask {
     /// A run that shall go to work.
     pub fn new(
         core: &Arc<Core>,
-        run: &crate::journal::RunRow,
+        run: &RunRow,
         workflow: Arc<Workflow>,
         machine: machine::Run,
         site: Option<Site>,
@@ -94,6 +95,7 @@ impl RunTask {
         RunTask {
             commands: core.register(&run.shown.id),
             core: core.clone(),
+            tenant: run.tenant.clone(),
             id: run.shown.id.clone(),
             kind: run.shown.kind,
             deployment: run.shown.deployment.clone(),
@@ -113,7 +115,7 @@ impl RunTask {
     pub fn spawn(mut self, first: Event) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
         let core = self.core.clone();
-        let id = self.id.clone();
+        let (tenant, id) = (self.tenant.clone(), self.id.clone());
         let span = tracing::info_span!("run", run.id = %id, deployment.id = %self.deployment);
         core.clone().tasks.spawn(
             async move {
@@ -121,7 +123,7 @@ impl RunTask {
                 core.unregister(&id);
                 match ended {
                     Ok(state) if state.is_final() => {
-                        after_the_end(&core, self.site.as_deref(), &id, state).await;
+                        after_the_end(&core, self.site.as_deref(), (&tenant, &id), state).await;
                     }
                     Ok(_let_go) => {}
                     Err(error) => {
@@ -186,7 +188,7 @@ impl RunTask {
         if let Err(illegal) = self.run.takes(&event) {
             drop(answer.send(Err(Error::NotNow(format!(
                 "the run is {}; it cannot do that now",
-                crate::journal::to_text(&illegal.state)
+                store::to_text(&illegal.state)
             )))));
             return Ok(());
         }
@@ -220,7 +222,8 @@ impl RunTask {
         }
         if !entries.is_empty() {
             // Where that fails, the run is let go of, and nobody asks where it stood.
-            self.core.journal.write(&self.id, entries).await?;
+            let journal = &self.core.journal;
+            journal.write(&self.tenant, &self.id, entries).await?;
         }
         for effect in effects {
             match effect {
@@ -365,11 +368,9 @@ impl RunTask {
                 "Resume the run to go on with what is left; or undeploy by force, which forgets what cannot be removed and tells what that is.",
             );
         }
-        let deployment = self
-            .core
-            .journal
-            .deployment(Scoped::ToNone, &self.deployment);
-        let run = self.core.journal.run(Scoped::ToNone, &self.id);
+        let store = &self.core.store;
+        let deployment = store.deployment_find(&self.tenant, &self.deployment);
+        let run = store.run_find(&self.tenant, &self.id);
         let rolls_back = matches!(run.await, Ok(Some(run)) if run.roll_back.is_some());
         let good = matches!(deployment.await, Ok(Some(row)) if row.good.is_some());
         Some(match (state, good) {
@@ -438,6 +439,7 @@ impl RunTask {
         let span = tracing::info_span!("step", step.id = %described.id, resource = described.resource, attempt = attempt_number);
         let log = StepLog {
             journal: self.core.journal.clone(),
+            tenant: self.tenant.clone(),
             run: self.id.clone(),
             step: described.id.clone(),
             mask: site.mask.clone(),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::SealingKey;
-use crate::journal::ResourceRow;
+use store::ResourceRow;
 
 /// A map with this key alone is a sealed value.
 const SEALED: &str = "Stackloom::Sealed";

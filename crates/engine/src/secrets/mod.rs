@@ -14,6 +14,6 @@ mod vault;
 
 pub use mask::Mask;
 pub use run::RunSecrets;
-pub(crate) use run::{load_run, store_run};
+pub(crate) use run::{load_run, seal_run};
 pub use seal::{SealingKey, Unsealable};
 pub use vault::RunVault;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::{SqliteConnection, SqlitePool};
+use store::{SealedKind, Store};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::SealingKey;
-use crate::{Error, Result, Tenant, VaultKey};
+use crate::{Result, Tenant, VaultKey};
 
 /// Token, hidden parameters, and the key to the sealed vault where there is no key manager.
 #[derive(Clone, Serialize, Deserialize)]
@@ -60,45 +60,20 @@ fn purpose(run: &str) -> String {
     format!("run/{run}")
 }
 
-/// Seals and stores them; what was stored for the run before is replaced.
-pub(crate) async fn store_run(
-    connection: &mut SqliteConnection,
-    key: &SealingKey,
-    tenant: &Tenant,
-    run: &str,
-    secrets: &RunSecrets,
-) -> Result<()> {
-    let text = Zeroizing::new(crate::journal::to_json(secrets));
-    sqlx::query(
-        "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('run', ?, ?, ?, ?) \
-         ON CONFLICT (kind, cloud, project_id, name) DO UPDATE SET box = excluded.box",
-    )
-    .bind(&tenant.cloud)
-    .bind(&tenant.project_id)
-    .bind(run)
-    .bind(key.seal(&purpose(run), &text))
-    .execute(connection)
-    .await
-    .map(drop)
-    .map_err(Error::storage("sealing a run's token"))
+/// Seals them for [`SealedKind::Run`].
+pub(crate) fn seal_run(key: &SealingKey, run: &str, secrets: &RunSecrets) -> String {
+    let text = Zeroizing::new(store::to_json(secrets));
+    key.seal(&purpose(run), &text)
 }
 
-/// Opens them. `None` where they are gone, or sealed with a key that is.
+/// Reads and opens them. `None` where they are gone, or sealed with a key that is.
 pub(crate) async fn load_run(
-    pool: &SqlitePool,
+    store: &Store,
     key: &SealingKey,
     tenant: &Tenant,
     run: &str,
 ) -> Result<Option<RunSecrets>> {
-    let sealed: Option<String> = sqlx::query_scalar(
-        "SELECT box FROM sealed WHERE kind = 'run' AND cloud = ? AND project_id = ? AND name = ?",
-    )
-    .bind(&tenant.cloud)
-    .bind(&tenant.project_id)
-    .bind(run)
-    .fetch_optional(pool)
-    .await
-    .map_err(Error::storage("reading a run's token"))?;
+    let sealed = store.sealed_find(tenant, SealedKind::Run, run).await?;
     Ok(sealed
         .and_then(|sealed| key.open(&purpose(run), &sealed).ok())
         .and_then(|text| serde_json::from_str(&text).ok()))

@@ -8,13 +8,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sqlx::{SqliteConnection, SqlitePool};
+use store::{Store, to_json};
 use uuid::Uuid;
 
 use crate::{
     Error, Result, Tenant,
     driver::{DriverError, Vault},
-    journal::{from_json, to_json},
 };
 
 const GONE: &str =
@@ -25,7 +24,7 @@ const OTHER: &str =
 
 /// The hidden parameters of one deployment.
 pub(crate) struct Shelf<'a> {
-    pub pool: &'a SqlitePool,
+    pub store: &'a Store,
     pub vault: &'a dyn Vault,
     pub tenant: &'a Tenant,
     pub deployment: &'a str,
@@ -39,14 +38,10 @@ impl Shelf<'_> {
             self.deployment,
             Uuid::now_v7().simple()
         );
-        sqlx::query("INSERT INTO hidden_parameters (name, cloud, project_id, deployment, state) VALUES (?, ?, ?, ?, 'new')")
-            .bind(&name)
-            .bind(&self.tenant.cloud)
-            .bind(&self.tenant.project_id)
-            .bind(self.deployment)
-            .execute(self.pool)
-            .await
-            .map_err(Error::storage("keeping hidden parameters"))?;
+        let store = self.store;
+        store
+            .hidden_insert(self.tenant, self.deployment, &name)
+            .await?;
         match self.vault.put(&name, &to_json(values)).await {
             Ok(_reference) => Ok(name),
             Err(error) => {
@@ -66,7 +61,7 @@ impl Shelf<'_> {
             return Ok(BTreeMap::new());
         };
         match self.vault.get(name).await.map_err(unread)? {
-            Some(text) => from_json(&text).map_err(|_no_json| Error::Lost(OTHER.into())),
+            Some(text) => serde_json::from_str(&text).map_err(|_no_json| Error::Lost(OTHER.into())),
             None if self.may_be_empty(name) => Ok(BTreeMap::new()),
             None => Err(Error::Lost(GONE.into())),
         }
@@ -80,39 +75,27 @@ impl Shelf<'_> {
 
     /// The change was not taken up.
     pub async fn give_up(&self, name: &str) {
-        let marked = sqlx::query(
-            "UPDATE hidden_parameters SET state = 'going' WHERE name = ? AND state = 'new'",
-        )
-        .bind(name)
-        .execute(self.pool)
-        .await;
+        let marked = self.store.hidden_reject(self.tenant, name).await;
         self.tidy_up_after(marked).await;
     }
 
     /// Removes what neither the deployment nor its last good state points at.
     pub async fn forget_useless(&self) {
-        let marked = sqlx::query(
-            "UPDATE hidden_parameters SET state = 'going' WHERE deployment = ?1 AND state = 'kept' AND name NOT IN \
-             (SELECT COALESCE(hidden, '') FROM deployments WHERE id = ?1 \
-              UNION ALL SELECT COALESCE(json_extract(good, '$.hidden'), '') FROM deployments WHERE id = ?1)",
-        )
-        .bind(self.deployment)
-        .execute(self.pool)
-        .await;
+        let store = self.store;
+        let marked = store
+            .hidden_release_unused(self.tenant, self.deployment)
+            .await;
         self.tidy_up_after(marked).await;
     }
 
     /// Removes all that the deployment has.
     pub async fn forget_all(&self) {
-        let marked =
-            sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE deployment = ?")
-                .bind(self.deployment)
-                .execute(self.pool)
-                .await;
+        let store = self.store;
+        let marked = store.hidden_release_all(self.tenant, self.deployment).await;
         self.tidy_up_after(marked).await;
     }
 
-    async fn tidy_up_after<T>(&self, marked: Result<T, sqlx::Error>) {
+    async fn tidy_up_after(&self, marked: store::Result<()>) {
         if let Err(error) = marked {
             tracing::warn!(%error, "hidden parameters of no use stay for now");
         }
@@ -122,23 +105,13 @@ impl Shelf<'_> {
     /// Removes what is of no use, the project's leavings from earlier included. What cannot be removed is
     /// tried again with the next change.
     pub async fn tidy_up(&self) {
-        let going: Result<Vec<String>, _> = sqlx::query_scalar(
-            "SELECT name FROM hidden_parameters WHERE cloud = ? AND project_id = ? AND state = 'going'",
-        )
-        .bind(&self.tenant.cloud)
-        .bind(&self.tenant.project_id)
-        .fetch_all(self.pool)
-        .await;
+        let going = self.store.hidden_list_released(self.tenant).await;
         for name in going.unwrap_or_default() {
             if let Err(error) = self.vault.forget(&name).await {
                 tracing::warn!(%error, name, "hidden parameters of no use stay in the vault for now");
                 continue;
             }
-            let forgotten =
-                sqlx::query("DELETE FROM hidden_parameters WHERE name = ? AND state = 'going'")
-                    .bind(&name)
-                    .execute(self.pool)
-                    .await;
+            let forgotten = self.store.hidden_delete(self.tenant, &name).await;
             if let Err(error) = forgotten {
                 tracing::warn!(%error, name, "a name of hidden parameters stays");
             }
@@ -146,30 +119,10 @@ impl Shelf<'_> {
     }
 }
 
-/// A change is taken up: from now on a deployment points at the name.
-pub(crate) async fn claim(connection: &mut SqliteConnection, name: Option<&str>) -> Result<()> {
-    let Some(name) = name else { return Ok(()) };
-    sqlx::query("UPDATE hidden_parameters SET state = 'kept' WHERE name = ?")
-        .bind(name)
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(Error::storage("keeping hidden parameters"))
-}
-
-/// After a start nobody is about to take up anything.
-pub(crate) async fn after_a_start(pool: &SqlitePool) -> Result<()> {
-    sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE state = 'new'")
-        .execute(pool)
-        .await
-        .map(drop)
-        .map_err(Error::storage("looking for hidden parameters of no use"))
-}
-
 fn from_vault(error: DriverError) -> Error {
     match error {
         DriverError::Cloud(error) => Error::Cloud(error),
-        DriverError::Storage(source) => Error::storage("keeping a secret")(source),
+        DriverError::Storage(error) => Error::Storage(error),
         other => Error::NotNow(other.to_string()),
     }
 }
@@ -188,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_database_that_fails_has_lost_nothing() {
-        let busy = unread(DriverError::Storage(sqlx::Error::PoolTimedOut));
-        assert!(matches!(busy, Error::Storage { .. }), "{busy:?}");
+        let busy = unread(DriverError::Storage(store::testing::transient_error()));
+        assert!(matches!(busy, Error::Storage(_)), "{busy:?}");
         let sealed = unread(DriverError::Other("sealed by another person".into()));
         assert!(matches!(sealed, Error::Lost(_)), "{sealed:?}");
     }

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use openstack::{Secret, Service, Session};
-use sqlx::SqlitePool;
+use store::{SealedKind, Store};
 
 use super::SealingKey;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// The vault of one person in one project.
 pub struct RunVault {
     session: Session,
-    pool: SqlitePool,
+    store: Store,
     tenant: Tenant,
     /// Barbican, under the person's token.
     has_key_manager: bool,
@@ -29,17 +29,12 @@ const NOWHERE: &str = "there is nowhere to keep a secret: the cloud has no key m
 
 impl RunVault {
     /// As the session's cloud offers it.
-    pub fn new(
-        session: Session,
-        pool: SqlitePool,
-        tenant: Tenant,
-        key: Option<VaultKey>,
-    ) -> RunVault {
+    pub fn new(session: Session, store: Store, tenant: Tenant, key: Option<VaultKey>) -> RunVault {
         RunVault {
             has_key_manager: session.has_service(Service::KeyManager),
             key: key.map(|key| SealingKey::new(key.0)),
             session,
-            pool,
+            store,
             tenant,
         }
     }
@@ -67,17 +62,11 @@ impl Vault for RunVault {
         let Some(key) = &self.key else {
             return Err(DriverError::Other(NOWHERE.into()));
         };
-        sqlx::query(
-            "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('vault', ?, ?, ?, ?) \
-             ON CONFLICT (kind, cloud, project_id, name) DO UPDATE SET box = excluded.box",
-        )
-        .bind(&self.tenant.cloud)
-        .bind(&self.tenant.project_id)
-        .bind(name)
-        .bind(key.seal(&self.purpose(name), secret))
-        .execute(&self.pool)
-        .await
-        .map_err(DriverError::Storage)?;
+        let sealed = key.seal(&self.purpose(name), secret);
+        let stored = self
+            .store
+            .sealed_put(&self.tenant, SealedKind::Vault, name, &sealed);
+        stored.await.map_err(DriverError::Storage)?;
         Ok(format!("sealed:{name}"))
     }
 
@@ -87,14 +76,10 @@ impl Vault for RunVault {
         {
             return Ok(Some(secret.expose().to_owned()));
         }
-        let sealed: Option<String> =
-            sqlx::query_scalar("SELECT box FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?")
-                .bind(&self.tenant.cloud)
-                .bind(&self.tenant.project_id)
-                .bind(name)
-                .fetch_optional(&self.pool)
-                .await
-                .map_err(DriverError::Storage)?;
+        let sealed = self
+            .store
+            .sealed_find(&self.tenant, SealedKind::Vault, name);
+        let sealed = sealed.await.map_err(DriverError::Storage)?;
         match (&self.key, sealed) {
             (_, None) => Ok(None),
             (Some(key), Some(sealed)) => key.open(&self.purpose(name), &sealed).map(|secret| Some(secret.to_string())).map_err(|_key| {
@@ -112,15 +97,9 @@ impl Vault for RunVault {
         if self.has_key_manager {
             self.session.key_manager().secret_forget(name).await?;
         }
-        sqlx::query(
-            "DELETE FROM sealed WHERE kind = 'vault' AND cloud = ? AND project_id = ? AND name = ?",
-        )
-        .bind(&self.tenant.cloud)
-        .bind(&self.tenant.project_id)
-        .bind(name)
-        .execute(&self.pool)
-        .await
-        .map(drop)
-        .map_err(DriverError::Storage)
+        let deleted = self
+            .store
+            .sealed_delete(&self.tenant, SealedKind::Vault, name);
+        deleted.await.map_err(DriverError::Storage)
     }
 }

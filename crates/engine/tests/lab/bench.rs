@@ -12,7 +12,7 @@ use futures::StreamExt;
 use lab::Lab;
 use openstack::{Clouds, Credentials, Scope, Session};
 use serde_json::{Value, json};
-use sqlx::SqlitePool;
+use store::{Operator, SealedKind, Store};
 use tempfile::TempDir;
 
 /// A network behind a router, a public server and a private one.
@@ -54,7 +54,8 @@ pub struct Bench {
     pub engine: Engine,
     pub actor: Actor,
     pub tenant: Tenant,
-    pub pool: SqlitePool,
+    pub operator: Operator,
+    pub store: Store,
     clouds: Clouds,
     folder: TempDir,
     catalog: PathBuf,
@@ -104,19 +105,18 @@ impl Bench {
             lab.auth_url()
         );
         let clouds = Clouds::from_yaml(&text).unwrap();
-        let pool = engine::journal::open(&folder.path().join("test.db"))
-            .await
-            .unwrap();
-        sqlx::migrate!("../../migrations").run(&pool).await.unwrap();
+        let file = folder.path().join("test.db");
+        let operator = store::open(&file).await.unwrap();
         let actor = log_in(&clouds, "demo").await;
         let config = config(&folder, &clouds, catalog, ssh_timeout);
-        let engine = Engine::start(config, pool.clone()).await.unwrap();
+        let engine = Engine::start(config, operator.clone()).await.unwrap();
         Bench {
             lab,
             engine,
             tenant: actor.tenant.clone(),
             actor,
-            pool,
+            store: operator.store().clone(),
+            operator,
             clouds,
             folder,
             catalog: catalog.to_owned(),
@@ -133,7 +133,7 @@ impl Bench {
     pub async fn crash(&mut self) {
         self.engine.shutdown().await;
         let config = config(&self.folder, &self.clouds, &self.catalog, self.ssh_timeout);
-        self.engine = Engine::start(config, self.pool.clone()).await.unwrap();
+        self.engine = Engine::start(config, self.operator.clone()).await.unwrap();
     }
 
     pub async fn try_deploy(
@@ -247,12 +247,8 @@ impl Bench {
     }
 
     /// Sealed rows of a kind.
-    pub async fn sealed(&self, kind: &str) -> i64 {
-        sqlx::query_scalar("SELECT COUNT(*) FROM sealed WHERE kind = ?")
-            .bind(kind)
-            .fetch_one(&self.pool)
-            .await
-            .unwrap()
+    pub async fn sealed(&self, kind: SealedKind) -> i64 {
+        store::testing::sealed_count(&self.store, kind).await
     }
 }
 

@@ -44,7 +44,7 @@ async fn a_cancelled_run_stops_and_goes_on_from_there() {
         bench.engine.cancel(&bench.tenant, &started.run).await,
         Err(Error::NotNow(_))
     ));
-    assert_eq!(bench.sealed("run").await, 0);
+    assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 
     // The server hangs in BUILD for ever; undeploy removes it all the same.
     let run = bench.undeploy(&started.deployment).await;
@@ -320,20 +320,11 @@ async fn a_paused_run_that_is_given_up_leaves_no_bastion_open() {
     }
 }
 
-impl Bench {
-    /// Changes the database behind the engine's back.
-    async fn sql(&self, statement: &'static str) {
-        sqlx::query(statement).execute(&self.pool).await.unwrap();
-    }
-}
-
 /// It is stored, and what it needs is gone: it does not keep its deployment busy for ever.
 #[tokio::test]
 async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
     let bench = Bench::new().await;
-    bench
-        .sql("CREATE TRIGGER lost AFTER INSERT ON sealed BEGIN DELETE FROM sealed WHERE name = new.name; END")
-        .await;
+    store::testing::sealed_lose_all(&bench.store).await;
     let refused = bench.try_deploy("shop", NET, Default::default()).await;
     assert!(
         matches!(refused, Err(Error::NotFound { .. })),
@@ -350,7 +341,7 @@ async fn a_run_that_cannot_begin_has_failed_and_can_be_resumed() {
     let reason = bench.end_of(&run).await.reason.unwrap();
     assert!(reason.contains("could not begin"), "{reason}");
 
-    bench.sql("DROP TRIGGER lost").await;
+    store::testing::sealed_restore(&bench.store).await;
     bench.engine.resume(&bench.actor, &run).await.unwrap();
     bench.until_state(&run, RunState::Succeeded).await;
     bench.undeploy(&deployment.id).await;
@@ -388,17 +379,18 @@ async fn a_restart_goes_on_with_a_run_that_was_claimed() {
             ..calls("compute", "POST", "/v2.1/servers")
         }));
         if has_token {
-            bench
-                .sql("CREATE TRIGGER stays BEFORE DELETE ON sealed BEGIN SELECT RAISE(IGNORE); END")
-                .await;
+            store::testing::sealed_keep_all(&bench.store).await;
         }
         let (started, run) = bench.deploy(TWO_SERVERS).await;
         assert_eq!(run.state, RunState::Failed);
         bench.lab.faults().clear();
-        bench.sql("UPDATE deployments SET state = 'busy'").await;
-        bench
-            .sql("UPDATE runs SET state = 'queued', ended = NULL")
-            .await;
+        let (tenant, id) = (&bench.tenant, &started.deployment);
+        let mut resumed = bench.store.begin("testing").await.unwrap();
+        let claimed = resumed.deployment_reclaim(tenant, id, &run.id).await;
+        assert_eq!(claimed.unwrap(), store::Outcome::Done);
+        let queued = resumed.run_requeue(tenant, &run.id, run.state).await;
+        assert_eq!(queued.unwrap(), store::Outcome::Done);
+        resumed.commit().await.unwrap();
         bench.crash().await;
         if !has_token {
             let shown = bench.shown(&started.deployment).await;

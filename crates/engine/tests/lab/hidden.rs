@@ -70,20 +70,7 @@ impl Bench {
 
     /// All that the database has, the journal's log of writes left out.
     async fn database(&self) -> String {
-        let tables: Vec<String> = sqlx::query_scalar(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'",
-        )
-        .fetch_all(&self.pool)
-        .await
-        .unwrap();
-        let mut all = String::new();
-        for table in tables {
-            for row in crate::life::dump(self, &table).await {
-                all.push_str(&row);
-                all.push('\n');
-            }
-        }
-        all
+        store::testing::all_tables(&self.store).await.join("\n")
     }
 }
 
@@ -199,11 +186,7 @@ async fn values_go_when_nothing_leads_back_to_them() {
     bench.until_kept(1).await;
     bench.undeploy(&started.deployment).await;
     assert_eq!(bench.left(), Vec::<String>::new());
-    let names: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM hidden_parameters")
-        .fetch_one(&bench.pool)
-        .await
-        .unwrap();
-    assert_eq!(names, 0);
+    assert_eq!(store::testing::hidden_count(&bench.store).await, 0);
 }
 
 #[tokio::test]
@@ -376,13 +359,13 @@ outputs:
         .unwrap();
     let run = bench.end_of(&started.run).await;
     assert_eq!(run.state, RunState::Succeeded, "{run:#?}");
-    type Row = (String, Option<String>, Option<String>, Option<String>);
-    let rows: Vec<Row> =
-        sqlx::query_as("SELECT name, reference, attributes, made_from FROM resources")
-            .fetch_all(&bench.pool)
-            .await
-            .unwrap();
-    for (name, reference, attributes, made_from) in rows {
+    for row in store::testing::resource_columns(&bench.store).await {
+        let store::testing::ResourceColumns {
+            name,
+            reference,
+            attributes,
+            made_from,
+        } = row;
         let stored = format!("{reference:?} {attributes:?} {made_from:?}");
         assert_eq!(
             !stored.contains("Stackloom::Sealed"),
@@ -455,10 +438,11 @@ async fn a_value_that_is_lost_is_asked_for_again() {
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
     let manager = bench.actor.session.key_manager();
-    let name: String = sqlx::query_scalar("SELECT hidden FROM deployments")
-        .fetch_one(&bench.pool)
-        .await
-        .unwrap();
+    let row = bench
+        .store
+        .deployment_find(&bench.tenant, &started.deployment)
+        .await;
+    let name = row.unwrap().unwrap().hidden.unwrap();
     manager.secret_forget(&name).await.unwrap();
     assert_eq!(bench.kept(), 0);
 
@@ -510,10 +494,8 @@ async fn what_is_lost_keeps_nothing_from_going() {
     let bench = Bench::new().await;
     let started = bench.try_deploy("shop", WORD, word("first")).await.unwrap();
     bench.end_of(&started.run).await;
-    sqlx::query("UPDATE deployments SET hidden = hidden || '0'")
-        .execute(&bench.pool)
-        .await
-        .unwrap();
+    let id = &started.deployment;
+    store::testing::deployment_set_hidden(&bench.store, id, "stackloom-gone").await;
     bench.lab.faults().add(Fault::Call(CallFault {
         service: Some("network".into()),
         method: Some("DELETE".into()),

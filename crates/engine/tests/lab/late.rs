@@ -60,16 +60,13 @@ fn network_post(path: &str, fault: CallFault) -> Fault {
 
 impl Bench {
     /// Waits until so many creations are under way.
-    async fn until_in_flight(&self, run: &str, wanted: i64) {
+    async fn until_in_flight(&self, run: &str, wanted: usize) {
         let under_way = async || {
-            let count: i64 = sqlx::query_scalar(
-                "SELECT COUNT(*) FROM steps WHERE run = ? AND kind = 'create' AND state = 'running'",
-            )
-            .bind(run)
-            .fetch_one(&self.pool)
-            .await
-            .unwrap();
-            count >= wanted
+            let steps = self.store.step_list(&self.tenant, run).await.unwrap();
+            let under_way = steps.iter().filter(|step| {
+                step.kind == api::StepKind::Create && step.state == api::StepState::Running
+            });
+            under_way.count() >= wanted
         };
         self.eventually("creations are in flight", under_way).await;
     }
@@ -347,10 +344,14 @@ async fn a_deletion_that_a_stray_prevents_is_tried_again() {
     let stray = bench
         .twin_of::<Port>(&started.deployment, "port", json!({"network_id": network}))
         .await;
-    sqlx::query("UPDATE creations SET uncertain_since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+60 seconds') WHERE name = 'port'")
-        .execute(&bench.pool)
+    let creations = bench
+        .store
+        .creation_list(&bench.tenant, &started.deployment)
         .await
         .unwrap();
+    let port = creations.iter().find(|one| one.key.name == "port").unwrap();
+    let later = jiff::Timestamp::now() + Duration::from_secs(60);
+    store::testing::creation_set_uncertain(&bench.store, &started.deployment, port, later).await;
     let update = bench
         .engine
         .update(&bench.actor, &started.deployment, to(empty));
@@ -447,15 +448,15 @@ async fn all_that_carries_a_mark_is_found_without_the_journal() {
         // proof, and an address scope, whose mark goes when it gets its name, with the pool in it.
         let has_no_mark = "OS::Neutron::RouterInterface OS::Neutron::ExtraRoute OS::Neutron::ExtraRouteSet OS::Neutron::RBACPolicy \
             OS::Neutron::FloatingIPPortForward OS::Cinder::VolumeAttachment OS::Heat::RandomString OS::Heat::ResourceGroup OS::Cinder::Volume OS::Neutron::AddressScope OS::Neutron::SubnetPool";
-        let lost: Vec<(String,)> = sqlx::query_as(
-            "UPDATE resources SET state = 'deleted', physical_id = NULL WHERE deployment = ? AND instr(' ' || ? || ' ', ' ' || type || ' ') = 0 RETURNING name",
-        )
-        .bind(&started.deployment)
-        .bind(has_no_mark)
-        .fetch_all(&bench.pool)
-        .await
-        .unwrap();
-        let mut lost: Vec<String> = lost.into_iter().map(|(name,)| name).collect();
+        let has_no_mark: Vec<&str> = has_no_mark.split_whitespace().collect();
+        let (store, id) = (&bench.store, &started.deployment);
+        let mut lost = Vec::new();
+        for row in store.resource_list_all(&bench.tenant, id).await.unwrap() {
+            if !has_no_mark.contains(&row.spec.resource_type.as_str()) {
+                store::testing::resource_forget(store, id, &row.name).await;
+                lost.push(row.name);
+            }
+        }
         lost.sort();
         let strays = bench.strays(&started.deployment).await;
         let found: Vec<&String> = strays.iter().map(|stray| &stray.resource).collect();

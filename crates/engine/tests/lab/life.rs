@@ -21,7 +21,7 @@ async fn a_design_is_made_shown_and_removed_without_a_trace() {
                 && step.started.is_some())
     );
     assert_eq!(
-        bench.sealed("run").await,
+        bench.sealed(store::SealedKind::Run).await,
         0,
         "the token is gone with the run"
     );
@@ -270,7 +270,7 @@ outputs:
         "an output is no way around it"
     );
     for table in ["deployments", "runs", "steps", "sealed"] {
-        let found: Vec<String> = dump(&bench, table)
+        let found: Vec<String> = store::testing::table(&bench.store, table)
             .await
             .into_iter()
             .filter(|row| row.contains("xyzzy-4711"))
@@ -290,24 +290,10 @@ outputs:
     // The name of a network is no secret place: what a person puts there is in its attributes.
     bench.undeploy(&started.deployment).await;
     assert_eq!(
-        (bench.sealed("run").await, bench.sealed("vault").await),
+        (
+            bench.sealed(store::SealedKind::Run).await,
+            bench.sealed(store::SealedKind::Vault).await
+        ),
         (0, 0)
     );
-}
-
-pub async fn dump(bench: &Bench, table: &str) -> Vec<String> {
-    let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info(?)")
-        .bind(table)
-        .fetch_all(&bench.pool)
-        .await
-        .unwrap();
-    let all = columns
-        .iter()
-        .map(|column| format!("COALESCE(CAST({column} AS TEXT), '')"))
-        .collect::<Vec<_>>()
-        .join(" || '|' || ");
-    sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT {all} FROM {table}")))
-        .fetch_all(&bench.pool)
-        .await
-        .unwrap()
 }

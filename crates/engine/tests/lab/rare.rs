@@ -106,7 +106,9 @@ outputs:
     assert_eq!(text("note"), "xyzzy-4711");
     assert!(text("private").starts_with("-----BEGIN PRIVATE KEY"));
     assert!(text("public").starts_with("-----BEGIN PUBLIC KEY"));
-    let stored = crate::life::dump(&bench, "resources").await.join("\n");
+    let stored = store::testing::table(&bench.store, "resources")
+        .await
+        .join("\n");
     assert!(stored.contains("BEGIN PUBLIC KEY"), "{stored}");
     assert!(
         !stored.contains("xyzzy") && !stored.contains("BEGIN PRIVATE KEY"),

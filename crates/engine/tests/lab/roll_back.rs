@@ -145,7 +145,11 @@ async fn a_failed_update_rolls_back_by_itself_if_told_so() {
         "{back:#?}"
     );
     assert_eq!(bench.ids(&started.deployment).await, before);
-    assert_eq!(bench.sealed("run").await, 0, "no token is left of either");
+    assert_eq!(
+        bench.sealed(store::SealedKind::Run).await,
+        0,
+        "no token is left of either"
+    );
 }
 
 #[tokio::test]
@@ -177,7 +181,7 @@ async fn a_restart_forgets_no_roll_back() {
         "{back:#?}"
     );
     assert_eq!(bench.ids(&started.deployment).await, before);
-    assert_eq!(bench.sealed("run").await, 0);
+    assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
 }
 
 /// The process ends after the failure is stored and before the run that leads back is.
@@ -192,29 +196,21 @@ async fn a_roll_back_that_did_not_come_to_begin_begins_at_the_next_start() {
         .await;
     assert_eq!(run.state, RunState::Failed);
     // As the journal has it in that moment: the wish, and the token that it is for.
-    let (wish, token) = (
-        serde_json::to_string(&facts()).unwrap(),
-        "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ('run', ?, ?, ?, 'of another key')",
+    let wish = serde_json::to_string(&facts()).unwrap();
+    store::testing::run_set_roll_back(&bench.store, &run.id, Some(&wish)).await;
+    let sealed = bench.store.sealed_put(
+        &bench.tenant,
+        store::SealedKind::Run,
+        &run.id,
+        "of another key",
     );
-    sqlx::query("UPDATE runs SET roll_back = ? WHERE id = ?")
-        .bind(&wish)
-        .bind(&run.id)
-        .execute(&bench.pool)
-        .await
-        .unwrap();
-    sqlx::query(token)
-        .bind(&bench.tenant.cloud)
-        .bind(&bench.tenant.project_id)
-        .bind(&run.id)
-        .execute(&bench.pool)
-        .await
-        .unwrap();
+    sealed.await.unwrap();
     // A token that cannot be opened: a person decides, and nothing is left lying about.
     bench.crash().await;
     bench
         .until_it_says(&run.id, "the login for which the run acted has ended")
         .await;
-    assert_eq!(bench.sealed("run").await, 0);
+    assert_eq!(bench.sealed(store::SealedKind::Run).await, 0);
     assert_eq!(
         bench.shown(&started.deployment).await.last_run.as_deref(),
         Some(run.id.as_str())
@@ -328,10 +324,7 @@ impl Bench {
     }
 
     async fn wishes(&self) -> i64 {
-        sqlx::query_scalar("SELECT COUNT(*) FROM runs WHERE roll_back IS NOT NULL")
-            .fetch_one(&self.pool)
-            .await
-            .unwrap()
+        store::testing::run_count_to_roll_back(&self.store).await
     }
 }
 
@@ -340,10 +333,22 @@ async fn a_roll_back_waits_for_a_cloud_that_does_not_answer() {
     let bench = Bench::new().await;
     let (deployment, before, run) = bench.fails_without_key_manager().await;
     bench.until_it_says(&run, "cannot begin yet").await;
-    assert_eq!((bench.wishes().await, bench.sealed("run").await), (1, 1));
+    assert_eq!(
+        (
+            bench.wishes().await,
+            bench.sealed(store::SealedKind::Run).await
+        ),
+        (1, 1)
+    );
     bench.lab.faults().clear();
     bench.comes_back(&deployment, &run, &before).await;
-    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+    assert_eq!(
+        (
+            bench.wishes().await,
+            bench.sealed(store::SealedKind::Run).await
+        ),
+        (0, 0)
+    );
 }
 
 /// The server starts while Keystone hangs: it starts all the same, and the wish comes true afterwards.
@@ -366,7 +371,13 @@ async fn a_restart_does_not_wait_for_a_roll_back_nor_forget_it() {
     bench.lab.faults().add(silent("identity"));
     bench.crash().await;
     bench.until_it_says(&run, "cannot begin yet").await;
-    assert_eq!((bench.wishes().await, bench.sealed("run").await), (1, 1));
+    assert_eq!(
+        (
+            bench.wishes().await,
+            bench.sealed(store::SealedKind::Run).await
+        ),
+        (1, 1)
+    );
     bench.lab.faults().clear();
     bench.comes_back(&deployment, &run, &before).await;
 }
@@ -389,7 +400,13 @@ async fn a_roll_back_that_can_never_begin_says_so() {
             "could not begin: the login for which the run acted has ended. Roll it back by hand",
         )
         .await;
-    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+    assert_eq!(
+        (
+            bench.wishes().await,
+            bench.sealed(store::SealedKind::Run).await
+        ),
+        (0, 0)
+    );
     bench.lab.faults().clear();
     let shown = bench.shown(&deployment).await;
     assert_eq!(shown.last_run.as_deref(), Some(run.as_str()));
@@ -410,7 +427,13 @@ async fn who_acts_first_ends_the_waiting() {
     bench.lab.faults().clear();
     let gone = bench.end_of(&gone.unwrap().run).await;
     assert_eq!(gone.state, RunState::Succeeded, "{gone:#?}");
-    assert_eq!((bench.wishes().await, bench.sealed("run").await), (0, 0));
+    assert_eq!(
+        (
+            bench.wishes().await,
+            bench.sealed(store::SealedKind::Run).await
+        ),
+        (0, 0)
+    );
     let runs = bench.engine.runs(&bench.tenant, &deployment).await.unwrap();
     assert_eq!(runs.len(), 3, "none of them leads back: {runs:#?}");
 }

@@ -176,16 +176,12 @@ impl Place {
             .await
             .expect("the login works");
         let folder = tempfile::tempdir().expect("a folder");
-        let pool = engine::journal::open(&folder.path().join("engine.db"))
+        let operator = store::open(&folder.path().join("engine.db"))
             .await
             .expect("a database");
-        sqlx::migrate!("../../migrations")
-            .run(&pool)
-            .await
-            .expect("its tables");
         let mut config = Config::new(folder.path().join("data"), "no-catalog", clouds.clone());
         settings(&mut config);
-        let engine = Engine::start(config, pool).await.expect("an engine");
+        let engine = Engine::start(config, operator).await.expect("an engine");
         let tenant = Tenant {
             cloud: name.into(),
             project_id: session.project().expect("a project").id.clone(),

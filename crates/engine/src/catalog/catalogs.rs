@@ -2,7 +2,7 @@
 //!
 //! The folder comes first, whole and under its digest (`catalog/<project>/<item>/<digest>` below the data folder), then the row: a crash
 //! in between leaves a folder that nobody sees and that the same upload takes again. A version never changes; what a deployment was made
-//! with it keeps ([`Store::of_deployment`]) until the components of that item are gone from it.
+//! with it keeps ([`Catalogs::of_deployment`]) until the components of that item are gone from it.
 //!
 //! A project's item may not take the name of one of the server's own: templates say `Stackloom::Catalog::nginx`, and must mean the same
 //! in every project and in what others were given. Where a later version of this program brings an item of a name that a project has
@@ -17,12 +17,12 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-use sqlx::{FromRow, SqliteConnection, SqlitePool};
+use store::{ItemRow, Outcome, Pin, Store, Transaction};
 use tokio::sync::{Mutex, Semaphore};
 use types::catalog::precedence;
 
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
-use crate::{Error, Result, Tenant, journal::now_text};
+use crate::{Error, Result, Tenant};
 
 /// Bytes that a project's items may take on the disk together, all versions of them.
 const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
@@ -34,12 +34,12 @@ const VERSIONS_MAX: usize = 100;
 const UNPACKED_AT_ONCE: usize = 2;
 
 /// All catalogues.
-pub struct Store {
+pub struct Catalogs {
     /// The server's own items.
     own: Arc<Catalog>,
     /// `catalog` below the data folder.
     folder: PathBuf,
-    pool: SqlitePool,
+    store: Store,
     /// What projects see, until they upload something.
     seen: Mutex<HashMap<Tenant, Arc<Catalog>>>,
     unpacking: Semaphore,
@@ -54,22 +54,13 @@ pub struct Published {
     pub was_there: bool,
 }
 
-#[derive(Clone, FromRow)]
-struct Row {
-    name: String,
-    version: String,
-    digest: String,
-    author: String,
-    uploaded: String,
-}
-
-impl Store {
+impl Catalogs {
     /// Over a migrated database.
-    pub fn new(own: Catalog, data_dir: &Path, pool: SqlitePool) -> Store {
-        Store {
+    pub fn new(own: Catalog, data_dir: &Path, store: Store) -> Catalogs {
+        Catalogs {
             own: Arc::new(own),
             folder: data_dir.join("catalog"),
-            pool,
+            store,
             seen: Mutex::default(),
             unpacking: Semaphore::new(UNPACKED_AT_ONCE),
         }
@@ -84,7 +75,7 @@ impl Store {
         if let Some(known) = seen.get(tenant) {
             return Ok(known.clone());
         }
-        let newest = newest(self.rows(tenant).await?);
+        let newest = newest(self.store.item_list(tenant).await?);
         let (catalog, is_whole) = match newest.is_empty() {
             true => (self.own.clone(), true),
             false => self.read(tenant, self.own.clone(), newest).await?,
@@ -96,66 +87,51 @@ impl Store {
         Ok(catalog)
     }
 
-    /// What a deployment has: as [`Store::of`], and of the items that it was made with the version that it was made with. One that is
+    /// What a deployment has: as [`Catalogs::of`], and of the items that it was made with the version that it was made with. One that is
     /// gone is missing; it does not become another.
     ///
     /// # Errors
     /// Where the database cannot be read.
     pub async fn of_deployment(&self, tenant: &Tenant, deployment: &str) -> Result<Arc<Catalog>> {
         let catalog = self.of(tenant).await?;
-        let pinned: Vec<(String, String)> =
-            sqlx::query_as("SELECT item, version FROM deployment_items WHERE deployment = ?")
-                .bind(deployment)
-                .fetch_all(&self.pool)
-                .await
-                .map_err(Error::storage("reading a deployment's items"))?;
-        let is_newest = |(name, version): &&(String, String)| {
-            let newest = catalog.get(name).filter(|item| item.uploaded.is_some());
-            newest.is_some_and(|item| item.described.version == *version)
+        let pinned = self.store.pin_list(tenant, deployment).await?;
+        let is_newest = |pin: &Pin| {
+            let newest = catalog.get(&pin.item);
+            let newest = newest.filter(|item| item.uploaded.is_some());
+            newest.is_some_and(|item| item.described.version == pin.version)
         };
-        if pinned.iter().all(|one| is_newest(&one)) {
+        if pinned.iter().all(is_newest) {
             return Ok(catalog);
         }
-        let rows = self.rows(tenant).await?.into_iter();
-        let is_pinned = |row: &Row| {
+        let rows = self.store.item_list(tenant).await?.into_iter();
+        let is_pinned = |row: &ItemRow| {
             let mut pinned = pinned.iter();
-            pinned.any(|(name, version)| *name == row.name && *version == row.version)
+            pinned.any(|pin| pin.item == row.name && pin.version == row.version)
         };
         let mut without = catalog.items.clone();
-        without.retain(|name, _| !pinned.iter().any(|(pinned, _)| pinned == name));
+        without.retain(|name, _| !pinned.iter().any(|pin| pin.item == *name));
         let without = Arc::new(Catalog::of(without, Vec::new()));
         let versions = rows.filter(is_pinned).map(|row| (row, Vec::new()));
         let (catalog, _) = self.read(tenant, without, versions.collect()).await?;
         Ok(catalog)
     }
 
-    /// Notes which versions a deployment has of the items behind these types. `catalog` is what it was planned with.
+    /// Stores which versions a deployment has of the items behind these types. `catalog` is what it was planned with.
     pub async fn pin(
         &self,
-        connection: &mut SqliteConnection,
-        deployment: &str,
+        transaction: &mut Transaction,
+        (tenant, deployment): (&Tenant, &str),
         catalog: &Catalog,
         types: &BTreeSet<&str>,
     ) -> Result<()> {
-        let doing = "storing a deployment's items";
-        sqlx::query("DELETE FROM deployment_items WHERE deployment = ?")
-            .bind(deployment)
-            .execute(&mut *connection)
-            .await
-            .map_err(Error::storage(doing))?;
         let items = types.iter().filter_map(|name| catalog.of_type(name));
-        for item in items.filter(|item| item.uploaded.is_some()) {
-            sqlx::query(
-                "INSERT INTO deployment_items (deployment, item, version) VALUES (?, ?, ?)",
-            )
-            .bind(deployment)
-            .bind(&item.described.name)
-            .bind(&item.described.version)
-            .execute(&mut *connection)
-            .await
-            .map_err(Error::storage(doing))?;
-        }
-        Ok(())
+        let items = items.filter(|item| item.uploaded.is_some());
+        let pins = items.map(|item| Pin {
+            item: item.described.name.clone(),
+            version: item.described.version.clone(),
+        });
+        let pins: Vec<Pin> = pins.collect();
+        Ok(transaction.pin_replace(tenant, deployment, &pins).await?)
     }
 
     /// Takes a tar.gz of an item into a project's catalogue.
@@ -179,11 +155,11 @@ impl Store {
 
         // One upload at a time: what is looked up here still holds when the row is written.
         let mut seen = self.seen.lock().await;
-        let rows = self.rows(tenant).await?;
+        let rows = self.store.item_list(tenant).await?;
         if self.own.get(&name).is_some() && !rows.iter().any(|row| row.name == name) {
             return Err(Error::ItemNameTaken(name));
         }
-        let same = |row: &&Row| row.name == name && row.version == version;
+        let same = |row: &&ItemRow| row.name == name && row.version == version;
         let was_there = match rows.iter().find(same) {
             Some(row) if row.digest != digest => {
                 return Err(Error::ItemVersionTaken { name, version });
@@ -203,20 +179,12 @@ impl Store {
         }
         self.write(tenant, &name, &digest, files).await?;
         if !was_there {
-            sqlx::query(
-                "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, uploaded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            )
-            .bind(&tenant.cloud)
-            .bind(&tenant.project_id)
-            .bind(&name)
-            .bind(&version)
-            .bind(&digest)
-            .bind(bytes)
-            .bind(user)
-            .bind(now_text())
-            .execute(&self.pool)
-            .await
-            .map_err(Error::storage("storing a catalogue item"))?;
+            let key = (name.as_str(), version.as_str());
+            let inserted = self.store.item_insert(tenant, key, &digest, bytes, user);
+            // Another server of the same database was faster.
+            if inserted.await? == Outcome::Conflict {
+                return Err(Error::ItemVersionTaken { name, version });
+            }
         }
         seen.remove(tenant);
         drop(seen);
@@ -228,14 +196,7 @@ impl Store {
     }
 
     async fn check_room(&self, tenant: &Tenant, bytes: i64) -> Result<()> {
-        let used: i64 = sqlx::query_scalar(
-            "SELECT COALESCE(SUM(bytes), 0) FROM catalog_items WHERE cloud = ? AND project_id = ?",
-        )
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_one(&self.pool)
-        .await
-        .map_err(Error::storage("measuring a project's catalogue"))?;
+        let used = self.store.item_bytes(tenant).await?;
         match used + bytes > PROJECT_BYTES_MAX {
             true => Err(Error::CatalogFull(PROJECT_BYTES_MAX / (1024 * 1024))),
             false => Ok(()),
@@ -249,23 +210,12 @@ impl Store {
             .map_err(|error| Error::Unavailable(format!("the item cannot be written: {error}")))
     }
 
-    async fn rows(&self, tenant: &Tenant) -> Result<Vec<Row>> {
-        sqlx::query_as(
-            "SELECT name, version, digest, author, uploaded FROM catalog_items WHERE cloud = ? AND project_id = ?",
-        )
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .fetch_all(&self.pool)
-        .await
-        .map_err(Error::storage("reading a project's catalogue"))
-    }
-
     /// These in their folders, over `below`. What cannot be read is left out, and told of in the log. Also whether nothing was.
     async fn read(
         &self,
         tenant: &Tenant,
         below: Arc<Catalog>,
-        rows: Vec<(Row, Vec<String>)>,
+        rows: Vec<(ItemRow, Vec<String>)>,
     ) -> Result<(Arc<Catalog>, bool)> {
         let placed = rows.into_iter().map(|(row, versions)| {
             let place = self.place(tenant, &row.name, &row.digest);
@@ -314,7 +264,7 @@ impl Store {
     }
 }
 
-fn stored_item(row: &Row, versions: Vec<String>, place: PathBuf) -> Result<Item, String> {
+fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<Item, String> {
     let mut files = folder::stored_files(&place, &row.digest).map_err(|error| error.to_string())?;
     // What was taken under a milder rule does its work still, without its picture.
     files.retain(|path, text| {
@@ -348,8 +298,8 @@ fn bytes_on_disk(files: &Files) -> i64 {
 }
 
 /// Of each name the newest version, with the names of all versions, newest first.
-fn newest(rows: Vec<Row>) -> Vec<(Row, Vec<String>)> {
-    let mut by_name: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+fn newest(rows: Vec<ItemRow>) -> Vec<(ItemRow, Vec<String>)> {
+    let mut by_name: BTreeMap<String, Vec<ItemRow>> = BTreeMap::new();
     for row in rows {
         by_name.entry(row.name.clone()).or_default().push(row);
     }

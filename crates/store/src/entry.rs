@@ -1,85 +1,85 @@
-//! What can be written to the journal: an event for the viewers, and the row that it changes.
+//! Entries of the journal: each is an event for the viewers and a change of a row.
 
-use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
 use std::collections::BTreeMap;
 
+use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
 use planner::workflow::ResourceSpec;
 use serde_json::{Map, Value};
 
-use crate::{driver::Namesakes, machine::Ending};
+use crate::{Ending, Namesakes};
 
-/// One thing that happened, with what it changes.
+/// An entry of a run's journal.
 #[derive(Clone, Debug)]
 pub enum Entry {
-    /// A step said something.
+    /// A line of a step's log.
     Log {
-        /// Its id.
+        /// Id of the step.
         step: String,
-        /// Where the line came from.
+        /// Source of the line.
         stream: LogStream,
-        /// How much it matters.
+        /// Severity.
         level: LogLevel,
-        /// One line, secrets masked.
+        /// The line, secrets masked.
         text: String,
     },
-    /// A step moved.
+    /// A new state of a step.
     Step {
-        /// Its id.
+        /// Id of the step.
         step: String,
-        /// Where it stands now.
+        /// The new state.
         state: StepState,
-        /// Starts so far.
+        /// Number of attempts so far.
         attempt: u32,
-        /// What went wrong.
+        /// Message of the failure.
         error: Option<String>,
     },
-    /// The run moved, and with it perhaps its deployment.
+    /// A new state of the run and its deployment.
     Run {
-        /// Where it stands now.
+        /// The new state.
         state: RunState,
-        /// The bad end that it is bound for.
+        /// The bad end that the run is bound for.
         ending: Option<Ending>,
-        /// Why.
+        /// Reason of the state.
         reason: Option<String>,
-        /// What its deployment is in now.
+        /// The new state of the deployment.
         deployment: DeploymentState,
     },
-    /// A run that failed and is to be rolled back says why that does not begin. Nothing is written where that is
-    /// not so any more.
+    /// The reason why the roll-back of a failed run does not begin. Nothing is written where the run is no longer failed, or
+    /// its roll-back no longer wanted.
     RollBack {
-        /// All that the run says of its end now.
+        /// The new reason of the run's end.
         reason: String,
-        /// Whether it is tried again.
+        /// Is it tried again?
         wanted: Wanted,
     },
-    /// A resource of the run's deployment moved.
+    /// A change of a resource of the run's deployment.
     Resource {
-        /// Its name.
+        /// Name of the resource.
         name: String,
-        /// How.
+        /// The change.
         change: ResourceChange,
     },
 }
 
-/// Whether a roll-back that could not begin is still wished for.
+/// Is a roll-back that could not begin still wanted?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// It is tried again.
     Still,
-    /// A person decides; the token that was kept for it goes.
+    /// A person decides. The token that was kept for it goes.
     NoMore,
 }
 
-/// How a resource moves.
+/// A change of a resource.
 #[derive(Clone, Debug)]
 pub enum ResourceChange {
-    /// It will be made, made again, or changed, by this description.
+    /// It is about to be created, created again, or updated.
     Begin {
-        /// The description.
+        /// Its description.
         spec: Box<ResourceSpec>,
-        /// Being made, or being changed.
+        /// Creating or updating.
         state: ResourceState,
-        /// Which one it is of all that had the name.
+        /// Its number among all resources that had the name, from 0.
         incarnation: u32,
     },
     /// The cloud gave it an id.
@@ -87,53 +87,53 @@ pub enum ResourceChange {
         /// The cloud's id.
         physical_id: String,
     },
-    /// It is there.
+    /// It is ready.
     Ready {
-        /// What `get_resource` gives.
+        /// Value of `get_resource`.
         reference: Value,
-        /// What `get_attr` gives.
+        /// Values of `get_attr`.
         attributes: Map<String, Value>,
-        /// The cloud's id, where it has one.
+        /// The cloud's id, if it has one.
         physical_id: Option<String>,
-        /// Values of the properties that mention others; never secret.
+        /// Values of the properties that refer to other resources; never secret.
         made_from: BTreeMap<String, Value>,
-        /// Digests of the hidden parameters' values that it has, by parameter.
+        /// Keyed digests of the hidden parameters' values, by parameter.
         made_with: BTreeMap<String, String>,
     },
-    /// A change is about to be tried: all that it and those before it that did not end may put into it, by property.
+    /// An update is about to begin.
     Tries {
-        /// Never secret.
+        /// Entries that this update and interrupted ones before it may add, by property; never secret.
         tried: Map<String, Value>,
     },
-    /// Another one shall have its name: it is kept as an older copy until it is removed.
+    /// A successor takes its name. It is kept as an older copy until it is removed.
     PutAside {
         /// The copy's name.
         copy: String,
-        /// What it is in.
+        /// Its state.
         state: ResourceState,
-        /// The id that it has, for the event.
+        /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// It is in another state, with the same id.
+    /// It is in another state.
     To {
-        /// The state.
+        /// The new state.
         state: ResourceState,
-        /// The id that it has, for the event.
+        /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// What failed of it is gone, and it is made again.
+    /// Its failed attempt is removed, and it is created again.
     Forgotten,
     /// The cloud refused to create it: no request is in flight any more.
     Refused,
-    /// Things that have its name in the cloud before the first request, for types whose name is their only mark.
+    /// Things with its name in the cloud before the first request, for types whose name is their only mark.
     Namesakes(Namesakes),
-    /// It stays in the cloud on purpose, and its deployment forgets it.
+    /// It stays in the cloud on purpose. Its deployment forgets it.
     Retained,
 }
 
 impl Entry {
-    /// What the viewers are told.
-    pub(super) fn event(&self) -> EventBody {
+    /// The event for the viewers.
+    pub(crate) fn event(&self) -> EventBody {
         match self {
             Entry::Log {
                 step,
@@ -198,7 +198,7 @@ impl Entry {
     }
 
     /// The event's `type`.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Entry::Log { .. } => "log",
             Entry::Step { .. } => "step",
@@ -207,8 +207,8 @@ impl Entry {
         }
     }
 
-    /// Whether the disk must have it before anything goes on.
-    pub(super) fn is_move(&self) -> bool {
+    /// Must the disk have it before an effect starts?
+    pub(crate) fn is_move(&self) -> bool {
         !matches!(self, Entry::Log { .. })
     }
 }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use api::{DeploymentState, Event, EventBody, RunKind, RunState, Workflow};
+use api::{CloudFacts, DeploymentState, RunKind, RunState, Workflow};
 use planner::workflow::StepKind;
-use sqlx::SqliteConnection;
+use store::{DeploymentRow, Entry, NewRun as StoredRun, Outcome, RunRow, SealedKind, Transaction};
 use uuid::Uuid;
 
 use super::{Engine, Force, sweeps};
 use crate::{
-    Actor, Error, Result,
-    journal::{DeploymentRow, Entry, RunRow, now_text, to_json, to_text},
+    Actor, Error, Result, Tenant,
     machine::{self, Graph, OnFailure, Settings},
     run::{Opening, RunTask, strays},
-    secrets::{RunSecrets, load_run, store_run},
+    secrets::{RunSecrets, load_run, seal_run},
 };
 
 /// Beyond the time that a server has to answer: for the sandbox, and for reading the console log.
@@ -28,8 +27,8 @@ pub(super) struct NewRun<'a> {
     pub forced: Force,
     /// It leads back to what worked.
     pub rolls_back: bool,
-    /// What the cloud has, in JSON, if it shall be rolled back when it fails.
-    pub roll_back: Option<String>,
+    /// What the cloud has, if it shall be rolled back when it fails.
+    pub roll_back: Option<&'a CloudFacts>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
 }
@@ -37,107 +36,57 @@ pub(super) struct NewRun<'a> {
 impl Engine {
     pub(super) async fn store_run(
         &self,
-        connection: &mut SqliteConnection,
+        transaction: &mut Transaction,
         new: &NewRun<'_>,
     ) -> Result<String> {
-        let doing = "storing a run";
         let id = Uuid::now_v7().to_string();
-        let now = now_text();
-        let tenant = &new.actor.tenant;
+        let (tenant, deployment) = (&new.actor.tenant, new.deployment);
         let mut workflow = self.with_timeouts(&new.workflow);
-        let pending = pending_creations(connection, new).await?;
+        let uncertain = transaction
+            .creation_list_uncertain(tenant, deployment)
+            .await?;
+        let uncertain = uncertain.iter();
+        let pending = uncertain.filter(|one| strays::is_pending_for(new.kind, one));
         let horizon = self.core.config.commit_horizon;
-        sweeps::add(&mut workflow, new.kind, pending, horizon);
+        sweeps::add(&mut workflow, new.kind, pending.count(), horizon);
         Graph::of(&workflow).map_err(|bad| {
             Error::NotNow(format!(
                 "this cannot be run: {bad}. It is a mistake of ours; please report it"
             ))
         })?;
-        let stored = sqlx::query(
-            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, created) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(&id)
-        .bind(new.deployment)
-        .bind(&tenant.cloud)
-        .bind(&tenant.project_id)
-        .bind(to_text(&new.kind))
-        .bind(to_text(&RunState::Queued))
-        .bind(i64::from(new.forced == Force::Yes))
-        .bind(i64::from(new.rolls_back))
-        .bind(&new.roll_back)
-        .bind(to_json(&workflow))
-        .bind(&new.actor.user)
-        .bind(&now)
-        .execute(&mut *connection)
-        .await;
-        match stored {
-            // Somebody else was faster.
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                return Err(Error::Busy(id));
-            }
-            other => other.map_err(Error::storage(doing))?,
-        };
-        for (position, step) in workflow.steps.iter().enumerate() {
-            sqlx::query("INSERT INTO steps (run, id, position, kind, resource, waits_for, state, attempts) VALUES (?, ?, ?, ?, ?, ?, 'waiting', 0)")
-                .bind(&id)
-                .bind(&step.id)
-                .bind(i64::try_from(position).unwrap_or(i64::MAX))
-                .bind(to_text(&step.kind))
-                .bind(&step.resource)
-                .bind(to_json(&step.after))
-                .execute(&mut *connection)
-                .await
-                .map_err(Error::storage(doing))?;
-        }
-        let queued = Event {
-            seq: 1,
-            time: now.clone(),
-            body: EventBody::Run {
-                state: RunState::Queued,
-                reason: None,
+        let stored = transaction.run_insert(
+            tenant,
+            StoredRun {
+                id: &id,
+                deployment,
+                kind: new.kind,
+                forced: new.forced == Force::Yes,
+                rolls_back: new.rolls_back,
+                roll_back: new.roll_back,
+                workflow: &workflow,
+                author: &new.actor.user,
             },
-        };
-        sqlx::query("INSERT INTO events (run, seq, time, type, body) VALUES (?, 1, ?, 'run', ?)")
-            .bind(&id)
-            .bind(&now)
-            .bind(to_json(&queued.body))
-            .execute(&mut *connection)
-            .await
-            .map_err(Error::storage(doing))?;
-        let seen = new.seen.map(|seen| &seen.shown);
-        let claimed = sqlx::query(
-            "UPDATE deployments SET state = 'busy', last_run = ?, updated = ? WHERE id = ? \
-             AND COALESCE(last_run, '') = COALESCE(?, last_run, '') AND updated = COALESCE(?, updated)",
-        )
-        .bind(&id)
-        .bind(&now)
-        .bind(new.deployment)
-        .bind(seen.map(|seen| seen.last_run.clone().unwrap_or_default()))
-        .bind(seen.map(|seen| &seen.updated))
-        .execute(&mut *connection)
-        .await
-        .map_err(Error::storage(doing))?;
-        if claimed.rows_affected() == 0 {
+        );
+        // Somebody else was faster.
+        if stored.await? == Outcome::Conflict {
+            return Err(Error::Busy(id));
+        }
+        let seen = new.seen.map(DeploymentRow::seen);
+        let claimed = transaction
+            .deployment_claim(tenant, deployment, &id, seen.as_ref())
+            .await?;
+        if claimed == Outcome::Conflict {
             return Err(Error::NotNow(
                 "another run has changed this deployment meanwhile; look at it and try again"
                     .into(),
             ));
         }
         // The run before was to be rolled back if it failed: this one comes in place of that.
-        for statement in [
-            "DELETE FROM sealed WHERE kind = 'run' AND name IN \
-             (SELECT id FROM runs WHERE deployment = ?1 AND id <> ?2 AND roll_back IS NOT NULL)",
-            "UPDATE runs SET roll_back = NULL WHERE deployment = ?1 AND id <> ?2 AND roll_back IS NOT NULL",
-        ] {
-            sqlx::query(statement)
-                .bind(new.deployment)
-                .bind(&id)
-                .execute(&mut *connection)
-                .await
-                .map_err(Error::storage(doing))?;
-        }
-        store_run(connection, &self.core.key, tenant, &id, &new.secrets).await?;
+        transaction.run_supersede(tenant, deployment, &id).await?;
+        let sealed = seal_run(&self.core.key, &id, &new.secrets);
+        transaction
+            .sealed_put(tenant, SealedKind::Run, &id, &sealed)
+            .await?;
         Ok(id)
     }
 
@@ -161,13 +110,14 @@ impl Engine {
             Err(error) => Err(error),
         };
         if let Err(error) = &begun {
-            self.could_not_begin(run, &error.to_string()).await;
+            let why = error.to_string();
+            self.could_not_begin(&actor.tenant, run, &why).await;
         }
         begun
     }
 
     /// A run that is stored and has no task: it fails, so that a person can resume it.
-    pub(super) async fn could_not_begin(&self, run: &str, why: &str) {
+    pub(super) async fn could_not_begin(&self, tenant: &Tenant, run: &str, why: &str) {
         let failed = Entry::Run {
             state: RunState::Failed,
             ending: Some(machine::Ending::Failed),
@@ -176,9 +126,12 @@ impl Engine {
             )),
             deployment: DeploymentState::Failed,
         };
-        let written = match self.core.journal.write(run, vec![failed]).await {
+        let written = match self.core.journal.write(tenant, run, vec![failed]).await {
             // Nothing has changed in the cloud that would have to go back.
-            Ok(_) => self.core.journal.forget_roll_back(run).await,
+            Ok(()) => {
+                let forgotten = self.core.store.run_forget_roll_back(tenant, run).await;
+                forgotten.map_err(Error::from)
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = written {
@@ -201,7 +154,7 @@ impl Engine {
         let deployment = self
             .deployment_row(&actor.tenant, &row.shown.deployment)
             .await?;
-        let secrets = load_run(self.core.journal.pool(), &self.core.key, &actor.tenant, run)
+        let secrets = load_run(&self.core.store, &self.core.key, &actor.tenant, run)
             .await?
             .ok_or_else(missing)?;
         let machine = self.restore(row).await?;
@@ -223,7 +176,11 @@ impl Engine {
     pub(super) async fn restore(&self, row: &RunRow) -> Result<machine::Run> {
         let graph = Graph::of(&row.workflow()?)
             .map_err(|bad| Error::NotNow(format!("a stored workflow cannot be run: {bad}")))?;
-        let steps = self.core.journal.steps(&row.shown.id).await?;
+        let steps = self
+            .core
+            .store
+            .step_list(&row.tenant, &row.shown.id)
+            .await?;
         let config = &self.core.config;
         let settings = Settings {
             grace: config.grace,
@@ -247,17 +204,4 @@ impl Engine {
             steps,
         ))
     }
-}
-
-/// How many creations of unknown outcome a new run has to do with.
-async fn pending_creations(connection: &mut SqliteConnection, new: &NewRun<'_>) -> Result<usize> {
-    let types: Vec<String> = sqlx::query_scalar(
-        "SELECT type FROM creations WHERE deployment = ? AND uncertain_since IS NOT NULL AND swept = 0",
-    )
-    .bind(new.deployment)
-    .fetch_all(connection)
-    .await
-    .map_err(Error::storage("storing a run"))?;
-    let counts = |one: &&String| strays::is_pending_for(new.kind, one);
-    Ok(types.iter().filter(counts).count())
 }

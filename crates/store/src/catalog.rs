@@ -1,0 +1,167 @@
+//! Catalogue items that projects uploaded, and the versions that deployments were made with.
+
+use sqlx::Row as _;
+
+use crate::{
+    Error, Outcome, Result, Store, Tenant, Transaction,
+    column::now_text,
+    database::{Row, read_all},
+};
+
+/// A version of an item as stored. Its files lie whole below the data folder, under their digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemRow {
+    /// Name of the item.
+    pub name: String,
+    /// Its version, which never changes.
+    pub version: String,
+    /// SHA-256 of all paths and contents, in hexadecimal digits.
+    pub digest: String,
+    /// The user who uploaded it.
+    pub author: String,
+    /// RFC 3339.
+    pub uploaded: String,
+}
+
+/// A version of an item that a deployment was made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Name of the item.
+    pub item: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Store {
+    /// All versions of all items of a project.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn item_list(&self, tenant: &Tenant) -> Result<Vec<ItemRow>> {
+        let rows = sqlx::query(
+            "SELECT name, version, digest, author, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, item, "reading a project's catalogue")
+    }
+
+    /// Bytes of all items of a project on the disk.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn item_bytes(&self, tenant: &Tenant) -> Result<i64> {
+        sqlx::query_scalar(
+            "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM catalog_items WHERE cloud = $1 AND project_id = $2",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_one(&self.pool)
+        .await
+        .map_err(Error::at("measuring a project's catalogue"))
+    }
+
+    /// Inserts a version of an item. [`Outcome::Conflict`] where the project has that version.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn item_insert(
+        &self,
+        tenant: &Tenant,
+        (name, version): (&str, &str),
+        digest: &str,
+        bytes: i64,
+        author: &str,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "INSERT INTO catalog_items (cloud, project_id, name, version, digest, bytes, author, uploaded) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (cloud, project_id, name, version) DO NOTHING",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .bind(version)
+        .bind(digest)
+        .bind(bytes)
+        .bind(author)
+        .bind(now_text())
+        .execute(&self.pool)
+        .await
+        .map_err(Error::at("storing a catalogue item"))?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// The versions that a deployment was made with.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn pin_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Pin>> {
+        let rows = sqlx::query(
+            "SELECT i.item, i.version FROM deployment_items i JOIN deployments d ON d.id = i.deployment \
+             WHERE i.deployment = $1 AND d.cloud = $2 AND d.project_id = $3",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        let pin = |row: &Row| {
+            Ok(Pin {
+                item: row.try_get("item")?,
+                version: row.try_get("version")?,
+            })
+        };
+        read_all(rows, pin, "reading a deployment's items")
+    }
+}
+
+impl Transaction {
+    /// Replaces the versions that a deployment was made with.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn pin_replace(
+        &mut self,
+        tenant: &Tenant,
+        deployment: &str,
+        pins: &[Pin],
+    ) -> Result<()> {
+        sqlx::query(
+            "DELETE FROM deployment_items WHERE deployment IN \
+             (SELECT id FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        for pin in pins {
+            sqlx::query(
+                "INSERT INTO deployment_items (deployment, item, version) \
+                 SELECT id, $4, $5 FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3",
+            )
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(&pin.item)
+            .bind(&pin.version)
+            .execute(self.connection())
+            .await
+            .map_err(self.failed())?;
+        }
+        Ok(())
+    }
+}
+
+fn item(row: &Row) -> sqlx::Result<ItemRow> {
+    Ok(ItemRow {
+        name: row.try_get("name")?,
+        version: row.try_get("version")?,
+        digest: row.try_get("digest")?,
+        author: row.try_get("author")?,
+        uploaded: row.try_get("uploaded")?,
+    })
+}

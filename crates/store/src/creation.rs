@@ -1,0 +1,338 @@
+//! The record of everything that a deployment ever began to create in the cloud.
+//!
+//! A creation has a row before its first request is sent, in the transaction that journals the intent, and keeps it. The row
+//! says whether a request of unknown outcome may still be carried out: its sender died, was cut off, or got no answer. From then
+//! on the creation is *uncertain*, until the cloud has been searched after a horizon in which every service has either carried
+//! out such a request or dropped it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use planner::workflow::copy_of;
+use serde::{Deserialize, Serialize};
+use sqlx::Row as _;
+
+use crate::{
+    Result, Store, Tenant, Transaction,
+    column::{from_json_column, time, to_json, to_u32},
+    database::{Connection, Row, read_all, read_one},
+};
+
+/// The key of a creation: the mark in the cloud names deployment, name and incarnation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CreationKey {
+    /// The resource's name in the template.
+    pub name: String,
+    /// Its number among all resources that had the name, from 0.
+    pub incarnation: u32,
+    /// Resource type.
+    pub resource_type: String,
+}
+
+/// A creation as recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Creation {
+    /// Its key.
+    pub key: CreationKey,
+    /// Start of the first attempt.
+    pub begun: Timestamp,
+    /// An attempt is under way.
+    pub in_flight: bool,
+    /// End of the last attempt whose request the cloud may still carry out.
+    pub uncertain_since: Option<Timestamp>,
+    /// The cloud was searched after the horizon.
+    pub swept: bool,
+    /// The created thing stays in the cloud on purpose.
+    pub retained: bool,
+    /// Things with its name in the cloud before the first request; `None` for types with another mark.
+    pub namesakes: Option<Namesakes>,
+}
+
+/// Things in the cloud that share a name, where names are not unique.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namesakes {
+    /// The name that the template gives.
+    pub name: String,
+    /// Ids of all things with the name, as the cloud lists them.
+    pub ids: Vec<String>,
+}
+
+impl Namesakes {
+    /// Does a thing have the name, and did not have it before?
+    pub fn are_joined_by(&self, id: &str, name: &str) -> bool {
+        self.name == name && self.ids.iter().all(|before| before != id)
+    }
+}
+
+impl Creation {
+    /// Until when a request of unknown outcome may still be carried out; `None` once the cloud was searched after that.
+    pub fn pending_until(&self, horizon: Duration) -> Option<Timestamp> {
+        self.uncertain_since
+            .filter(|_| !self.swept)
+            .map(|since| later(since, horizon))
+    }
+
+    /// Can a thing of this age come from a request of unknown outcome? A minute of difference between the clocks is allowed
+    /// for.
+    pub fn explains(&self, created: Timestamp, horizon: Duration) -> bool {
+        const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
+        let Some(since) = self.uncertain_since else {
+            return false;
+        };
+        later(created, CLOCKS_DIFFER) >= self.begun
+            && created <= later(later(since, horizon), CLOCKS_DIFFER)
+    }
+}
+
+fn later(time: Timestamp, by: Duration) -> Timestamp {
+    time.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+/// A deployment's creations, and the ids that are recorded, at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct CreationsNow {
+    /// All creations of the deployment.
+    pub creations: BTreeMap<CreationKey, Creation>,
+    /// The given ids that a resource or copy of any deployment has.
+    pub recorded: HashSet<String>,
+    /// Creations of resources and copies that are neither deleted nor have an id yet.
+    pub without_id: BTreeSet<CreationKey>,
+}
+
+pub(crate) const OF_DEPLOYMENT: &str = "SELECT c.name, c.incarnation, c.type, c.begun, c.in_flight, c.uncertain_since, c.swept, c.retained, c.namesakes \
+    FROM creations c JOIN deployments d ON d.id = c.deployment \
+    WHERE c.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY c.name, c.incarnation";
+
+impl Store {
+    /// A deployment's creations, by name and incarnation.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Creation>> {
+        let rows = sqlx::query(OF_DEPLOYMENT)
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .fetch_all(&self.pool)
+            .await;
+        read_all(rows, creation, "reading creations")
+    }
+
+    /// Things with a creation's name in the cloud before its first request; `None` before they are noted.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_namesakes(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        key: &CreationKey,
+    ) -> Result<Option<Namesakes>> {
+        let row = sqlx::query(
+            "SELECT c.namesakes FROM creations c JOIN deployments d ON d.id = c.deployment \
+             WHERE c.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 AND c.name = $4 AND c.incarnation = $5 AND c.type = $6",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(&key.name)
+        .bind(i64::from(key.incarnation))
+        .bind(&key.resource_type)
+        .fetch_optional(&self.pool)
+        .await;
+        let read = |row: &Row| from_json_column(row.try_get("namesakes")?);
+        Ok(read_one(row, read, "reading namesakes")?.flatten())
+    }
+
+    /// The last incarnation under each name of a deployment.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_last_incarnations(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<BTreeMap<String, u32>> {
+        let creations = self.creation_list(tenant, deployment).await?;
+        // Ordered by incarnation: the last one of a name stays.
+        let last = creations
+            .into_iter()
+            .map(|creation| (creation.key.name, creation.key.incarnation));
+        Ok(last.collect())
+    }
+
+    /// Notes that the cloud was searched for these after their horizons. A creation that has become uncertain again since
+    /// stays uncertain.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_mark_swept(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        swept: &[&Creation],
+    ) -> Result<()> {
+        let mut transaction = self.begin("noting a sweep").await?;
+        for creation in swept {
+            sqlx::query(
+                "UPDATE creations SET swept = 1 WHERE name = $4 AND incarnation = $5 AND type = $6 AND uncertain_since = $7 \
+                 AND deployment IN (SELECT id FROM deployments WHERE id = $1 AND cloud = $2 AND project_id = $3)",
+            )
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .bind(&creation.key.name)
+            .bind(i64::from(creation.key.incarnation))
+            .bind(&creation.key.resource_type)
+            .bind(creation.uncertain_since.map(|since| format!("{since:.3}")))
+            .execute(transaction.connection())
+            .await
+            .map_err(transaction.failed())?;
+        }
+        transaction.commit().await
+    }
+}
+
+impl Transaction {
+    /// Resource types of a deployment's creations of unknown outcome, one per creation.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_list_uncertain(
+        &mut self,
+        tenant: &Tenant,
+        deployment: &str,
+    ) -> Result<Vec<String>> {
+        sqlx::query_scalar(
+            "SELECT c.type FROM creations c JOIN deployments d ON d.id = c.deployment \
+             WHERE c.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 AND c.uncertain_since IS NOT NULL AND c.swept = 0",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(self.connection())
+        .await
+        .map_err(self.failed())
+    }
+}
+
+pub(crate) fn creation(row: &Row) -> sqlx::Result<Creation> {
+    let uncertain_since: Option<String> = row.try_get("uncertain_since")?;
+    Ok(Creation {
+        key: CreationKey {
+            name: row.try_get("name")?,
+            incarnation: to_u32(row.try_get("incarnation")?)?,
+            resource_type: row.try_get("type")?,
+        },
+        begun: time(row.try_get("begun")?)?,
+        in_flight: row.try_get::<i64, _>("in_flight")? != 0,
+        uncertain_since: uncertain_since.as_deref().map(time).transpose()?,
+        swept: row.try_get::<i64, _>("swept")? != 0,
+        retained: row.try_get::<i64, _>("retained")? != 0,
+        namesakes: from_json_column(row.try_get("namesakes")?)?,
+    })
+}
+
+/// May the attempt that begins send a request for a creation?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Requests {
+    Creation,
+    Nothing,
+}
+
+/// Records that an attempt begins. A resource with an id is not requested again, unless it is removed first.
+pub(crate) async fn begin(
+    connection: &mut Connection,
+    deployment: &str,
+    name: &str,
+    (incarnation, resource_type): (u32, &str),
+    requests: Requests,
+    time: &str,
+) -> sqlx::Result<()> {
+    let id: Option<String> =
+        sqlx::query_scalar("SELECT physical_id FROM resources WHERE deployment = $1 AND name = $2")
+            .bind(deployment)
+            .bind(name)
+            .fetch_one(&mut *connection)
+            .await?;
+    let in_flight = requests == Requests::Creation && id.is_none();
+    sqlx::query(
+        "INSERT INTO creations (deployment, name, incarnation, type, begun, in_flight) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (deployment, name, incarnation, type) DO UPDATE SET \
+         in_flight = CASE WHEN excluded.in_flight = 1 THEN 1 ELSE creations.in_flight END",
+    )
+    .bind(deployment)
+    .bind(copy_of(name).unwrap_or(name))
+    .bind(i64::from(incarnation))
+    .bind(resource_type)
+    .bind(time)
+    .bind(i64::from(in_flight))
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// A change of a creation while an attempt goes on.
+pub(crate) enum Moved<'a> {
+    /// The attempt's requests are answered, by an id or by a refusal.
+    Answered,
+    /// The failed attempt is removed, and another request follows.
+    RequestedAgain,
+    /// Things with the name before the first request.
+    Namesakes(&'a Namesakes),
+    /// The created thing stays in the cloud on purpose.
+    Retained,
+}
+
+/// Changes the creation of a resource's row.
+pub(crate) async fn moved(
+    connection: &mut Connection,
+    deployment: &str,
+    name: &str,
+    moved: Moved<'_>,
+) -> sqlx::Result<()> {
+    const OF_RESOURCE: &str = " WHERE deployment = $1 AND name = $3 AND (incarnation, type) = \
+        (SELECT incarnation, type FROM resources WHERE deployment = $1 AND name = $2)";
+    let (set, namesakes) = match moved {
+        Moved::Answered => ("UPDATE creations SET in_flight = 0", None),
+        Moved::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
+        Moved::Retained => ("UPDATE creations SET retained = 1", None),
+        // Those of the first attempt: a later one may see what an earlier one created.
+        Moved::Namesakes(namesakes) => (
+            "UPDATE creations SET namesakes = COALESCE(namesakes, $4)",
+            Some(to_json(namesakes)),
+        ),
+    };
+    let mut query = sqlx::query(crate::database::statement(&[set, OF_RESOURCE]))
+        .bind(deployment)
+        .bind(name)
+        .bind(copy_of(name).unwrap_or(name));
+    if let Some(namesakes) = namesakes {
+        query = query.bind(namesakes);
+    }
+    query.execute(connection).await.map(drop)
+}
+
+/// Records that a step's attempt ended without success. If its request is still in flight, the outcome is unknown from now on.
+pub(crate) async fn attempt_ended(
+    connection: &mut Connection,
+    run: &str,
+    step: &str,
+    time: &str,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE creations SET in_flight = 0, uncertain_since = $1, swept = 0 \
+         WHERE in_flight = 1 AND (deployment, name) = \
+         (SELECT runs.deployment, steps.resource FROM steps JOIN runs ON runs.id = steps.run \
+          WHERE steps.run = $2 AND steps.id = $3 AND steps.kind IN ('create', 'update'))",
+    )
+    .bind(time)
+    .bind(run)
+    .bind(step)
+    .execute(connection)
+    .await
+    .map(drop)
+}

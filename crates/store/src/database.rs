@@ -1,0 +1,170 @@
+//! Opening the database, its handle, and transactions.
+//!
+//! This is the only file that names SQLite: types, settings, how a transaction begins, and how much of it the disk must have.
+
+use std::{path::Path, time::Duration};
+
+use sqlx::{
+    SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use crate::{Error, Operator, Result};
+
+pub(crate) type Database = sqlx::Sqlite;
+pub(crate) type Connection = sqlx::SqliteConnection;
+pub(crate) type Row = sqlx::sqlite::SqliteRow;
+
+/// The handle for requests and runs. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) pool: SqlitePool,
+}
+
+/// Writes that take effect together. Dropped without [`Transaction::commit`], none does.
+#[must_use = "a transaction that is not committed changes nothing"]
+pub struct Transaction {
+    pub(crate) inner: sqlx::Transaction<'static, Database>,
+    doing: &'static str,
+}
+
+/// Whether a conditional write found its condition true.
+#[must_use = "a conflict has changed nothing, and somebody must be told"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The write took effect.
+    Done,
+    /// A key is taken, or the row is no longer in the expected state. Nothing was changed.
+    Conflict,
+}
+
+impl Outcome {
+    pub(crate) fn of(rows: u64) -> Outcome {
+        if rows == 0 {
+            Outcome::Conflict
+        } else {
+            Outcome::Done
+        }
+    }
+}
+
+/// Opens a database file, makes it if it is missing, and applies the migrations.
+///
+/// The write-ahead log lets readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
+/// power cut and never breaks the file; the [`Appender`](crate::Appender) asks for more where it matters.
+///
+/// # Errors
+/// Where the file cannot be opened, or its schema is newer than the program's.
+pub async fn open(path: &Path) -> Result<Operator> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .busy_timeout(Duration::from_secs(10))
+        .foreign_keys(true);
+    let pool = SqlitePoolOptions::new()
+        .max_connections(8)
+        .connect_with(options)
+        .await
+        .map_err(Error::at("opening it"))?;
+    migrate(&pool).await?;
+    Ok(Operator::new(Store { pool }))
+}
+
+pub(crate) async fn migrate(pool: &SqlitePool) -> Result<()> {
+    MIGRATOR
+        .run(pool)
+        .await
+        .map_err(|error| Error::at("migrating it")(error.into()))
+}
+
+pub(crate) static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+/// The disk must have the next transaction when it is committed, or the operating system.
+pub(crate) async fn set_durable(connection: &mut Connection, is_durable: bool) -> sqlx::Result<()> {
+    let level = if is_durable {
+        "PRAGMA synchronous = FULL"
+    } else {
+        "PRAGMA synchronous = NORMAL"
+    };
+    sqlx::query(level).execute(connection).await.map(drop)
+}
+
+/// SQLite takes the write lock at the start, so that a transaction that reads first cannot lose it to another one.
+pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
+
+impl Store {
+    /// Begins a transaction; `doing` completes "the database failed while".
+    ///
+    /// # Errors
+    /// Where the database stays locked.
+    pub async fn begin(&self, doing: &'static str) -> Result<Transaction> {
+        let inner = self.pool.begin_with(BEGIN).await;
+        Ok(Transaction {
+            inner: inner.map_err(Error::at(doing))?,
+            doing,
+        })
+    }
+
+    /// Asks the database for an answer.
+    ///
+    /// # Errors
+    /// Where it gives none.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("SELECT 1")
+            .execute(&self.pool)
+            .await
+            .map(drop)
+            .map_err(Error::at("answering"))
+    }
+
+    /// Closes all connections; later queries fail.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl Transaction {
+    /// Makes all writes take effect.
+    ///
+    /// # Errors
+    /// Where the database cannot write; then none took effect.
+    pub async fn commit(self) -> Result<()> {
+        self.inner.commit().await.map_err(Error::at(self.doing))
+    }
+
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        &mut self.inner
+    }
+
+    /// For `map_err`.
+    pub(crate) fn failed(&self) -> impl Fn(sqlx::Error) -> Error + use<> {
+        Error::at(self.doing)
+    }
+}
+
+/// A statement put together from constants of this crate.
+pub(crate) fn statement(parts: &[&'static str]) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(parts.concat())
+}
+
+/// Rows as their types.
+pub(crate) fn read_all<T>(
+    rows: sqlx::Result<Vec<Row>>,
+    read: impl Fn(&Row) -> sqlx::Result<T>,
+    doing: &'static str,
+) -> Result<Vec<T>> {
+    rows.and_then(|rows| rows.iter().map(read).collect())
+        .map_err(Error::at(doing))
+}
+
+/// One row as its type; `None` where there is none.
+pub(crate) fn read_one<T>(
+    row: sqlx::Result<Option<Row>>,
+    read: impl Fn(&Row) -> sqlx::Result<T>,
+    doing: &'static str,
+) -> Result<Option<T>> {
+    row.and_then(|row| row.as_ref().map(read).transpose())
+        .map_err(Error::at(doing))
+}

@@ -1,0 +1,348 @@
+//! Deployments. A row stays when its deployment is undeployed, as history.
+
+use std::collections::BTreeMap;
+
+use api::{Beside, Deployment, DeploymentState, Layout};
+use planner::workflow::OutputSpec;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sqlx::Row as _;
+
+use crate::{
+    Error, Outcome, Result, Store, Tenant, Transaction,
+    column::{from_json, from_json_column, from_text, now_text, to_json, to_text, to_u32},
+    database::{Connection, Row, read_all, read_one, statement},
+};
+
+/// A deployment as stored.
+#[derive(Clone, Debug)]
+pub struct DeploymentRow {
+    /// The fields that the API shows, without resources and outputs.
+    pub shown: Deployment,
+    /// The owner.
+    pub tenant: Tenant,
+    /// Parameter values without hidden ones.
+    pub parameters: BTreeMap<String, Value>,
+    /// Expressions of the outputs, not yet resolved.
+    pub outputs: BTreeMap<String, OutputSpec>,
+    /// The target of a roll-back; `None` until a run has ended well.
+    pub good: Option<Good>,
+    /// Name of the secret with the hidden parameters.
+    pub hidden: Option<String>,
+}
+
+/// The content of a deployment after its last run that ended well.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Good {
+    /// HOT.
+    pub template: String,
+    /// Files and environments.
+    #[serde(default)]
+    pub beside: Value,
+    /// Positions of the nodes.
+    pub layout: Value,
+    /// Parameter values without hidden ones.
+    pub parameters: BTreeMap<String, Value>,
+    /// Name of the secret with the hidden parameters; a column of its own.
+    #[serde(skip)]
+    pub hidden: Option<String>,
+    /// Version of the design.
+    pub design_version: Option<u32>,
+}
+
+/// What a deploy or an update gives a deployment.
+#[derive(Clone, Copy, Debug)]
+pub struct DeploymentContent<'a> {
+    /// HOT.
+    pub template: &'a str,
+    /// Files and environments.
+    pub beside: &'a Beside,
+    /// Positions of the nodes.
+    pub layout: &'a Layout,
+    /// Parameter values without hidden ones.
+    pub parameters: &'a BTreeMap<String, Value>,
+    /// Expressions of the outputs.
+    pub outputs: &'a BTreeMap<String, OutputSpec>,
+    /// Name of the secret with the hidden parameters.
+    pub hidden: Option<&'a str>,
+    /// Id of the design. An update without one leaves it.
+    pub design: Option<&'a str>,
+    /// Version of the design. An update without one leaves it.
+    pub design_version: Option<u32>,
+}
+
+/// The state of a deployment that a plan was made from.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    last_run: String,
+    updated: String,
+}
+
+impl DeploymentRow {
+    /// For [`Transaction::deployment_claim`].
+    pub fn seen(&self) -> Seen {
+        Seen {
+            last_run: self.shown.last_run.clone().unwrap_or_default(),
+            updated: self.shown.updated.clone(),
+        }
+    }
+}
+
+const SELECT: &str = "SELECT id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, design, design_version, \
+    author, last_run, created, updated, good, good_hidden, hidden FROM deployments";
+
+impl Store {
+    /// The project's deployments, newest first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_list(&self, tenant: &Tenant) -> Result<Vec<DeploymentRow>> {
+        let rows = sqlx::query(statement(&[
+            SELECT,
+            " WHERE cloud = $1 AND project_id = $2 ORDER BY created DESC, id DESC",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, deployment, "listing deployments")
+    }
+
+    /// A deployment.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_find(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+    ) -> Result<Option<DeploymentRow>> {
+        let row = sqlx::query(statement(&[
+            SELECT,
+            " WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        ]))
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, deployment, "reading a deployment")
+    }
+
+    /// Whether a live deployment of the project has the name.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_name_is_taken(&self, tenant: &Tenant, name: &str) -> Result<bool> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM deployments WHERE cloud = $1 AND project_id = $2 AND name = $3 AND state <> 'undeployed'",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .fetch_one(&self.pool)
+        .await
+        .map_err(Error::at("looking for a name"))?;
+        Ok(count > 0)
+    }
+}
+
+impl Transaction {
+    /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_insert(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        name: &str,
+        author: &str,
+        content: DeploymentContent<'_>,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "INSERT INTO deployments (id, cloud, project_id, name, state, template, beside, layout, parameters, outputs, hidden, design, \
+             design_version, author, created, updated) VALUES ($1, $2, $3, $4, 'busy', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14) \
+             ON CONFLICT DO NOTHING",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .bind(content.template)
+        .bind(to_json(content.beside))
+        .bind(to_json(content.layout))
+        .bind(to_json(content.parameters))
+        .bind(to_json(content.outputs))
+        .bind(content.hidden)
+        .bind(content.design)
+        .bind(content.design_version.map(i64::from))
+        .bind(author)
+        .bind(now_text())
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// Replaces the content of a deployment.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_update(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        content: DeploymentContent<'_>,
+    ) -> Result<()> {
+        sqlx::query(
+            "UPDATE deployments SET template = $1, beside = $2, layout = $3, parameters = $4, outputs = $5, hidden = $6, \
+             design = COALESCE($7, design), design_version = COALESCE($8, design_version) \
+             WHERE id = $9 AND cloud = $10 AND project_id = $11",
+        )
+        .bind(content.template)
+        .bind(to_json(content.beside))
+        .bind(to_json(content.layout))
+        .bind(to_json(content.parameters))
+        .bind(to_json(content.outputs))
+        .bind(content.hidden)
+        .bind(content.design)
+        .bind(content.design_version.map(i64::from))
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .execute(self.connection())
+        .await
+        .map(drop)
+        .map_err(self.failed())
+    }
+
+    /// Makes a deployment busy with a new run. [`Outcome::Conflict`] where it is no longer as seen.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_claim(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        run: &str,
+        seen: Option<&Seen>,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE deployments SET state = 'busy', last_run = $1, updated = $2 WHERE id = $3 AND cloud = $4 AND project_id = $5 \
+             AND COALESCE(last_run, '') = COALESCE($6, last_run, '') AND updated = COALESCE($7, updated)",
+        )
+        .bind(run)
+        .bind(now_text())
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(seen.map(|seen| &seen.last_run))
+        .bind(seen.map(|seen| &seen.updated))
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// Makes a failed deployment busy with its last run again. [`Outcome::Conflict`] where it is not failed, or another run
+    /// came after.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn deployment_reclaim(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        run: &str,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE deployments SET state = 'busy', updated = $1 \
+             WHERE id = $2 AND cloud = $3 AND project_id = $4 AND last_run = $5 AND state = 'failed'",
+        )
+        .bind(now_text())
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(run)
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+}
+
+/// Sets the state of a deployment, and keeps its content as good where it is deployed.
+pub(crate) async fn set_state(
+    connection: &mut Connection,
+    id: &str,
+    state: DeploymentState,
+    time: &str,
+) -> sqlx::Result<()> {
+    sqlx::query("UPDATE deployments SET state = $1, updated = $2 WHERE id = $3")
+        .bind(to_text(&state))
+        .bind(time)
+        .bind(id)
+        .execute(&mut *connection)
+        .await?;
+    if state != DeploymentState::Deployed {
+        return Ok(());
+    }
+    let row = sqlx::query(statement(&[SELECT, " WHERE id = $1"]))
+        .bind(id)
+        .fetch_one(&mut *connection)
+        .await?;
+    let good = Good {
+        template: row.try_get("template")?,
+        beside: from_json(row.try_get("beside")?)?,
+        layout: from_json(row.try_get("layout")?)?,
+        parameters: from_json(row.try_get("parameters")?)?,
+        hidden: None,
+        design_version: design_version(&row)?,
+    };
+    sqlx::query("UPDATE deployments SET good = $1, good_hidden = hidden WHERE id = $2")
+        .bind(to_json(&good))
+        .bind(id)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+fn design_version(row: &Row) -> sqlx::Result<Option<u32>> {
+    let version: Option<i64> = row.try_get("design_version")?;
+    version.map(to_u32).transpose()
+}
+
+fn deployment(row: &Row) -> sqlx::Result<DeploymentRow> {
+    let good: Option<Good> = from_json_column(row.try_get("good")?)?;
+    let good_hidden: Option<String> = row.try_get("good_hidden")?;
+    let good = good.map(|good| Good {
+        hidden: good_hidden,
+        ..good
+    });
+    let state = from_text::<DeploymentState>(row.try_get("state")?)?;
+    Ok(DeploymentRow {
+        tenant: Tenant::read(row)?,
+        parameters: from_json(row.try_get("parameters")?)?,
+        outputs: from_json(row.try_get("outputs")?)?,
+        hidden: row.try_get("hidden")?,
+        shown: Deployment {
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            state,
+            can_roll_back: state == DeploymentState::Failed && good.is_some(),
+            created: row.try_get("created")?,
+            updated: row.try_get("updated")?,
+            author: row.try_get("author")?,
+            design: row.try_get("design")?,
+            design_version: design_version(row)?,
+            last_run: row.try_get("last_run")?,
+            template: row.try_get("template")?,
+            beside: from_json(row.try_get("beside")?)?,
+            layout: from_json(row.try_get("layout")?)?,
+            resources: Vec::new(),
+            outputs: BTreeMap::new(),
+        },
+        good,
+    })
+}

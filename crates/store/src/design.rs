@@ -1,0 +1,345 @@
+//! Designs and their versions.
+//!
+//! A save makes a version. The version number is also the lock: a save names the version that it was made from, and does
+//! nothing where that is no longer the newest.
+
+use api::{Beside, Design, DesignSummary, DesignVersion, Layout};
+use sqlx::Row as _;
+
+use crate::{
+    Error, Outcome, Result, Store, Tenant, Transaction,
+    column::{from_json, now_text, to_json, to_u32},
+    database::{Row, read_all, read_one},
+};
+
+/// The content of a version.
+#[derive(Clone, Copy, Debug)]
+pub struct DesignContent<'a> {
+    /// Name of the design from this version on.
+    pub name: &'a str,
+    /// HOT, byte for byte.
+    pub template: &'a str,
+    /// Files and environments.
+    pub beside: &'a Beside,
+    /// Positions of the nodes.
+    pub layout: &'a Layout,
+    /// Number of resources, for lists.
+    pub resources: i64,
+    /// The user who saves.
+    pub author: &'a str,
+}
+
+/// Limits on the versions of a design that are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionLimits {
+    /// Number of versions.
+    pub count: u32,
+    /// Bytes of all kept versions together.
+    pub bytes: u32,
+}
+
+impl Store {
+    /// The project's designs, the one that was saved last first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_list(&self, tenant: &Tenant) -> Result<Vec<DesignSummary>> {
+        let rows = sqlx::query(
+            "SELECT id, name, version, updated, author, resources FROM designs \
+             WHERE cloud = $1 AND project_id = $2 ORDER BY updated DESC, id",
+        )
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, summary, "listing designs")
+    }
+
+    /// The newest version of a design.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_find(&self, tenant: &Tenant, id: &str) -> Result<Option<Design>> {
+        let row = sqlx::query(
+            "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.beside, v.layout \
+             FROM designs d JOIN design_versions v ON v.design = d.id AND v.version = d.version \
+             WHERE d.id = $1 AND d.cloud = $2 AND d.project_id = $3",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, design, "reading a design")
+    }
+
+    /// Inserts a design with version 1. Returns its id.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_insert(
+        &self,
+        tenant: &Tenant,
+        content: DesignContent<'_>,
+    ) -> Result<String> {
+        let id = uuid::Uuid::now_v7().to_string();
+        let now = now_text();
+        let mut transaction = self.begin("storing a design").await?;
+        sqlx::query(
+            "INSERT INTO designs (id, cloud, project_id, name, version, resources, author, created, updated) \
+             VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $7)",
+        )
+        .bind(&id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(content.name)
+        .bind(content.resources)
+        .bind(content.author)
+        .bind(&now)
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        version_insert(&mut transaction, &id, 1, &now, content).await?;
+        transaction.commit().await?;
+        Ok(id)
+    }
+
+    /// Stores the version after `base`, and removes versions beyond the limits. [`Outcome::Conflict`] where `base` is not
+    /// the newest version, or there is no such design.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_save(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+        base: u32,
+        content: DesignContent<'_>,
+        limits: VersionLimits,
+    ) -> Result<Outcome> {
+        let now = now_text();
+        let version = i64::from(base) + 1;
+        let mut transaction = self.begin("storing a design").await?;
+        let saved = sqlx::query(
+            "UPDATE designs SET name = $1, version = $2, resources = $3, author = $4, updated = $5 \
+             WHERE id = $6 AND cloud = $7 AND project_id = $8 AND version = $9",
+        )
+        .bind(content.name)
+        .bind(version)
+        .bind(content.resources)
+        .bind(content.author)
+        .bind(&now)
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(i64::from(base))
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        if saved.rows_affected() == 0 {
+            return Ok(Outcome::Conflict);
+        }
+        version_insert(&mut transaction, id, version, &now, content).await?;
+        // Counted from the newest on: the version that exceeds the limit goes, and all before it.
+        sqlx::query(
+            "DELETE FROM design_versions WHERE design = $1 AND version < $2 AND (version <= $3 OR version <= ( \
+                 SELECT COALESCE(MAX(version), 0) FROM ( \
+                     SELECT version, SUM(octet_length(template) + octet_length(beside) + octet_length(layout)) \
+                         OVER (ORDER BY version DESC) AS bytes \
+                     FROM design_versions WHERE design = $1) AS sizes \
+                 WHERE bytes > $4))",
+        )
+        .bind(id)
+        .bind(version)
+        .bind(version - i64::from(limits.count))
+        .bind(i64::from(limits.bytes))
+        .execute(transaction.connection())
+        .await
+        .map_err(transaction.failed())?;
+        transaction.commit().await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Deletes a design with all its versions. [`Outcome::Conflict`] where there is none.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_delete(&self, tenant: &Tenant, id: &str) -> Result<Outcome> {
+        let done =
+            sqlx::query("DELETE FROM designs WHERE id = $1 AND cloud = $2 AND project_id = $3")
+                .bind(id)
+                .bind(&tenant.cloud)
+                .bind(&tenant.project_id)
+                .execute(&self.pool)
+                .await
+                .map_err(Error::at("removing a design"))?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+
+    /// The kept versions of a design, newest first; none where there is no such design.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn design_version_list(
+        &self,
+        tenant: &Tenant,
+        id: &str,
+    ) -> Result<Vec<DesignVersion>> {
+        let rows = sqlx::query(
+            "SELECT v.version, v.saved, v.author, v.template, v.beside \
+             FROM design_versions v JOIN designs d ON d.id = v.design \
+             WHERE d.id = $1 AND d.cloud = $2 AND d.project_id = $3 ORDER BY v.version DESC",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, version, "listing the versions of a design")
+    }
+}
+
+async fn version_insert(
+    transaction: &mut Transaction,
+    design: &str,
+    version: i64,
+    saved: &str,
+    content: DesignContent<'_>,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO design_versions (design, version, template, beside, layout, author, saved) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(design)
+    .bind(version)
+    .bind(content.template)
+    .bind(to_json(content.beside))
+    .bind(to_json(content.layout))
+    .bind(content.author)
+    .bind(saved)
+    .execute(transaction.connection())
+    .await
+    .map(drop)
+    .map_err(transaction.failed())
+}
+
+fn summary(row: &Row) -> sqlx::Result<DesignSummary> {
+    Ok(DesignSummary {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        version: to_u32(row.try_get("version")?)?,
+        updated: row.try_get("updated")?,
+        author: row.try_get("author")?,
+        resources: to_u32(row.try_get("resources")?)?,
+    })
+}
+
+fn design(row: &Row) -> sqlx::Result<Design> {
+    Ok(Design {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        template: row.try_get("template")?,
+        beside: from_json(row.try_get("beside")?)?,
+        layout: from_json(row.try_get("layout")?)?,
+        version: to_u32(row.try_get("version")?)?,
+        created: row.try_get("created")?,
+        updated: row.try_get("updated")?,
+        author: row.try_get("author")?,
+    })
+}
+
+fn version(row: &Row) -> sqlx::Result<DesignVersion> {
+    Ok(DesignVersion {
+        version: to_u32(row.try_get("version")?)?,
+        saved: row.try_get("saved")?,
+        author: row.try_get("author")?,
+        template: row.try_get("template")?,
+        beside: from_json(row.try_get("beside")?)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Database, tenant};
+
+    fn content(template: &str) -> DesignContent<'_> {
+        static NO_FILES: Beside = Beside {
+            files: None,
+            environments: None,
+        };
+        static NOWHERE: Layout = Layout {
+            nodes: std::collections::BTreeMap::new(),
+        };
+        DesignContent {
+            name: "shop",
+            template,
+            beside: &NO_FILES,
+            layout: &NOWHERE,
+            resources: 0,
+            author: "demo",
+        }
+    }
+
+    const LIMITS: VersionLimits = VersionLimits {
+        count: 3,
+        bytes: 1000,
+    };
+
+    #[tokio::test]
+    async fn a_save_from_an_older_version_changes_nothing() {
+        let database = Database::new().await;
+        let (store, tenant) = (&database.store, tenant());
+        let id = store.design_insert(&tenant, content("1")).await.unwrap();
+        let save = async |base, template| {
+            store
+                .design_save(&tenant, &id, base, content(template), LIMITS)
+                .await
+                .unwrap()
+        };
+        assert_eq!(save(1, "2").await, Outcome::Done);
+        assert_eq!(save(1, "another").await, Outcome::Conflict);
+        let found = store.design_find(&tenant, &id).await.unwrap().unwrap();
+        assert_eq!((found.version, found.template.as_str()), (2, "2"));
+        let kept = async || {
+            let versions = store.design_version_list(&tenant, &id).await.unwrap();
+            versions.iter().map(|one| one.version).collect::<Vec<_>>()
+        };
+        for base in 2..5 {
+            assert_eq!(save(base, "more").await, Outcome::Done);
+        }
+        assert_eq!(kept().await, [5, 4, 3], "by number");
+        let large = "x".repeat(900);
+        assert_eq!(save(5, &large).await, Outcome::Done);
+        assert_eq!(kept().await, [6, 5, 4], "by number");
+        assert_eq!(save(6, &large).await, Outcome::Done);
+        assert_eq!(kept().await, [7], "by size; the newest stays in any case");
+    }
+
+    #[tokio::test]
+    async fn another_project_finds_no_design() {
+        let database = Database::new().await;
+        let store = &database.store;
+        let id = store.design_insert(&tenant(), content("1")).await.unwrap();
+        for stranger in crate::testing::strangers() {
+            assert!(store.design_list(&stranger).await.unwrap().is_empty());
+            assert_eq!(store.design_find(&stranger, &id).await.unwrap(), None);
+            assert!(
+                store
+                    .design_version_list(&stranger, &id)
+                    .await
+                    .unwrap()
+                    .is_empty()
+            );
+            let saved = store.design_save(&stranger, &id, 1, content("2"), LIMITS);
+            assert_eq!(saved.await.unwrap(), Outcome::Conflict);
+            assert_eq!(
+                store.design_delete(&stranger, &id).await.unwrap(),
+                Outcome::Conflict
+            );
+        }
+        assert_eq!(
+            store.design_delete(&tenant(), &id).await.unwrap(),
+            Outcome::Done
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! Failures of the database.
+
+use std::sync::Arc;
+
+/// The result of a query.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A query or transaction that failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the database failed while {doing}")]
+pub struct Error {
+    doing: &'static str,
+    source: Arc<sqlx::Error>,
+}
+
+impl Error {
+    /// For `map_err`; `doing` completes "the database failed while".
+    pub(crate) fn at(doing: &'static str) -> impl Fn(sqlx::Error) -> Error {
+        move |source| Error {
+            doing,
+            source: Arc::new(source),
+        }
+    }
+
+    /// Whether the same write may succeed later: busy (5), locked (6), I/O error (10), full (13), cannot open (14), no free
+    /// connection.
+    pub fn is_transient(&self) -> bool {
+        match &*self.source {
+            sqlx::Error::Database(error) => error
+                .code()
+                .and_then(|code| code.parse::<u32>().ok())
+                .is_some_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14)),
+            sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a stored value cannot be read as its type. It stays so.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(
+            *self.source,
+            sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }
+        )
+    }
+}

@@ -1,0 +1,206 @@
+//! Queries across tenants: recovery after a start, the sweep of sessions, metrics, and ids that any deployment has recorded.
+//!
+//! [`open`](crate::open) makes the only [`Operator`], and hands it to the program's start. A [`Store`] leads to none, so a route
+//! that is given a store cannot ask these.
+
+use api::RunState;
+use sqlx::{QueryBuilder, Row as _};
+
+use crate::{
+    CreationKey, CreationsNow, Error, Result, RunRow, Store, Tenant,
+    column::{from_text, now_text, to_u32},
+    creation,
+    database::{Database, Row, read_all, statement},
+    run,
+};
+
+/// The handle for queries across tenants. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    store: Store,
+}
+
+/// Ids in one query: far below SQLite's limit of 32,766 values.
+const IDS: usize = 500;
+
+impl Operator {
+    pub(crate) fn new(store: Store) -> Operator {
+        Operator { store }
+    }
+
+    /// The handle for requests and runs.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    // ---- recovery ----
+
+    /// Runs that have not ended, oldest first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_list_unfinished(&self) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(statement(&[
+            run::SELECT,
+            " WHERE state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
+        ]))
+        .fetch_all(&self.store.pool)
+        .await;
+        read_all(rows, run::run, "listing runs")
+    }
+
+    /// Failed runs that wait for their roll-back, oldest first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_list_to_roll_back(&self) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(statement(&[
+            run::SELECT,
+            " WHERE roll_back IS NOT NULL AND state = 'failed' ORDER BY created",
+        ]))
+        .fetch_all(&self.store.pool)
+        .await;
+        read_all(rows, run::run, "listing runs")
+    }
+
+    /// Makes every request in flight one of unknown outcome: the process that sent it is gone.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creation_give_up_requests(&self) -> Result<()> {
+        sqlx::query("UPDATE creations SET in_flight = 0, uncertain_since = $1, swept = 0 WHERE in_flight = 1")
+            .bind(now_text())
+            .execute(&self.store.pool)
+            .await
+            .map(drop)
+            .map_err(Error::at("recovering creations"))
+    }
+
+    /// Marks hidden parameters of changes that were not taken up as of no use: after a start no change is under way.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn hidden_reject_all(&self) -> Result<()> {
+        sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE state = 'new'")
+            .execute(&self.store.pool)
+            .await
+            .map(drop)
+            .map_err(Error::at("looking for hidden parameters of no use"))
+    }
+
+    // ---- sweeps ----
+
+    /// A deployment's creations, and those of the ids that any deployment has recorded. All of it is read at one moment, after
+    /// the search of the cloud: the requests of attempts that began before the search are in flight or recorded by then.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn creations_now(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        ids: &[String],
+    ) -> Result<CreationsNow> {
+        self.read_creations_now(tenant, deployment, ids)
+            .await
+            .map_err(Error::at("reading creations"))
+    }
+
+    async fn read_creations_now(
+        &self,
+        tenant: &Tenant,
+        deployment: &str,
+        ids: &[String],
+    ) -> sqlx::Result<CreationsNow> {
+        let mut now = CreationsNow::default();
+        let mut transaction = self.store.pool.begin().await?;
+        let creations = sqlx::query(creation::OF_DEPLOYMENT)
+            .bind(deployment)
+            .bind(&tenant.cloud)
+            .bind(&tenant.project_id)
+            .fetch_all(&mut *transaction)
+            .await?;
+        for row in &creations {
+            let creation = creation::creation(row)?;
+            now.creations.insert(creation.key.clone(), creation);
+        }
+        for ids in ids.chunks(IDS) {
+            // A thing for which another resource stands by `external_id` is recorded before that resource is looked at, too.
+            for column in ["physical_id", "external_id"] {
+                let mut query = QueryBuilder::<Database>::new("SELECT DISTINCT ");
+                query
+                    .push(column)
+                    .push(" FROM resources WHERE state <> 'deleted' AND ");
+                query.push(column).push(" IN (");
+                let mut values = query.separated(", ");
+                for id in ids {
+                    values.push_bind(id);
+                }
+                query.push(")");
+                let found = query.build_query_scalar::<String>();
+                now.recorded
+                    .extend(found.fetch_all(&mut *transaction).await?);
+            }
+        }
+        let without_id = sqlx::query(
+            "SELECT r.name, r.incarnation, r.type FROM resources r JOIN deployments d ON d.id = r.deployment \
+             WHERE r.deployment = $1 AND d.cloud = $2 AND d.project_id = $3 AND r.physical_id IS NULL AND r.state <> 'deleted'",
+        )
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&mut *transaction)
+        .await?;
+        now.without_id = without_id.iter().map(key).collect::<sqlx::Result<_>>()?;
+        Ok(now)
+    }
+
+    // ---- sessions and metrics ----
+
+    /// Deletes the sessions that have expired at `now`, Unix seconds. Returns their number.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn session_sweep(&self, now: i64) -> Result<u64> {
+        let done = sqlx::query("DELETE FROM sessions WHERE expires <= $1")
+            .bind(now)
+            .execute(&self.store.pool)
+            .await
+            .map_err(Error::at("removing expired sessions"))?;
+        Ok(done.rows_affected())
+    }
+
+    /// Number of sessions that have not expired at `now`, Unix seconds.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn session_count(&self, now: i64) -> Result<i64> {
+        sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE expires > $1")
+            .bind(now)
+            .fetch_one(&self.store.pool)
+            .await
+            .map_err(Error::at("counting sessions"))
+    }
+
+    /// Number of runs in each state that any run is in, since the database was made.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_count_by_state(&self) -> Result<Vec<(RunState, i64)>> {
+        let rows =
+            sqlx::query("SELECT state, COUNT(*) AS runs FROM runs GROUP BY state ORDER BY state")
+                .fetch_all(&self.store.pool)
+                .await;
+        let count = |row: &Row| Ok((from_text(row.try_get("state")?)?, row.try_get("runs")?));
+        read_all(rows, count, "counting runs")
+    }
+}
+
+fn key(row: &Row) -> sqlx::Result<CreationKey> {
+    let name: &str = row.try_get("name")?;
+    Ok(CreationKey {
+        name: planner::workflow::copy_of(name).unwrap_or(name).to_owned(),
+        incarnation: to_u32(row.try_get("incarnation")?)?,
+        resource_type: row.try_get("type")?,
+    })
+}

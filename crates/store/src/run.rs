@@ -1,0 +1,388 @@
+//! Runs: one execution of a workflow, which is stored whole with it.
+
+use api::{CloudFacts, Run, RunKind, RunState, Workflow};
+use serde::{Deserialize, Serialize};
+use sqlx::Row as _;
+
+use crate::{
+    Error, Outcome, Result, Store, Tenant, Transaction,
+    column::{from_json, from_text, now_text, to_json, to_text},
+    database::{Row, read_all, read_one, statement},
+    event, sealed, step,
+};
+
+/// A run as stored.
+#[derive(Clone, Debug)]
+pub struct RunRow {
+    /// The fields that the API shows, without steps.
+    pub shown: Run,
+    /// The owner.
+    pub tenant: Tenant,
+    /// The bad end that the run is bound for.
+    pub ending: Option<Ending>,
+    /// The run goes on past failed steps.
+    pub forced: bool,
+    /// The bad end that a queued run was in when somebody resumed it; `None` for a new run and once it is at work.
+    pub resumed_from: Option<RunState>,
+    /// JSON of [`CloudFacts`] if the run is rolled back when it fails; see [`RunRow::roll_back_facts`].
+    pub roll_back: Option<String>,
+    /// JSON; see [`RunRow::workflow`].
+    pub workflow: String,
+}
+
+/// A bad end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// A step failed.
+    Failed,
+    /// A person cancelled.
+    Cancelled,
+}
+
+impl RunRow {
+    /// The workflow.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn workflow(&self) -> Result<Workflow> {
+        from_json(&self.workflow).map_err(Error::at("reading a workflow"))
+    }
+
+    /// The cloud's facts for planning the roll-back.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn roll_back_facts(&self) -> Result<CloudFacts> {
+        let facts = self.roll_back.as_deref().map(from_json).transpose();
+        Ok(facts
+            .map_err(Error::at("reading what a cloud has"))?
+            .unwrap_or_default())
+    }
+}
+
+/// A run that is about to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRun<'a> {
+    /// Id of the run.
+    pub id: &'a str,
+    /// Its deployment.
+    pub deployment: &'a str,
+    /// What it does.
+    pub kind: RunKind,
+    /// It goes on past failed steps.
+    pub forced: bool,
+    /// It leads back to the last good content.
+    pub rolls_back: bool,
+    /// The cloud's facts if the run is rolled back when it fails.
+    pub roll_back: Option<&'a CloudFacts>,
+    /// The workflow.
+    pub workflow: &'a Workflow,
+    /// The user who started it.
+    pub author: &'a str,
+}
+
+/// How far a run is for its viewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It goes on.
+    AtWork,
+    /// It has ended and waits for its roll-back. What keeps the roll-back from beginning is told in its events.
+    ToBeRolledBack,
+    /// It has ended. Nothing comes any more unless somebody resumes it.
+    Over,
+}
+
+pub(crate) const SELECT: &str = "SELECT id, deployment, cloud, project_id, kind, state, ending, forced, reason, workflow, author, created, started, \
+    ended, rolls_back, resumed_from, roll_back FROM runs";
+
+impl Store {
+    /// A deployment's runs, newest first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(statement(&[
+            SELECT,
+            " WHERE deployment = $1 AND cloud = $2 AND project_id = $3 ORDER BY created DESC, id DESC",
+        ]))
+        .bind(deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, run, "listing runs")
+    }
+
+    /// The project's runs that have not ended, oldest first.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_list_unfinished(&self, tenant: &Tenant) -> Result<Vec<RunRow>> {
+        let rows = sqlx::query(statement(&[
+            SELECT,
+            " WHERE cloud = $1 AND project_id = $2 AND state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created, id",
+        ]))
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, run, "listing runs")
+    }
+
+    /// A run.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_find(&self, tenant: &Tenant, id: &str) -> Result<Option<RunRow>> {
+        let row = sqlx::query(statement(&[
+            SELECT,
+            " WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        ]))
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        read_one(row, run, "reading a run")
+    }
+
+    /// How far a run is for its viewers; a run that is not found is over.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_standing(&self, tenant: &Tenant, id: &str) -> Result<Standing> {
+        let row = sqlx::query(
+            "SELECT state, CASE WHEN roll_back IS NULL THEN NULL ELSE state END AS waits FROM runs \
+             WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_optional(&self.pool)
+        .await;
+        let standing = read_one(row, standing, "reading a run")?;
+        Ok(standing.unwrap_or(Standing::Over))
+    }
+
+    /// Takes back the wish to roll a run back. If the run has ended, the token that was kept for it goes.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_forget_roll_back(&self, tenant: &Tenant, id: &str) -> Result<()> {
+        let mut transaction = self.begin("deciding about a roll-back").await?;
+        for statement in [
+            "DELETE FROM sealed WHERE kind = 'run' AND cloud = $2 AND project_id = $3 AND name IN (SELECT id FROM runs WHERE id = $1 \
+             AND cloud = $2 AND project_id = $3 AND roll_back IS NOT NULL AND state IN ('succeeded', 'failed', 'cancelled'))",
+            "UPDATE runs SET roll_back = NULL WHERE id = $1 AND cloud = $2 AND project_id = $3",
+        ] {
+            sqlx::query(statement)
+                .bind(id)
+                .bind(&tenant.cloud)
+                .bind(&tenant.project_id)
+                .execute(transaction.connection())
+                .await
+                .map_err(transaction.failed())?;
+        }
+        transaction.commit().await
+    }
+}
+
+impl Transaction {
+    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] where another run works on the
+    /// deployment.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_insert(&mut self, tenant: &Tenant, new: NewRun<'_>) -> Result<Outcome> {
+        let now = now_text();
+        let done = sqlx::query(
+            "INSERT INTO runs (id, deployment, cloud, project_id, kind, state, forced, rolls_back, roll_back, workflow, author, created) \
+             VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
+        )
+        .bind(new.id)
+        .bind(new.deployment)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(to_text(&new.kind))
+        .bind(i64::from(new.forced))
+        .bind(i64::from(new.rolls_back))
+        .bind(new.roll_back.map(to_json))
+        .bind(to_json(new.workflow))
+        .bind(new.author)
+        .bind(&now)
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        if done.rows_affected() == 0 {
+            return Ok(Outcome::Conflict);
+        }
+        let failed = self.failed();
+        step::insert_all(self.connection(), new.id, new.workflow)
+            .await
+            .map_err(&failed)?;
+        event::insert_queued(self.connection(), new.id, &now)
+            .await
+            .map_err(&failed)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Takes back the wish to roll back an earlier run of a deployment: `run` comes in its place.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_supersede(
+        &mut self,
+        tenant: &Tenant,
+        deployment: &str,
+        run: &str,
+    ) -> Result<()> {
+        for statement in [
+            "DELETE FROM sealed WHERE kind = 'run' AND cloud = $3 AND project_id = $4 AND name IN (SELECT id FROM runs \
+             WHERE deployment = $1 AND id <> $2 AND cloud = $3 AND project_id = $4 AND roll_back IS NOT NULL)",
+            "UPDATE runs SET roll_back = NULL \
+             WHERE deployment = $1 AND id <> $2 AND cloud = $3 AND project_id = $4 AND roll_back IS NOT NULL",
+        ] {
+            sqlx::query(statement)
+                .bind(deployment)
+                .bind(run)
+                .bind(&tenant.cloud)
+                .bind(&tenant.project_id)
+                .execute(self.connection())
+                .await
+                .map_err(self.failed())?;
+        }
+        Ok(())
+    }
+
+    /// Queues an ended run again, and notes where it stood. [`Outcome::Conflict`] where it is no longer in that state.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn run_requeue(
+        &mut self,
+        tenant: &Tenant,
+        id: &str,
+        from: RunState,
+    ) -> Result<Outcome> {
+        let done = sqlx::query(
+            "UPDATE runs SET state = 'queued', resumed_from = state, ended = NULL \
+             WHERE id = $1 AND cloud = $2 AND project_id = $3 AND state = $4",
+        )
+        .bind(id)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(to_text(&from))
+        .execute(self.connection())
+        .await
+        .map_err(self.failed())?;
+        Ok(Outcome::of(done.rows_affected()))
+    }
+}
+
+/// Sets the state of a run. At its end the sealed token goes in the same transaction: no crash can leave one behind. A failed
+/// run that is to be rolled back keeps its token for the run that leads back.
+pub(crate) async fn set_state(
+    connection: &mut crate::database::Connection,
+    tenant: &Tenant,
+    id: &str,
+    (state, ending, reason): (RunState, Option<Ending>, Option<&str>),
+    time: &str,
+) -> sqlx::Result<()> {
+    let started = (state == RunState::Running).then_some(time);
+    let ended = state.is_final().then_some(time);
+    sqlx::query(
+        "UPDATE runs SET state = $1, ending = $2, reason = $3, started = COALESCE(started, $4), ended = $5, resumed_from = NULL \
+         WHERE id = $6",
+    )
+    .bind(to_text(&state))
+    .bind(ending.map(|ending| to_text(&ending)))
+    .bind(reason)
+    .bind(started)
+    .bind(ended)
+    .bind(id)
+    .execute(&mut *connection)
+    .await?;
+    if !state.is_final() {
+        return Ok(());
+    }
+    sqlx::query("UPDATE runs SET roll_back = NULL WHERE id = $1 AND state <> 'failed'")
+        .bind(id)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query(
+        "DELETE FROM sealed WHERE kind = 'run' AND cloud = $2 AND project_id = $3 \
+         AND name IN (SELECT id FROM runs WHERE id = $1 AND roll_back IS NULL)",
+    )
+    .bind(id)
+    .bind(&tenant.cloud)
+    .bind(&tenant.project_id)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// Says why a failed run is not rolled back yet, or is not at all. Nothing is written where the run is no longer failed, or the
+/// wish was taken back.
+pub(crate) async fn set_roll_back_reason(
+    connection: &mut crate::database::Connection,
+    tenant: &Tenant,
+    id: &str,
+    reason: &str,
+    wanted: crate::Wanted,
+) -> sqlx::Result<Outcome> {
+    let update = match wanted {
+        crate::Wanted::Still => {
+            "UPDATE runs SET reason = $1 WHERE id = $2 AND state = 'failed' AND roll_back IS NOT NULL"
+        }
+        crate::Wanted::NoMore => {
+            "UPDATE runs SET reason = $1, roll_back = NULL WHERE id = $2 AND state = 'failed' AND roll_back IS NOT NULL"
+        }
+    };
+    let written = sqlx::query(update)
+        .bind(reason)
+        .bind(id)
+        .execute(&mut *connection)
+        .await?;
+    let written = Outcome::of(written.rows_affected());
+    if written == Outcome::Done && wanted == crate::Wanted::NoMore {
+        sealed::delete(connection, tenant, crate::SealedKind::Run, id).await?;
+    }
+    Ok(written)
+}
+
+fn standing(row: &Row) -> sqlx::Result<Standing> {
+    let state = from_text::<RunState>(row.try_get("state")?)?;
+    let waits: Option<String> = row.try_get("waits")?;
+    Ok(match (state.is_final(), waits) {
+        (false, _) => Standing::AtWork,
+        (true, Some(_)) => Standing::ToBeRolledBack,
+        (true, None) => Standing::Over,
+    })
+}
+
+pub(crate) fn run(row: &Row) -> sqlx::Result<RunRow> {
+    let ending: Option<String> = row.try_get("ending")?;
+    let resumed_from: Option<String> = row.try_get("resumed_from")?;
+    Ok(RunRow {
+        tenant: Tenant::read(row)?,
+        ending: ending.as_deref().map(from_text).transpose()?,
+        forced: row.try_get::<i64, _>("forced")? != 0,
+        resumed_from: resumed_from.as_deref().map(from_text).transpose()?,
+        roll_back: row.try_get("roll_back")?,
+        workflow: row.try_get("workflow")?,
+        shown: Run {
+            id: row.try_get("id")?,
+            deployment: row.try_get("deployment")?,
+            kind: from_text::<RunKind>(row.try_get("kind")?)?,
+            rolls_back: row.try_get::<i64, _>("rolls_back")? != 0,
+            state: from_text::<RunState>(row.try_get("state")?)?,
+            reason: row.try_get("reason")?,
+            author: row.try_get("author")?,
+            created: row.try_get("created")?,
+            started: row.try_get("started")?,
+            ended: row.try_get("ended")?,
+            steps: Vec::new(),
+        },
+    })
+}

@@ -1,0 +1,157 @@
+//! Sealed values. The caller seals and opens them; the store keeps text that it cannot read.
+
+use crate::{Error, Result, Store, Tenant, Transaction, database::Database};
+
+/// The kind of a sealed value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealedKind {
+    /// A run's token and hidden parameters, under the server's own key. The name is the run's id; the row goes when the run
+    /// ends.
+    Run,
+    /// A private key or hidden parameters, under a key that only the person can make, for clouds without a key manager.
+    Vault,
+}
+
+impl SealedKind {
+    fn text(self) -> &'static str {
+        match self {
+            SealedKind::Run => "run",
+            SealedKind::Vault => "vault",
+        }
+    }
+}
+
+impl Store {
+    /// Inserts or replaces a sealed value.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn sealed_put(
+        &self,
+        tenant: &Tenant,
+        kind: SealedKind,
+        name: &str,
+        sealed: &str,
+    ) -> Result<()> {
+        put(&self.pool, tenant, kind, name, sealed)
+            .await
+            .map_err(Error::at("storing a sealed value"))
+    }
+
+    /// A sealed value.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn sealed_find(
+        &self,
+        tenant: &Tenant,
+        kind: SealedKind,
+        name: &str,
+    ) -> Result<Option<String>> {
+        sqlx::query_scalar(
+            "SELECT box FROM sealed WHERE kind = $1 AND cloud = $2 AND project_id = $3 AND name = $4",
+        )
+        .bind(kind.text())
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .bind(name)
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(Error::at("reading a sealed value"))
+    }
+
+    /// Deletes a sealed value.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn sealed_delete(&self, tenant: &Tenant, kind: SealedKind, name: &str) -> Result<()> {
+        delete(&self.pool, tenant, kind, name)
+            .await
+            .map_err(Error::at("removing a sealed value"))
+    }
+}
+
+impl Transaction {
+    /// Inserts or replaces a sealed value.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn sealed_put(
+        &mut self,
+        tenant: &Tenant,
+        kind: SealedKind,
+        name: &str,
+        sealed: &str,
+    ) -> Result<()> {
+        let failed = self.failed();
+        put(self.connection(), tenant, kind, name, sealed)
+            .await
+            .map_err(failed)
+    }
+}
+
+async fn put<'e>(
+    executor: impl sqlx::Executor<'e, Database = Database>,
+    tenant: &Tenant,
+    kind: SealedKind,
+    name: &str,
+    sealed: &str,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "INSERT INTO sealed (kind, cloud, project_id, name, box) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (kind, cloud, project_id, name) DO UPDATE SET box = excluded.box",
+    )
+    .bind(kind.text())
+    .bind(&tenant.cloud)
+    .bind(&tenant.project_id)
+    .bind(name)
+    .bind(sealed)
+    .execute(executor)
+    .await
+    .map(drop)
+}
+
+pub(crate) async fn delete<'e>(
+    executor: impl sqlx::Executor<'e, Database = Database>,
+    tenant: &Tenant,
+    kind: SealedKind,
+    name: &str,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "DELETE FROM sealed WHERE kind = $1 AND cloud = $2 AND project_id = $3 AND name = $4",
+    )
+    .bind(kind.text())
+    .bind(&tenant.cloud)
+    .bind(&tenant.project_id)
+    .bind(name)
+    .execute(executor)
+    .await
+    .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{strangers, tenant};
+
+    #[tokio::test]
+    async fn a_sealed_value_is_found_by_its_kind_and_its_owner_only() {
+        let database = crate::testing::Database::new().await;
+        let (store, owner) = (&database.store, tenant());
+        let (run, vault) = (SealedKind::Run, SealedKind::Vault);
+        for sealed in ["first", "second"] {
+            store.sealed_put(&owner, run, "n", sealed).await.unwrap();
+        }
+        for stranger in strangers() {
+            let found = store.sealed_find(&stranger, run, "n").await.unwrap();
+            assert_eq!(found, None);
+            store.sealed_delete(&stranger, run, "n").await.unwrap();
+        }
+        assert_eq!(store.sealed_find(&owner, vault, "n").await.unwrap(), None);
+        store.sealed_delete(&owner, vault, "n").await.unwrap();
+        let found = store.sealed_find(&owner, run, "n").await.unwrap();
+        assert_eq!(found.as_deref(), Some("second"));
+        store.sealed_delete(&owner, run, "n").await.unwrap();
+        assert_eq!(store.sealed_find(&owner, run, "n").await.unwrap(), None);
+    }
+}

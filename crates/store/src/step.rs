@@ -1,0 +1,92 @@
+//! The steps of a run.
+
+use api::{RunStep, StepState, Workflow};
+use planner::workflow::StepKind;
+use sqlx::Row as _;
+
+use crate::{
+    Result, Store, Tenant,
+    column::{from_json, from_text, to_json, to_text, to_u32},
+    database::{Connection, Row, read_all},
+};
+
+impl Store {
+    /// A run's steps in the order of the workflow.
+    ///
+    /// # Errors
+    /// Where the database fails.
+    pub async fn step_list(&self, tenant: &Tenant, run: &str) -> Result<Vec<RunStep>> {
+        let rows = sqlx::query(
+            "SELECT s.id, s.kind, s.resource, s.state, s.waits_for, s.attempts, s.started, s.ended, s.error \
+             FROM steps s JOIN runs r ON r.id = s.run \
+             WHERE s.run = $1 AND r.cloud = $2 AND r.project_id = $3 ORDER BY s.position",
+        )
+        .bind(run)
+        .bind(&tenant.cloud)
+        .bind(&tenant.project_id)
+        .fetch_all(&self.pool)
+        .await;
+        read_all(rows, step, "reading steps")
+    }
+}
+
+pub(crate) async fn insert_all(
+    connection: &mut Connection,
+    run: &str,
+    workflow: &Workflow,
+) -> sqlx::Result<()> {
+    for (position, step) in (0_i64..).zip(&workflow.steps) {
+        sqlx::query(
+            "INSERT INTO steps (run, id, position, kind, resource, waits_for, state, attempts) \
+             VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0)",
+        )
+        .bind(run)
+        .bind(&step.id)
+        .bind(position)
+        .bind(to_text(&step.kind))
+        .bind(&step.resource)
+        .bind(to_json(&step.after))
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn set_state(
+    connection: &mut Connection,
+    run: &str,
+    step: &str,
+    (state, attempt, error): (StepState, u32, Option<&str>),
+    time: &str,
+) -> sqlx::Result<()> {
+    let started = (state == StepState::Running).then_some(time);
+    let ended = state.is_final().then_some(time);
+    sqlx::query(
+        "UPDATE steps SET state = $1, attempts = $2, started = COALESCE(started, $3), ended = $4, error = $5 \
+         WHERE run = $6 AND id = $7",
+    )
+    .bind(to_text(&state))
+    .bind(i64::from(attempt))
+    .bind(started)
+    .bind(ended)
+    .bind(error)
+    .bind(run)
+    .bind(step)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+fn step(row: &Row) -> sqlx::Result<RunStep> {
+    Ok(RunStep {
+        id: row.try_get("id")?,
+        kind: from_text::<StepKind>(row.try_get("kind")?)?,
+        resource: row.try_get("resource")?,
+        state: from_text::<StepState>(row.try_get("state")?)?,
+        after: from_json(row.try_get("waits_for")?)?,
+        attempts: to_u32(row.try_get("attempts")?)?,
+        started: row.try_get("started")?,
+        ended: row.try_get("ended")?,
+        error: row.try_get("error")?,
+    })
+}

@@ -1,0 +1,131 @@
+//! Rules that the compiler does not keep: SQL stands in this crate only, in words that PostgreSQL has too, and routes do not ask
+//! across tenants.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below a folder with one of the names or endings, build results left out.
+fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            if !name.starts_with('.') && !["target", "node_modules"].contains(&name.as_str()) {
+                files(&path, wanted, found);
+            }
+        } else if wanted(&name) {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+}
+
+fn all(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    files(folder, &wanted, &mut found);
+    assert!(!found.is_empty(), "{} has such files", folder.display());
+    found
+}
+
+#[test]
+fn only_the_store_depends_on_a_database() {
+    let store = root().join("crates/store");
+    let manifests = all(&root(), |name| name == "Cargo.toml");
+    let mut users = manifests.iter().filter(|(path, text)| {
+        let uses = |line: &str| {
+            let name = line.split(['.', ' ', '=']).next();
+            matches!(
+                name,
+                Some("sqlx" | "rusqlite" | "libsqlite3-sys" | "tokio-postgres")
+            )
+        };
+        *path != root().join("Cargo.toml") && text.lines().any(uses)
+    });
+    let (path, _) = users.next().unwrap();
+    assert_eq!(*path, store.join("Cargo.toml"));
+    assert_eq!(users.next(), None);
+}
+
+#[test]
+fn no_query_stands_outside_of_the_store() {
+    let store = root().join("crates/store");
+    for (path, text) in all(&root(), |name| name.ends_with(".rs")) {
+        if !path.starts_with(&store) {
+            assert!(!text.contains("sqlx::"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn statements_have_numbered_parameters_and_no_words_of_one_database() {
+    let own = ["database.rs", "testing.rs"];
+    let mut statements = 0;
+    for (path, text) in all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), |name| {
+        name.ends_with(".rs") && !own.contains(&name)
+    }) {
+        for word in [
+            "json_extract",
+            "json_object",
+            "json_each",
+            "datetime(",
+            "strftime(",
+            "INSERT OR",
+            "rowid",
+            "AUTOINCREMENT",
+            "PRAGMA",
+            "instr(",
+            "sqlite_master",
+            "Sqlite",
+            "ON CONFLICT DO UPDATE",
+        ] {
+            assert!(!text.contains(word), "{word} in {}", path.display());
+        }
+        for line in text.lines().filter(|line| line.contains('"')) {
+            let is_statement = [
+                "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WHERE ", "VALUES ",
+            ]
+            .iter()
+            .any(|verb| line.contains(verb));
+            statements += usize::from(is_statement);
+            assert!(
+                !is_statement || !line.contains("= ?") && !line.contains("(?"),
+                "{}: {line}",
+                path.display()
+            );
+        }
+    }
+    assert!(statements > 50, "statements are found");
+}
+
+/// The handle across tenants is no part of what a route is given: it is made at the start, and handed to the engine, the sweep of
+/// sessions and the metrics.
+#[test]
+fn routes_have_no_queries_across_tenants() {
+    let server = root().join("server/src");
+    let may_have = ["build.rs", "metrics.rs"].map(|name| server.join(name));
+    for (path, text) in all(&server, |name| name.ends_with(".rs")) {
+        if !may_have.contains(&path) {
+            assert!(!text.contains("Operator"), "{}", path.display());
+            assert!(!text.contains("operator()"), "{}", path.display());
+        }
+    }
+    let metrics = fs::read_to_string(server.join("metrics.rs")).unwrap();
+    assert!(metrics.contains("    operator: Operator,"), "private");
+    let engine = fs::read_to_string(root().join("crates/engine/src/engine/mod.rs")).unwrap();
+    let returns = engine.lines().filter(|line| line.contains("Operator"));
+    assert_eq!(
+        returns.map(str::trim).collect::<Vec<_>>(),
+        [
+            "use store::{Operator, RunRow};",
+            "pub async fn start(config: Config, operator: Operator) -> Result<Engine> {"
+        ],
+        "the engine takes it, and gives it to nobody"
+    );
+}
