@@ -1,5 +1,7 @@
 //! Migrations on a filled database: what the program before left is read by the program after.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::{borrow::Cow, str::FromStr as _};
 
 use api::{EventBody, RunState};

@@ -1,6 +1,8 @@
 //! Rules that the compiler does not keep: SQL stands in this crate only, in words that PostgreSQL has too, and routes do not ask
 //! across tenants.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::{
     fs,
     path::{Path, PathBuf},
