@@ -4,6 +4,9 @@
 //! fetches data from `/api/v1`. So the first render is the same on both sides whatever the data is,
 //! hydration has nothing to complain about, and the pages use the very API that a script would.
 //!
+//! Views are compiled with erased types (`.cargo/config.toml`). Server and wasm must agree on that flag, or
+//! hydration panics. It made the debug server a fifth of its size and the wasm a third smaller.
+//!
 //! Who holds what: the address says page, run and filter; [`session::Session`] who is logged in;
 //! [`load::Load`] what the server knows; all else is local to its component.
 

@@ -119,7 +119,7 @@ fn clouds(config: &Config) -> anyhow::Result<openstack::Clouds> {
             .with_context(|| format!("cannot read {}", path.display()))?,
         None => openstack::Clouds::load().context("cannot read the clouds' configuration")?,
     };
-    Ok(clouds.with_login_timeout(config.login_timeout))
+    Ok(clouds.with_login_timeout(config.login_timeout.0))
 }
 
 /// Warns of clouds whose catalogue does not have the configured region, where the configuration has credentials to ask with.
@@ -183,10 +183,10 @@ fn engine_config(config: &Config, clouds: &openstack::Clouds) -> engine::Config 
     let mut engine = engine::Config::new(&config.data, &config.catalog, clouds.clone());
     engine.sandbox_image = config.sandbox_image.clone();
     engine.orchestrator_address = config.orchestrator_address;
-    engine.ssh_timeout = config.ssh_timeout;
-    engine.commit_horizon = config.commit_horizon;
-    engine.grace = config.grace;
-    engine.retry_pause = config.retry_pause;
+    engine.ssh_timeout = config.ssh_timeout.0;
+    engine.commit_horizon = config.commit_horizon.0;
+    engine.grace = config.grace.0;
+    engine.retry_pause = config.retry_pause.0;
     engine.parallel_steps = config.parallel_steps;
     engine
 }

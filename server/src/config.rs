@@ -1,10 +1,11 @@
-//! Settings: command line flags, each with an environment variable and a default.
+//! Settings: command line flags, each with an environment variable and a default. `docs/settings.md` lists them.
 
-use std::{net::IpAddr, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{fmt, net::IpAddr, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Parser, ValueEnum};
+use engine::config as engine_defaults;
 
-/// What the server is started with.
+/// Settings of the server.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "stackloom",
@@ -47,11 +48,7 @@ pub struct Config {
     pub proxies: Vec<IpAddr>,
 
     /// The image that Ansible runs in.
-    #[arg(
-        long,
-        env = "STACKLOOM_SANDBOX_IMAGE",
-        default_value = "stackloom-sandbox"
-    )]
+    #[arg(long, env = "STACKLOOM_SANDBOX_IMAGE", default_value = engine_defaults::SANDBOX_IMAGE)]
     pub sandbox_image: String,
 
     /// The address that bastions let in; detected where absent.
@@ -59,28 +56,28 @@ pub struct Config {
     pub orchestrator_address: Option<IpAddr>,
 
     /// How long a login to a cloud may take before the cloud counts as unreachable, in seconds.
-    #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value = "15", value_parser = seconds)]
-    pub login_timeout: Duration,
+    #[arg(long, env = "STACKLOOM_LOGIN_TIMEOUT", default_value_t = Seconds(openstack::config::LOGIN_TIMEOUT))]
+    pub login_timeout: Seconds,
 
     /// How long a server may take to answer over SSH once it is active, in seconds.
-    #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value = "120", value_parser = seconds)]
-    pub ssh_timeout: Duration,
+    #[arg(long, env = "STACKLOOM_SSH_TIMEOUT", default_value_t = Seconds(engine_defaults::SSH_TIMEOUT))]
+    pub ssh_timeout: Seconds,
 
     /// How long parallel steps may go on once one has failed, in seconds.
-    #[arg(long, env = "STACKLOOM_GRACE", default_value = "120", value_parser = seconds)]
-    pub grace: Duration,
+    #[arg(long, env = "STACKLOOM_GRACE", default_value_t = Seconds(engine_defaults::GRACE))]
+    pub grace: Seconds,
 
     /// Between two tries when the cloud is unreachable, in seconds.
-    #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value = "10", value_parser = seconds)]
-    pub retry_pause: Duration,
+    #[arg(long, env = "STACKLOOM_RETRY_PAUSE", default_value_t = Seconds(engine_defaults::RETRY_PAUSE))]
+    pub retry_pause: Seconds,
 
     /// How long after a request's answer was given up the cloud may still carry the request out, in seconds. The default is the sum of
     /// what services wait for each other (60 s, `rpc_response_timeout`) and what a proxy or client in front waits for them (60 s).
-    #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value = "120", value_parser = seconds)]
-    pub commit_horizon: Duration,
+    #[arg(long, env = "STACKLOOM_COMMIT_HORIZON", default_value_t = Seconds(engine_defaults::COMMIT_HORIZON))]
+    pub commit_horizon: Seconds,
 
     /// Steps of one run at work at the same time.
-    #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value = "50")]
+    #[arg(long, env = "STACKLOOM_PARALLEL_STEPS", default_value_t = engine_defaults::PARALLEL_STEPS)]
     pub parallel_steps: usize,
 
     /// Keystone roles that may change things; all others only look.
@@ -105,7 +102,7 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.
@@ -130,9 +127,68 @@ impl Config {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number of seconds"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+/// A time in seconds, as a setting says it: `120`, `0.5`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seconds(pub Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.as_secs_f64())
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Seconds, String> {
+        let seconds: f64 = text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a number of seconds"))?;
+        let duration = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+        Ok(Seconds(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// A row each: `| `VARIABLE` | `--flag` | default | meaning |`.
+    #[test]
+    fn the_page_lists_every_setting_with_its_default() {
+        let page = include_str!("../../docs/settings.md");
+        let mut rows: Vec<String> = page
+            .lines()
+            .filter(|line| line.starts_with("| `STACKLOOM_"))
+            .map(|line| {
+                line.split('|')
+                    .take(4)
+                    .map(str::trim)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        let command = Config::command();
+        let mut settings: Vec<String> = command
+            .get_arguments()
+            .filter_map(|argument| {
+                let default = argument.get_default_values().iter();
+                let default: Vec<_> = default.map(|value| value.to_string_lossy()).collect();
+                let default = match default.as_slice() {
+                    [] => "none".to_owned(),
+                    values => format!("`{}`", values.join(",")),
+                };
+                let variable = argument.get_env()?.to_string_lossy();
+                Some(format!(
+                    " `{variable}` `--{}` {default}",
+                    argument.get_long()?
+                ))
+            })
+            .collect();
+        rows.sort();
+        settings.sort();
+        assert_eq!(rows, settings);
+    }
 }

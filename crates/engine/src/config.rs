@@ -2,7 +2,21 @@
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-/// What an engine is started with.
+/// Default image of sandboxes.
+pub const SANDBOX_IMAGE: &str = "stackloom-sandbox";
+/// Default of [`Config::ssh_timeout`].
+pub const SSH_TIMEOUT: Duration = Duration::from_secs(120);
+/// Default of [`Config::grace`].
+pub const GRACE: Duration = Duration::from_secs(120);
+/// Default of [`Config::retry_pause`].
+pub const RETRY_PAUSE: Duration = Duration::from_secs(10);
+/// Default of [`Config::commit_horizon`]: 60 s until a service gives up on another one (`rpc_response_timeout`), and 60 s of a proxy
+/// or client before it.
+pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
+/// Default of [`Config::parallel_steps`].
+pub const PARALLEL_STEPS: usize = 50;
+
+/// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Folder of the service catalogue: one folder an item.
@@ -50,18 +64,17 @@ impl Config {
             catalog: catalog.into(),
             data_dir: data_dir.into(),
             clouds,
-            sandbox_image: "stackloom-sandbox".into(),
+            sandbox_image: SANDBOX_IMAGE.into(),
             orchestrator_address: None,
-            ssh_timeout: Duration::from_secs(120),
-            grace: Duration::from_secs(120),
-            retry_pause: Duration::from_secs(10),
-            // 60 s until a service gives up on another one (RPC), and 60 s of a proxy or client before it.
-            commit_horizon: Duration::from_secs(120),
+            ssh_timeout: SSH_TIMEOUT,
+            grace: GRACE,
+            retry_pause: RETRY_PAUSE,
+            commit_horizon: COMMIT_HORIZON,
             poll_first: Duration::from_millis(300),
             poll_longest: Duration::from_secs(2),
             read_patience: Duration::from_secs(5),
             stop_patience: Duration::from_secs(10),
-            parallel_steps: 50,
+            parallel_steps: PARALLEL_STEPS,
             parallel_sandboxes: 8,
             sandbox_memory_bytes: 512 * 1024 * 1024,
         }

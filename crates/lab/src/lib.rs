@@ -19,6 +19,28 @@
 //! # }
 //! ```
 //!
+//! # What is real
+//!
+//! One task makes the wires agree with all rows, again and again until they do; nothing tells it what has
+//! changed. A load balancer is ACTIVE when HAProxy itself says that it runs the configuration that it got last.
+//! On Docker these are real: servers with cloud-init (from a NoCloud seed, as from a config drive), the metadata
+//! service (a socket in each server's network namespace), networks, routers, floating IPs (whole or port by
+//! port), security groups, port security, load balancers for TCP and HTTP with L7 rules and monitors, and images
+//! made of servers. These are not:
+//!
+//! - Volumes are block devices that can be formatted and read, but not mounted: the right to mount would let a server out
+//!   of its container. The lab makes their device nodes from outside and runs no program of a server's image
+//!   with its own rights.
+//! - A suspended server is paused.
+//! - QoS, trunks, segments, metering, provider attributes, allowed address pairs and all of IPv6 are stored and
+//!   shown as Neutron would, without effect on packets.
+//! - TLS and UDP load balancing, rescue, migration and graphical consoles are refused in the services' words.
+//! - An uploaded image is kept and given back, and boots as Debian. `config_drive` is always true, and a wrong
+//!   fixed address is refused at once, where Nova lets the server fail.
+//!
+//! The contract suite of `openstack` holds lab and real clouds to the same answers. What still differs is left
+//! where no client acts on it: texts of schemas in refusals, the order of keys, revision numbers.
+//!
 //! The layers, from the bottom up:
 //!
 //! - [`kit`]: what all services are built from: tables, queries, answers, refusals, microversions, faults.

@@ -14,6 +14,9 @@ use crate::credentials::{ApplicationCredential, Credentials, Domain, Identifier,
 use crate::transport::Transport;
 use crate::{Error, Secret, Service};
 
+/// Default of [`CloudConfig::login_timeout`].
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// A configuration that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
@@ -134,7 +137,7 @@ impl CloudConfig {
                 key: None,
             },
             timeout: Duration::from_secs(60),
-            login_timeout: Duration::from_secs(15),
+            login_timeout: LOGIN_TIMEOUT,
             parallel_calls: 32,
             parallel_changes: 16,
             login_first: LoginMethod::Password,

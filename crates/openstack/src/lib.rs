@@ -17,6 +17,10 @@
 //! sends a token only to the cloud's own catalogue. No token, password or body appears in a log or an
 //! error.
 //!
+//! The real cloud is the judge. `tests/contract` holds what we take for granted (statuses, bodies, filters, pages,
+//! conflicts, quotas) once. It runs against the lab in every `cargo test`, and against a real cloud by
+//! `cargo xtask contract`.
+//!
 //! Read in this order: [`clouds`] → [`config`] → [`credentials`] → `login` → [`session`] →
 //! [`catalog`] → `discovery` → `transport` → the services.
 

@@ -1,5 +1,35 @@
 //! From a template to a workflow, without I/O: validation, passes, plan.
 //!
+//! # Composition
+//!
+//! A template comes with a bundle: files by name or relative path, and the list of those that are
+//! environments. Nothing is fetched. [`compose`] makes the template flat before the passes: members of groups
+//! and resources of nested templates become ordinary resources (`group/0`, `web/server`) with parameters and
+//! names substituted. The parent stays as a resource without an object in the cloud; it requires its members and
+//! gives its outputs. Passes, diff, workflow and drivers therefore know nothing of nesting. The order is Heat's:
+//! members wait for everything that their parent waits for, and a resource that uses a parent waits for all
+//! members. The set of resources must be decidable at plan time (`condition-late`); a value may be chosen later.
+//! A pause between batches of a group is a step.
+//!
+//! # Changes
+//!
+//! A plan compares values where both are known, because each deployed resource carries the values that it was
+//! created from; elsewhere it compares descriptions. A property that cannot be updated in place replaces the
+//! resource: a successor is created under the same name with a marker of its own, and the predecessor is kept
+//! as a copy (`web@1`). Dependents move over in the order of the new dependencies, then copies are deleted in
+//! the order of the old ones. Only what the cloud cannot hold twice is deleted first; a server's ports are
+//! detached from the predecessor, which stays. A failed change thus leaves what worked, and a roll back is a plan
+//! from the present state to the last template that ended well. What passes between two resources that both
+//! stay (two floating IPs that swap ports) is released before it is taken.
+//!
+//! # Foresight
+//!
+//! Before a plan is accepted it is compared with the services in the catalogue (`services`) and with the
+//! project's quotas (`plan::quota`). A missing service is an error. A quota that is too small is a warning; a
+//! deployment is refused for it unless the request says `despite_quota`, because a quota can be raised while a
+//! run waits. The peak during the run counts, since successors exist before predecessors go. A quota that the cloud does not tell
+//! limits nothing.
+//!
 //! Read in this order: `cloud`, `workflow`, `validate`, `compose`, `passes`, `plan`.
 
 pub mod cloud;

@@ -5,6 +5,12 @@
 //! apart, [`check`] tells whether files make an item, [`catalogs`] keeps uploaded ones and answers what a project, or one of its
 //! deployments, has.
 //!
+//! An upload is unpacked in memory, below limits on bytes, entries, depth and names; links and special files are refused. Its files
+//! are written below the data folder under their hash before the row is stored, and the hash is checked each time before a sandbox gets
+//! them. A version of an item never changes. A deployment keeps the versions that it was made with for as long as it has components of
+//! them: planner, update form and configure step use those. Values that users type reach Ansible marked as unsafe, so they are no
+//! templates. Values that a role sets by `set_stats` can be outputs, with secrets masked.
+//!
 //! A [`Catalog`] never changes. An upload makes another one, and who holds the old one (a run, a plan) goes on with it.
 
 mod catalogs;
