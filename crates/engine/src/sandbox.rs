@@ -19,7 +19,7 @@ use bollard::{
     container::LogOutput,
     models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, NetworkCreateRequest},
     query_parameters::{
-        AttachContainerOptions, CreateContainerOptions, ListContainersOptions,
+        AttachContainerOptions, CreateContainerOptions, ListContainersOptions, ListNetworksOptions,
         RemoveContainerOptions, StartContainerOptions, WaitContainerOptions,
     },
 };
@@ -154,16 +154,14 @@ impl Sandboxes {
     async fn docker(&self) -> Result<&Docker, SandboxError> {
         self.docker
             .get_or_try_init(|| async {
-                let docker = Docker::connect_with_local_defaults()?
-                    .negotiate_version()
-                    .await?;
-                ensure_network(&docker).await?;
-                Ok(docker)
+                let docker = Docker::connect_with_local_defaults()?;
+                Ok(docker.negotiate_version().await?)
             })
             .await
     }
 
     async fn create(&self, docker: &Docker, job: &Job) -> Result<String, SandboxError> {
+        let network = network(docker).await?;
         let labels = [
             (LABEL_RUN, &job.run),
             (LABEL_STEP, &job.step),
@@ -186,7 +184,7 @@ impl Sandboxes {
             stdin_once: Some(true),
             tty: Some(false),
             host_config: Some(HostConfig {
-                network_mode: Some(NETWORK.into()),
+                network_mode: Some(network),
                 cap_drop: Some(vec!["ALL".into()]),
                 security_opt: Some(vec!["no-new-privileges".into()]),
                 readonly_rootfs: Some(true),
@@ -227,9 +225,11 @@ pub trait Told {
     async fn lines(&mut self, lines: Vec<String>);
 }
 
-async fn ensure_network(docker: &Docker) -> Result<(), SandboxError> {
-    if docker.inspect_network(NETWORK, None).await.is_ok() {
-        return Ok(());
+/// The id of the sandboxes' network, created if it is missing. Docker allows several networks of one name, so engines that start
+/// together may each create one: the oldest counts.
+async fn network(docker: &Docker) -> Result<String, SandboxError> {
+    if let Some(id) = oldest_network(docker).await? {
+        return Ok(id);
     }
     let request = NetworkCreateRequest {
         name: NETWORK.into(),
@@ -241,14 +241,27 @@ async fn ensure_network(docker: &Docker) -> Result<(), SandboxError> {
         )])),
         ..Default::default()
     };
-    match docker.create_network(request).await {
-        // Another engine was faster.
-        Ok(_)
-        | Err(bollard::errors::Error::DockerResponseServerError {
-            status_code: 409, ..
-        }) => Ok(()),
-        Err(error) => Err(error.into()),
+    let created = docker.create_network(request).await?.id;
+    let oldest = oldest_network(docker).await?;
+    let oldest = oldest.unwrap_or_else(|| created.clone());
+    if oldest != created {
+        docker.remove_network(&created).await?;
     }
+    Ok(oldest)
+}
+
+async fn oldest_network(docker: &Docker) -> Result<Option<String>, SandboxError> {
+    let filters = HashMap::from([("name".to_owned(), vec![NETWORK.to_owned()])]);
+    let options = ListNetworksOptions {
+        filters: Some(filters),
+    };
+    let networks = docker.list_networks(Some(options)).await?;
+    // The filter takes parts of names, too.
+    let own = networks
+        .into_iter()
+        .filter(|network| network.name.as_deref() == Some(NETWORK));
+    let oldest = own.min_by(|a, b| (&a.created, &a.id).cmp(&(&b.created, &b.id)));
+    Ok(oldest.and_then(|network| network.id))
 }
 
 async fn run(
