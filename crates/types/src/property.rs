@@ -20,7 +20,7 @@ pub struct Property {
     /// Taken when it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// What a value must fulfil.
+    /// Constraints of the value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<Constraint>,
     /// What the keys of a map owe each other.

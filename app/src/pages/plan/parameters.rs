@@ -150,7 +150,7 @@ fn grouped(mut parameters: Vec<Parameter>, groups: &[ParameterGroup]) -> Vec<Gro
     all
 }
 
-/// What a value must fulfil, for people.
+/// The constraints of a value, in words.
 fn rules(parameter: &Parameter) -> Vec<String> {
     let rules = parameter.constraints.iter().filter_map(|rule| {
         if let Some(said) = &rule.description {

@@ -87,7 +87,7 @@ impl Catalogs {
         Ok(catalog)
     }
 
-    /// What a deployment has: as [`Catalogs::of`], and of the items that it was made with the version that it was made with. One that is
+    /// The catalogue of a deployment: as [`Catalogs::of`], with its items in the versions that it was made with. One that is
     /// gone is missing; it does not become another.
     ///
     /// # Errors

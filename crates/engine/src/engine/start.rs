@@ -27,7 +27,7 @@ pub(super) struct NewRun<'a> {
     pub forced: Force,
     /// It leads back to what worked.
     pub rolls_back: bool,
-    /// What the cloud has, if it shall be rolled back when it fails.
+    /// Facts of the cloud, for a run that is rolled back when it fails; else `None`.
     pub roll_back: Option<&'a CloudFacts>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,

@@ -107,7 +107,7 @@ async fn given(place: &Place) -> BTreeMap<String, Value> {
 }
 
 impl Design {
-    /// What it is made of at first, and after the update.
+    /// Templates of the creation and of the update.
     fn contents(&self, given: &BTreeMap<String, Value>) -> [Content; 2] {
         let (name, value) = (self.update)(given);
         let mut changed = given.clone();
@@ -255,7 +255,7 @@ fn differences(ours: &Made, heats: &Made) -> (Vec<String>, usize) {
     (found, meant)
 }
 
-/// What is there that was not there before, or the reverse. Belongings settle for a moment after a removal: Neutron hears of
+/// Belongings that only one of both times has. Belongings settle for a moment after a removal: Neutron hears of
 /// Nova's ports late.
 async fn left_over(place: &Place, before: &[String]) -> Vec<String> {
     let mut left = Vec::new();

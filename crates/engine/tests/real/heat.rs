@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Pause between two looks at a stack.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a stack is made of.
+/// Template, environment and files of a stack.
 pub struct Content {
     pub template: String,
     /// Nested templates by the name that the template gives them.

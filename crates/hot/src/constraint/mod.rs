@@ -11,7 +11,7 @@ mod time;
 
 pub use custom::{NAMES as CUSTOM, is_by_look, is_known as is_custom};
 
-/// What a value must fulfil.
+/// A constraint of a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {

@@ -51,14 +51,14 @@ pub struct Parameter {
     pub immutable: bool,
     /// For other programs.
     pub tags: Vec<String>,
-    /// What a value must fulfil.
+    /// Constraints of the value, in the order of the text.
     pub constraints: Vec<Rule>,
 }
 
 /// A constraint of a parameter.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
-    /// What a value must fulfil.
+    /// The constraint.
     pub constraint: Constraint,
     /// What a person is told instead of our own words when it does not.
     pub description: Option<String>,
