@@ -4,6 +4,10 @@
 //! horizon of the last one has passed. One that has none makes no call. An undeployment searches for the marks of everything that
 //! its deployment ever began to create, before it says that nothing is left; and before its first deletion it waits for
 //! creations of unknown outcome, for what they make late would stand in the way.
+//!
+//! Updates are not awaited. An update whose answer was lost is sent again with the same values, so it does no harm when it is
+//! carried out late. Only where it is carried out after the *next* change of the same resource (a roll-back, say), its values
+//! stay in the cloud until the next update.
 
 use std::time::{Duration, Instant};
 
