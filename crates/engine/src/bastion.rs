@@ -1,5 +1,5 @@
-//! The way in: which server is the bastion, which group guards it, and from where we come. Pure, but
-//! for asking the kernel for our own address.
+//! The bastion: which server it is, which security group guards it, and the address that we come from. Pure, apart from asking
+//! the kernel for our own address.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::run::{Addresses, Known};
 
-/// What must be known to open and close it.
+/// The facts that opening and closing a bastion need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bastion {
     /// The server's resource name.
     pub server: String,
-    /// Its public address.
+    /// The server's public address.
     pub address: Option<String>,
     /// The cloud's id of the security group that gets the rule.
     pub group: Option<String>,
@@ -39,7 +39,7 @@ impl Bastion {
         };
         let server = named.filter(is_server).or_else(marked)?.to_owned();
 
-        // The group that a pass made for this server; else the first that its ports or it itself names.
+        // The group that a pass made for this server; else the first group that its ports or the server itself name.
         let derived = things.iter().find(|(name, thing)| {
             let serves = matches!(&thing.spec.origin, Origin::Derived { serves: Some(serves), .. } if *serves == server);
             thing.spec.resource_type == GROUP && (serves || **name == format!("{server}_access"))
@@ -70,7 +70,7 @@ impl Bastion {
                     of_port.or_else(|| server.spec.properties.get("security_groups"))?;
                 id(groups.resolve(scope).ok()?.as_array()?.first()?)
             });
-        // One that stands in a network to the outside itself has no other address.
+        // A bastion that is attached to the external network itself has no other address.
         let addresses = Addresses::of(known, scope, &server);
         let address = addresses.best().map(str::to_owned);
         Some(Bastion {
@@ -85,8 +85,10 @@ fn id(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// The address that packets from here to `bastion` come from, as the routing table of this machine
-/// tells: nothing is sent. Behind a translating router it is the wrong one, hence the setting.
+/// The source address of packets from this machine to `bastion`.
+///
+/// It comes from this machine's routing table; no packet is sent. Behind NAT it is the wrong address, so there is a setting for
+/// it.
 pub fn address_towards(bastion: &str) -> std::io::Result<IpAddr> {
     let to: IpAddr = bastion.parse().map_err(std::io::Error::other)?;
     let any: SocketAddr = if to.is_ipv4() {

@@ -1,4 +1,4 @@
-//! Settings. Every one has a default that suits one server with a handful of people.
+//! Settings of the engine. The defaults suit one server with a few users.
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
@@ -10,8 +10,8 @@ pub const SSH_TIMEOUT: Duration = Duration::from_secs(120);
 pub const GRACE: Duration = Duration::from_secs(120);
 /// Default of [`Config::retry_pause`].
 pub const RETRY_PAUSE: Duration = Duration::from_secs(10);
-/// Default of [`Config::commit_horizon`]: 60 s until a service gives up on another one (`rpc_response_timeout`), and 60 s of a proxy
-/// or client before it.
+/// Default of [`Config::commit_horizon`]: 60 s until a service gives up on another service (`rpc_response_timeout`), plus 60 s of
+/// a proxy or client in front of it.
 pub const COMMIT_HORIZON: Duration = Duration::from_secs(120);
 /// Default of [`Config::parallel_steps`].
 pub const PARALLEL_STEPS: usize = 50;
@@ -19,42 +19,42 @@ pub const PARALLEL_STEPS: usize = 50;
 /// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Folder of the service catalogue: one folder an item.
+    /// Folder of the service catalogue, with one folder per item.
     pub catalog: PathBuf,
-    /// Where the key file lies that seals tokens while runs last.
+    /// Data folder. It contains the key file that seals tokens while runs last.
     pub data_dir: PathBuf,
-    /// To open a session again, from a sealed token, after a restart.
+    /// Clouds, to open a session again from a sealed token after a restart.
     pub clouds: openstack::Clouds,
-    /// The image that Ansible runs in.
+    /// Image of sandboxes, in which Ansible runs.
     pub sandbox_image: String,
-    /// The address that the bastion lets in; detected where absent.
+    /// Address that the bastion lets in. Detected if `None`.
     pub orchestrator_address: Option<IpAddr>,
-    /// How long a server may take to answer over SSH once it is active.
+    /// Time for an active server to answer over SSH.
     pub ssh_timeout: Duration,
-    /// How long parallel steps may go on once one has failed.
+    /// Time that parallel steps may continue after a step has failed.
     pub grace: Duration,
-    /// Between two tries when the cloud is unreachable, unless it asks for another pause.
+    /// Pause before a retry when the cloud is unreachable, unless the cloud asks for another one.
     pub retry_pause: Duration,
-    /// How long after a request's answer was given up the cloud may still carry the request out.
+    /// Time after a lost answer during which the cloud may still carry out the request.
     pub commit_horizon: Duration,
-    /// The first pause between two looks at something that the cloud works on; it grows.
+    /// First pause between two polls of a resource. Pauses grow.
     pub poll_first: Duration,
-    /// The longest pause between two looks.
+    /// Longest pause between two polls of a resource.
     pub poll_longest: Duration,
-    /// How long somebody who looks at outputs waits for the cloud. Defaults to 5 s; then the stored attributes count.
+    /// Time that a reader of outputs waits for the cloud. Defaults to 5 s; after that the stored attributes are shown.
     pub read_patience: Duration,
-    /// How long a stopped step may take to reach a safe point before it is cut off.
+    /// Time for a stopped step to reach a safe point before it is aborted.
     pub stop_patience: Duration,
-    /// Steps of one run at work at the same time.
+    /// Maximum number of running steps of one run.
     pub parallel_steps: usize,
-    /// Sandboxes of all runs at the same time.
+    /// Maximum number of sandboxes of all runs.
     pub parallel_sandboxes: usize,
-    /// Memory of one sandbox in bytes.
+    /// Memory limit of one sandbox in bytes.
     pub sandbox_memory_bytes: i64,
 }
 
 impl Config {
-    /// The defaults.
+    /// Settings with their defaults.
     pub fn new(
         data_dir: impl Into<PathBuf>,
         catalog: impl Into<PathBuf>,

@@ -1,9 +1,8 @@
-//! What can go wrong when the engine is asked for something. What goes wrong inside a run is an
-//! event of that run instead.
+//! Errors of the engine's operations. An error inside a run is an event of that run instead.
 
 use hot::diagnostic::Diagnostic;
 
-/// Answers of the facade.
+/// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Codes of [`Error`], one page each under `docs/errors/`.
@@ -24,72 +23,72 @@ pub const CODES: &[&str] = &[
     "catalog-full",
 ];
 
-/// Why the engine did not do as asked.
+/// The reason why an operation was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not there, or another project's.
+    /// It does not exist, or it belongs to another project.
     #[error("there is no {what} `{id}` in this project")]
     NotFound {
-        /// `deployment` or `run`.
+        /// The kind: `deployment` or `run`.
         what: &'static str,
-        /// As asked for.
+        /// The id in the request.
         id: String,
     },
-    /// A live deployment has the name.
+    /// A live deployment already has this name.
     #[error("a deployment named `{0}` exists already")]
     NameTaken(String),
-    /// Not a name.
+    /// The text is not a valid name.
     #[error("`{0}` cannot be a deployment's name")]
     BadName(String),
     /// The template has errors.
     #[error("the template has {} error(s), so nothing was started", .0.iter().filter(|d| d.severity == hot::diagnostic::Severity::Error).count())]
     Refused(Vec<Diagnostic>),
-    /// The project's quota is too small for the plan; one diagnostic per quota.
+    /// The plan exceeds a quota of the project. One diagnostic per quota.
     #[error("the project's quota is too small for this, so nothing was started")]
     QuotaExceeded(Vec<Diagnostic>),
-    /// A run works on the deployment.
+    /// A run is active on the deployment.
     #[error("run `{0}` works on this deployment")]
     Busy(String),
-    /// The run or deployment is not in a state for it.
+    /// The state of the run or deployment does not allow the operation.
     #[error("{0}")]
     NotNow(String),
-    /// Hidden values that were kept are gone, or cannot be opened, for good.
+    /// Stored hidden values are gone or cannot be opened, permanently.
     #[error("{0}")]
     Lost(String),
-    /// Secrets have no place to be kept in.
+    /// Secrets cannot be stored anywhere.
     #[error(
         "there is nowhere to keep this deployment's secrets: the cloud has no key manager, and a login by token cannot seal them"
     )]
     NoVault,
-    /// The cloud said no before anything was started.
+    /// The cloud refused before anything was started.
     #[error("the cloud refused: {0}")]
     Cloud(#[from] openstack::Error),
-    /// An archive is no catalogue item.
+    /// The archive is not a catalogue item.
     #[error("the archive is not a catalogue item that can be used; {} problem(s)", .0.len())]
     ItemRefused(Vec<Diagnostic>),
-    /// One of the server's own items has the name.
+    /// One of the server's own items has this name.
     #[error("`{0}` is one of the server's own items")]
     ItemNameTaken(String),
-    /// The version is there with other files.
+    /// The version exists with other files.
     #[error("version {version} of `{name}` is there already, with other files; raise the version")]
     ItemVersionTaken {
-        /// The item.
+        /// The item's name.
         name: String,
-        /// The version of both.
+        /// The version that both have.
         version: String,
     },
-    /// An item has as many versions as it may have.
+    /// An item has the maximum number of versions.
     #[error("`{name}` has {limit} versions already; no more are kept")]
     TooManyVersions {
-        /// The item.
+        /// The item's name.
         name: String,
-        /// How many there may be.
+        /// The maximum number.
         limit: usize,
     },
-    /// A project's items have this many MiB together, or would have more.
+    /// The project's items would exceed this many MiB together.
     #[error("this project's items would have more than {0} MiB together, all versions counted")]
     CatalogFull(i64),
-    /// The engine is about to stop, or something that it needs is missing.
+    /// The engine is stopping, or something that it needs is missing.
     #[error("{0}")]
     Unavailable(String),
     /// The database failed.
@@ -98,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Stable, kebab-case; a page under `docs/errors/`.
+    /// The error code: stable, in kebab-case, with a page under `docs/errors/`.
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotFound { .. } => "not-found",
@@ -119,7 +118,7 @@ impl Error {
         }
     }
 
-    /// The HTTP status that fits.
+    /// The HTTP status of the error.
     pub fn status(&self) -> u16 {
         match self {
             Error::NotFound { .. } => 404,
@@ -140,7 +139,7 @@ impl Error {
         }
     }
 
-    /// What to do next.
+    /// The next step for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Error::NotFound { .. } => return None,

@@ -1,14 +1,15 @@
-//! Items that projects uploaded: their rows, their folders, and what a project or a deployment sees.
+//! Catalogue items that projects uploaded: their rows, their folders, and the catalogue that a project or a deployment sees.
 //!
-//! The folder comes first, whole and under its digest (`catalog/<project>/<item>/<digest>` below the data folder), then the row: a crash
-//! in between leaves a folder that nobody sees and that the same upload takes again. A version never changes; what a deployment was made
-//! with it keeps ([`Catalogs::of_deployment`]) until the components of that item are gone from it.
+//! An upload first writes the whole folder, named by its digest (`catalog/<project>/<item>/<digest>` below the data folder), then
+//! the row. A crash in between leaves a folder that nobody sees and that the same upload uses again. A version never changes. A
+//! deployment keeps the versions that it was made with ([`Catalogs::of_deployment`]) until it has no component of that item any
+//! more.
 //!
-//! A project's item may not take the name of one of the server's own: templates say `Stackloom::Catalog::nginx`, and must mean the same
-//! in every project and in what others were given. Where a later version of this program brings an item of a name that a project has
-//! used already, the project's own counts for it, so that nothing changes under its deployments.
+//! A project's item may not take the name of one of the server's own items: `Stackloom::Catalog::nginx` in a template must mean
+//! the same in every project, and in templates that projects exchange. If a later version of this program brings an item whose
+//! name a project already uses, the project's own item wins, so that nothing changes under its deployments.
 //!
-//! Nothing removes an item but the server's operator: its row, then its folder, then a restart.
+//! Only the server's operator removes an item: its row, then its folder, then a restart.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -24,38 +25,38 @@ use types::catalog::precedence;
 use super::{Catalog, Content, Files, Item, Limits, check, digest, folder, hexadecimal, unpack};
 use crate::{Error, Result, Tenant};
 
-/// Bytes that a project's items may take on the disk together, all versions of them.
+/// Maximum disk space of a project's items, all versions together, in bytes.
 const PROJECT_BYTES_MAX: i64 = 256 * 1024 * 1024;
-/// What the smallest file takes on common disks, and a folder.
+/// Disk space of the smallest file, and of a folder, on common file systems, in bytes.
 const BLOCK_BYTES: usize = 4096;
-/// Versions that an item may have: all of them are looked through for each view of the catalogue.
+/// Maximum number of versions of an item. Each view of the catalogue reads all of them.
 const VERSIONS_MAX: usize = 100;
-/// Archives that are taken apart at the same time.
+/// Number of archives that are unpacked at the same time.
 const UNPACKED_AT_ONCE: usize = 2;
 
-/// All catalogues.
+/// The catalogues of all projects.
 pub struct Catalogs {
     /// The server's own items.
     own: Arc<Catalog>,
-    /// `catalog` below the data folder.
+    /// The folder `catalog` below the data folder.
     folder: PathBuf,
     store: Store,
-    /// What projects see, until they upload something.
+    /// The catalogues of projects, each until the project uploads something.
     seen: Mutex<HashMap<Tenant, Arc<Catalog>>>,
     unpacking: Semaphore,
 }
 
-/// What an upload led to.
+/// The result of an upload.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// The item as it is shown now.
+    /// The item as the catalogue shows it now.
     pub item: Arc<Item>,
-    /// Whether the project has it for longer: the same files under the same version.
+    /// True if the project already had the same files under the same version.
     pub was_there: bool,
 }
 
 impl Catalogs {
-    /// Over a migrated database.
+    /// Uses a migrated database.
     pub fn new(own: Catalog, data_dir: &Path, store: Store) -> Catalogs {
         Catalogs {
             own: Arc::new(own),
@@ -66,10 +67,10 @@ impl Catalogs {
         }
     }
 
-    /// What a project has: the newest version of each of its items, and the server's own.
+    /// The catalogue of a project: the newest version of each of its items, and the server's own items.
     ///
     /// # Errors
-    /// Where the database cannot be read.
+    /// If the database cannot be read.
     pub async fn of(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
         let mut seen = self.seen.lock().await;
         if let Some(known) = seen.get(tenant) {
@@ -80,18 +81,19 @@ impl Catalogs {
             true => (self.own.clone(), true),
             false => self.read(tenant, self.own.clone(), newest).await?,
         };
-        // What could not be read may be readable in a moment.
+        // An incomplete catalogue is not cached: a read that failed may work in a moment.
         if is_whole {
             seen.insert(tenant.clone(), catalog.clone());
         }
         Ok(catalog)
     }
 
-    /// The catalogue of a deployment: as [`Catalogs::of`], with its items in the versions that it was made with. One that is
-    /// gone is missing; it does not become another.
+    /// The catalogue of a deployment: as [`Catalogs::of`], but with the versions of items that the deployment was made with.
+    ///
+    /// A version that is gone is missing here. It is not replaced by another one.
     ///
     /// # Errors
-    /// Where the database cannot be read.
+    /// If the database cannot be read.
     pub async fn of_deployment(&self, tenant: &Tenant, deployment: &str) -> Result<Arc<Catalog>> {
         let catalog = self.of(tenant).await?;
         let pinned = self.store.pin_list(tenant, deployment).await?;
@@ -116,7 +118,7 @@ impl Catalogs {
         Ok(catalog)
     }
 
-    /// Stores which versions a deployment has of the items behind these types. `catalog` is what it was planned with.
+    /// Stores the versions of the items behind these types for a deployment. `catalog` is the one that the plan used.
     pub async fn pin(
         &self,
         transaction: &mut Transaction,
@@ -134,10 +136,11 @@ impl Catalogs {
         Ok(transaction.pin_replace(tenant, deployment, &pins).await?)
     }
 
-    /// Takes a tar.gz of an item into a project's catalogue.
+    /// Adds an item from a tar.gz to a project's catalogue.
     ///
     /// # Errors
-    /// Where it is no item, its name is one of the server's own, its version is there with other files, or the project has no room left.
+    /// If the archive is not an item, its name is one of the server's own, its version exists with other files, or the project
+    /// has no room left.
     pub async fn publish(
         &self,
         tenant: &Tenant,
@@ -153,7 +156,7 @@ impl Catalogs {
         drop(turn);
         let (name, version) = (described.name.clone(), described.version.clone());
 
-        // One upload at a time: what is looked up here still holds when the row is written.
+        // One upload at a time: the checks here still hold when the row is written.
         let mut seen = self.seen.lock().await;
         let rows = self.store.item_list(tenant).await?;
         if self.own.get(&name).is_some() && !rows.iter().any(|row| row.name == name) {
@@ -181,7 +184,7 @@ impl Catalogs {
         if !was_there {
             let key = (name.as_str(), version.as_str());
             let inserted = self.store.item_insert(tenant, key, &digest, bytes, user);
-            // Another server of the same database was faster.
+            // Another server on the same database was faster.
             if inserted.await? == Outcome::Conflict {
                 return Err(Error::ItemVersionTaken { name, version });
             }
@@ -210,7 +213,8 @@ impl Catalogs {
             .map_err(|error| Error::Unavailable(format!("the item cannot be written: {error}")))
     }
 
-    /// These in their folders, over `below`. What cannot be read is left out, and told of in the log. Also whether nothing was.
+    /// Reads the items of these rows from their folders and adds them to `below`. Items that cannot be read are logged and left
+    /// out; the second value is true if there were none.
     async fn read(
         &self,
         tenant: &Tenant,
@@ -226,7 +230,7 @@ impl Catalogs {
             let mut items = below.items.clone();
             let mut is_whole = true;
             for (row, versions, place) in placed {
-                // A name that cannot be read is not another's either.
+                // If a project's item cannot be read, its name does not fall back to the server's own item.
                 items.remove(&row.name);
                 match stored_item(&row, versions, place) {
                     Ok(item) => {
@@ -251,7 +255,7 @@ impl Catalogs {
     }
 
     fn place(&self, tenant: &Tenant, name: &str, digest: &str) -> PathBuf {
-        // A project's name is the cloud's to choose: it is no path.
+        // The cloud chooses project ids, so they cannot be used in a path.
         let owner = Sha256::new()
             .chain_update((tenant.cloud.len() as u64).to_be_bytes())
             .chain_update(&tenant.cloud)
@@ -266,7 +270,7 @@ impl Catalogs {
 
 fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<Item, String> {
     let mut files = folder::stored_files(&place, &row.digest).map_err(|error| error.to_string())?;
-    // What was taken under a milder rule does its work still, without its picture.
+    // An item that was accepted under milder rules still works, but without its icon.
     files.retain(|path, text| {
         path != "icon.svg" || std::str::from_utf8(text).is_ok_and(check::is_drawing)
     });
@@ -285,7 +289,7 @@ fn stored_item(row: &ItemRow, versions: Vec<String>, place: PathBuf) -> Result<I
     })
 }
 
-/// What the files take on a disk: whole blocks, and a block for each folder and for the item's own.
+/// Disk space of the files, in bytes: whole blocks, plus a block for each folder and for the item's own folder.
 fn bytes_on_disk(files: &Files) -> i64 {
     let folders: BTreeSet<&Path> = files
         .keys()
@@ -297,7 +301,7 @@ fn bytes_on_disk(files: &Files) -> i64 {
     ((blocks.sum::<usize>() + folders.len()) * BLOCK_BYTES) as i64
 }
 
-/// Of each name the newest version, with the names of all versions, newest first.
+/// The newest version of each name, with the names of all its versions, newest first.
 fn newest(rows: Vec<ItemRow>) -> Vec<(ItemRow, Vec<String>)> {
     let mut by_name: BTreeMap<String, Vec<ItemRow>> = BTreeMap::new();
     for row in rows {

@@ -1,18 +1,18 @@
-//! Whether files make an item: the same for the server's own and for a stranger's.
+//! Checks if files make up an item. The rules are the same for the server's own items and for uploads.
 
 use hot::diagnostic::Diagnostic;
 use types::catalog::CatalogItem;
 
 use super::Files;
 
-/// Bytes of a file that is read here; the others are for the sandbox alone.
+/// Maximum size of a file that is read here, in bytes. Only the sandbox reads the other files.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 const ICON_BYTES_MAX: usize = 16 * 1024;
 
-/// What the files describe.
+/// The item that the files describe.
 ///
 /// # Errors
-/// All that is wrong with them; paths begin with a file's name.
+/// All problems of the files. Paths begin with a file's name.
 pub fn item(files: &Files) -> Result<CatalogItem, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut text = |path: &str| match files.get(path).map(Vec::as_slice) {
@@ -65,11 +65,11 @@ fn invalid(path: &str, what: String) -> Diagnostic {
     Diagnostic::error("item-invalid", path, format!("{path}: {what}"))
 }
 
-/// What a picture may be made of; names as in SVG, where upper and lower case differ.
+/// Elements that an icon may use. Names are case-sensitive, as in SVG.
 const ELEMENTS: [&str; 10] = [
     "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "title",
 ];
-/// What may be said of it; what begins with `stroke-` or `fill-` may be said too.
+/// Attributes that an icon may use, besides those that begin with `stroke-` or `fill-`.
 const ATTRIBUTES: [&str; 23] = [
     "viewBox",
     "preserveAspectRatio",
@@ -97,13 +97,13 @@ const ATTRIBUTES: [&str; 23] = [
 ];
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// Whether a picture holds nothing but drawing: shapes and their looks, by name. Strict on purpose: icons are small, and a list of what is
-/// forbidden is never complete.
+/// True if an icon contains only shapes and their presentation attributes. An allow list on purpose: icons are small, and a deny
+/// list is never complete.
 pub(super) fn is_drawing(svg: &str) -> bool {
     svg.is_empty() || (svg.len() <= ICON_BYTES_MAX && read_drawing(svg.trim()).is_some())
 }
 
-/// `None` at the first thing that does not belong into a drawing. Comments, processing instructions and declarations are such things.
+/// `None` at the first part that an icon may not contain. Comments, processing instructions and declarations are such parts.
 fn read_drawing(mut rest: &str) -> Option<()> {
     let mut open: Vec<&str> = Vec::new();
     loop {
@@ -132,7 +132,7 @@ fn read_drawing(mut rest: &str) -> Option<()> {
     }
 }
 
-/// Whether the element ends with its tag, and what follows the tag.
+/// True if the element ends with its start tag; and the text after the tag.
 fn read_attributes(mut rest: &str) -> Option<(bool, &str)> {
     loop {
         let next = rest.trim_start();
@@ -166,7 +166,7 @@ fn may_be_said(name: &str) -> bool {
     ATTRIBUTES.contains(&name) || name.starts_with("stroke-") || name.starts_with("fill-")
 }
 
-/// Numbers, colours and words: nothing that leads elsewhere, and no escapes that could hide it.
+/// True for numbers, colours and words: no references to other places, and no escapes that could hide one.
 fn is_plain(value: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || ".,-+#%()/".contains(c);

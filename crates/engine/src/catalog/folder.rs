@@ -1,4 +1,4 @@
-//! Folders of items: the server's own, which are trusted and kept in memory, and those below the data folder.
+//! Folders of items: the server's own, which are trusted and kept in memory, and uploaded ones below the data folder.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::{Catalog, Content, Files, ITEM_BYTES_MAX, Item, Problem, check, digest};
 
 impl Catalog {
-    /// Reads the server's own items. One with mistakes is left out, and told of in [`Catalog::problems`].
+    /// Reads the server's own items. Items with mistakes are left out and listed in [`Catalog::problems`].
     ///
     /// # Errors
-    /// Where the folder cannot be read; one that is missing is empty.
+    /// If the folder cannot be read. A missing folder counts as empty.
     pub fn load(folder: &Path) -> io::Result<Catalog> {
         let mut items = BTreeMap::new();
         let mut problems = Vec::new();
@@ -65,7 +65,7 @@ fn read_item(folder: &Path) -> io::Result<Result<Item, Vec<Diagnostic>>> {
 /// All files below a folder.
 ///
 /// # Errors
-/// Where one cannot be read, or all together are larger than an item may be.
+/// If a file cannot be read, or all files together exceed the size limit of an item.
 fn read_files(folder: &Path) -> io::Result<Files> {
     let mut files = Files::new();
     let mut bytes = 0;
@@ -83,7 +83,7 @@ fn collect(folder: &Path, inside: &str, files: &mut Files, bytes: &mut usize) ->
             format!("{inside}/{name}")
         };
         let kind = entry.file_type()?;
-        // A symbolic link could lead to anything on this machine.
+        // A symbolic link could point to anything on this machine.
         if kind.is_dir() {
             collect(&entry.path(), &path, files, bytes)?;
         } else if kind.is_file() {
@@ -101,7 +101,7 @@ fn collect(folder: &Path, inside: &str, files: &mut Files, bytes: &mut usize) ->
     Ok(())
 }
 
-/// The files of an uploaded item, if they are what was uploaded.
+/// The files of an uploaded item, if they still have the digest of the upload.
 pub fn stored_files(folder: &Path, wanted: &str) -> io::Result<Files> {
     let files = read_files(folder)?;
     if digest(&files) == wanted {
@@ -113,11 +113,11 @@ pub fn stored_files(folder: &Path, wanted: &str) -> io::Result<Files> {
     }
 }
 
-/// Writes an item's files to where they are kept: beside it first, then renamed, so that a folder of that name is whole. One that is there
-/// and whole stays.
+/// Writes an item's files to their folder: first to a temporary folder beside it, which is then renamed, so that a folder of the
+/// final name is always complete. An existing, complete folder is kept.
 ///
 /// # Errors
-/// Where the disk refuses; then nothing is left behind.
+/// If the disk refuses; then nothing is left behind.
 pub fn store_files(folder: &Path, files: &Files) -> io::Result<()> {
     if stored_files(folder, &digest(files)).is_ok() {
         return Ok(());
@@ -136,12 +136,12 @@ pub fn store_files(folder: &Path, files: &Files) -> io::Result<()> {
     }
 }
 
-/// A folder that goes unless it was renamed.
+/// A temporary folder that is removed on drop unless it was renamed.
 struct Begun(PathBuf);
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        // Not there any more is what it should be.
+        // The error means that the folder is already gone.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -162,7 +162,7 @@ mod tests {
             assert!(text("tasks/main.yml").starts_with("- name: Refuse values"));
             assert!(item.described.readme.starts_with("# "));
             assert!(item.described.icon.starts_with("<svg"));
-            // What the form shows as a default is what the role does without a value.
+            // The default that a form shows must be the value that the role uses without an input.
             let defaults = text("defaults/main.yml");
             for input in item.described.inputs.iter().filter(|input| !input.required) {
                 let given = |line: &str| line.starts_with(&format!("{}:", input.name));

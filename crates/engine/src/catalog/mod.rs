@@ -1,17 +1,18 @@
-//! The service catalogue as a project sees it: the server's own items, and those that its members uploaded.
+//! The service catalogue as a project sees it: the server's own items, and items that the project's members uploaded.
 //!
-//! An item is an Ansible role with an `item.yml`. Nothing of a role is evaluated here: two of its files are parsed as data, all others
-//! are bytes that go to the sandbox. In reading order: [`folder`] reads the server's own items, [`unpack`] takes a stranger's archive
-//! apart, [`check`] tells whether files make an item, [`catalogs`] keeps uploaded ones and answers what a project, or one of its
-//! deployments, has.
+//! An item is an Ansible role with an `item.yml`. No part of a role is evaluated here: two of its files are parsed as data, all
+//! other files are bytes for the sandbox. In reading order: [`folder`] reads the server's own items, [`unpack`] unpacks an
+//! uploaded archive, [`check`] checks if files make up an item, [`catalogs`] stores uploaded items and gives the catalogue of a
+//! project or of one of its deployments.
 //!
-//! An upload is unpacked in memory, below limits on bytes, entries, depth and names; links and special files are refused. Its files
-//! are written below the data folder under their hash before the row is stored, and the hash is checked each time before a sandbox gets
-//! them. A version of an item never changes. A deployment keeps the versions that it was made with for as long as it has components of
-//! them: planner, update form and configure step use those. Values that users type reach Ansible marked as unsafe, so they are no
-//! templates. Values that a role sets by `set_stats` can be outputs, with secrets masked.
+//! An upload is unpacked in memory, with limits on bytes, entries, depth and names; links and special files are refused. Its
+//! files are written below the data folder under their hash before the row is stored, and the hash is checked each time before a
+//! sandbox gets them. A version of an item never changes. A deployment keeps the versions that it was made with for as long as it
+//! has components of them: planner, update form and configure step use those. Values that users type are passed to Ansible as
+//! unsafe values, so they are never evaluated as templates. Values that a role sets by `set_stats` can be outputs, with secrets
+//! masked.
 //!
-//! A [`Catalog`] never changes. An upload makes another one, and who holds the old one (a run, a plan) goes on with it.
+//! A [`Catalog`] never changes. An upload makes a new one, and a run or plan that holds the old one continues with it.
 
 mod catalogs;
 mod check;
@@ -35,54 +36,54 @@ pub use unpack::{Limits, unpack};
 /// The files of a role, by path inside its folder.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Bytes of one item, all files together. It travels to the sandbox with every execution.
+/// Maximum size of one item in bytes, all files together. An item is sent to the sandbox with every execution.
 pub const ITEM_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Type names of items begin with it.
+/// The prefix of items' type names.
 const PREFIX: &str = "Stackloom::Catalog::";
 
-/// Items and, made from them and OpenStack's types, all resource types.
+/// The items, and the registry of all resource types: the items and OpenStack's types.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     items: BTreeMap<String, Arc<Item>>,
     registry: Registry,
     described: OnceLock<Described>,
-    /// Folders that are no item, and why.
+    /// Folders that do not contain a valid item, with the reason.
     pub problems: Vec<Problem>,
 }
 
 /// One item.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What the designer and the planner know of it.
+    /// The description for the designer and the planner.
     pub described: CatalogItem,
-    /// Who uploaded it; the server's own have nobody.
+    /// The user and time of the upload. `None` for the server's own items.
     pub uploaded: Option<api::Uploaded>,
     content: Content,
 }
 
-/// Where an item's files are.
+/// The place of an item's files.
 #[derive(Clone, Debug)]
 enum Content {
     Kept(Files),
-    /// Below the data folder, with the digest that they must have.
+    /// A folder below the data folder, with the digest that its files must have.
     Stored(PathBuf, String),
 }
 
-/// All resource types, written once for all who ask.
+/// All resource types, serialised once for all clients.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// A list of types.
     pub json: Arc<[u8]>,
-    /// Names this very list: the beginning of its SHA-256.
+    /// The version of this list: the beginning of its SHA-256.
     pub digest: String,
 }
 
-/// An item that cannot be used.
+/// A folder whose item cannot be used.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The folder.
+    /// The folder's name.
     pub folder: String,
-    /// What is wrong with it.
+    /// The problems of its files.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -97,7 +98,7 @@ impl Catalog {
         }
     }
 
-    /// By name.
+    /// The item with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Item>> {
         self.items.get(name)
     }
@@ -107,12 +108,12 @@ impl Catalog {
         self.get(item_name(resource_type)?)
     }
 
-    /// All, by name.
+    /// All items, by name.
     pub fn items(&self) -> impl Iterator<Item = &Arc<Item>> {
         self.items.values()
     }
 
-    /// OpenStack's types and the items.
+    /// The registry of OpenStack's types and the items.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -120,7 +121,7 @@ impl Catalog {
     /// All resource types as JSON.
     pub fn described(&self) -> &Described {
         self.described.get_or_init(|| {
-            // Descriptions are texts, numbers and lists of them: they can always be written.
+            // Descriptions consist of texts, numbers and lists, so serialisation cannot fail.
             let json = serde_json::to_vec(&self.registry.iter().collect::<Vec<_>>());
             let json = json.unwrap_or_else(|_| b"[]".to_vec());
             Described {
@@ -132,7 +133,7 @@ impl Catalog {
 }
 
 impl Item {
-    /// As others see it.
+    /// The item as the API shows it.
     pub fn entry(&self) -> api::CatalogEntry {
         api::CatalogEntry {
             item: self.described.clone(),
@@ -140,10 +141,10 @@ impl Item {
         }
     }
 
-    /// The role's files. Those of an uploaded item are read from the disk: call it where that may be waited for.
+    /// The role's files. Reads those of an uploaded item from the disk, so call it where blocking is allowed.
     ///
     /// # Errors
-    /// Where files are gone, or are not those that were uploaded.
+    /// If files are missing or differ from the upload.
     pub fn files(&self) -> io::Result<Files> {
         match &self.content {
             Content::Kept(files) => Ok(files.clone()),
@@ -157,7 +158,7 @@ pub fn item_name(resource_type: &str) -> Option<&str> {
     resource_type.strip_prefix(PREFIX)
 }
 
-/// Names paths and contents, whatever the order in which they came.
+/// A digest of paths and contents. It does not depend on their order.
 fn digest(files: &Files) -> String {
     let mut hash = Sha256::new();
     for (path, content) in files {

@@ -1,8 +1,8 @@
-//! A stranger's tar.gz, taken apart in memory.
+//! Unpacks an uploaded tar.gz in memory.
 //!
-//! Everything in it may be a lie. So no path of it ever reaches the disk before it was taken to pieces and found to be plain; links and special
-//! files are refused; and what counts is what was unpacked, not what headers promise: the stream ends with an error at the limit, so that
-//! a small archive cannot become a large one.
+//! Nothing in the archive is trusted. A path from it reaches the disk only after it was split and each part was found to be
+//! plain. Links and special files are refused. The size of the unpacked data counts, not the size in the headers: the stream ends
+//! with an error at the limit, so that a small archive cannot become a large one.
 
 use std::{
     cell::Cell,
@@ -15,16 +15,16 @@ use tar::{Archive, Entry, EntryType};
 
 use super::{Files, ITEM_BYTES_MAX};
 
-/// How large an archive may become.
+/// Limits on an archive's contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// All files together.
+    /// Maximum size of all files together.
     pub bytes: usize,
-    /// Files and folders.
+    /// Maximum number of files and folders.
     pub entries: usize,
-    /// Folders in folders.
+    /// Maximum depth of nested folders.
     pub depth: usize,
-    /// Bytes of a path.
+    /// Maximum length of a path in bytes.
     pub path_bytes: usize,
 }
 
@@ -39,15 +39,15 @@ impl Default for Limits {
     }
 }
 
-/// Problems that are told before the rest is left alone.
+/// Number of problems after which the rest of an archive is not checked.
 const PROBLEMS_MAX: usize = 20;
-/// A header, and what fills its file up to a whole block; room for a long name.
+/// Bytes of an entry besides its content: its header, the padding to a whole block, and room for a long name.
 const ENTRY_OVERHEAD_BYTES: usize = 2048;
 
-/// The files of an item, by path inside its folder. The archive holds the item itself, or one folder with it.
+/// The files of an item, by path inside its folder. The archive contains the item itself, or one folder with the item.
 ///
 /// # Errors
-/// What cannot be taken; a path is the entry's.
+/// The entries that are refused. Paths are the entries' paths.
 pub fn unpack(archive: impl Read, limits: &Limits) -> Result<Files, Vec<Diagnostic>> {
     let is_over = Cell::new(false);
     let stream = Limited {
@@ -107,7 +107,7 @@ impl Unpacking<'_> {
     fn one(&mut self, mut entry: Entry<'_, impl Read>) -> io::Result<()> {
         let named = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let kind = match entry.header().entry_type() {
-            // Comments of the program that made the archive, such as git's.
+            // Comments of the program that made the archive, for example git.
             EntryType::XGlobalHeader => return Ok(()),
             EntryType::Regular | EntryType::Continuous => Kind::File,
             EntryType::Directory => Kind::Folder,
@@ -165,7 +165,7 @@ enum Kind {
     Folder,
 }
 
-/// The path with nothing in it but names of folders and of the file; empty for the archive's own root.
+/// The path as plain names of folders and of the file. Empty for the archive's root.
 fn plain_path(path: &[u8], limits: &Limits) -> Result<String, String> {
     let path = std::str::from_utf8(path).map_err(|_| "its name is no UTF-8 text")?;
     if path.len() > limits.path_bytes {
@@ -199,13 +199,13 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | ',' | '=' | ' ')
 }
 
-/// What file managers leave in archives.
+/// True for files that file managers leave in archives.
 fn is_leftover(path: &str) -> bool {
     let mut names = path.split('/');
     names.any(|name| name.starts_with("._") || matches!(name, ".DS_Store" | "__MACOSX"))
 }
 
-/// The item's own files: the archive's, or those of its only folder.
+/// The item's own files: all files of the archive, or those of its only folder.
 fn item_in(files: Files) -> Result<Files, Vec<Diagnostic>> {
     let problem = |path: &str, message: String| {
         Err(vec![Diagnostic::error("archive-invalid", path, message)])
@@ -244,7 +244,7 @@ fn too_large(limits: &Limits) -> Diagnostic {
     )
 }
 
-/// Ends with an error where more comes than may.
+/// A reader that fails when more bytes come than the limit allows.
 struct Limited<'c, R> {
     inner: R,
     left: usize,

@@ -1,4 +1,4 @@
-//! Taking work: plan, check, and hand over to be stored and started.
+//! Accepts work: plans it, checks it, stores it and starts it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,11 +28,11 @@ use crate::{
     secrets::RunSecrets,
 };
 
-/// Characters of a deployment's name.
+/// Maximum length of a deployment's name in characters.
 const NAME_MAX: usize = 63;
 
 impl Engine {
-    /// What a deployment has, or a new one would have.
+    /// The catalogue of a deployment. For a new deployment (`None`), the project's catalogue.
     pub(super) async fn catalog_for(
         &self,
         tenant: &Tenant,
@@ -111,8 +111,8 @@ impl Engine {
         })
     }
 
-    /// Starts the run that was stored, if it was, and then tidies up what was kept for it: the key manager may
-    /// take its time.
+    /// Starts the stored run, if there is one, and then removes hidden values that are not needed any more. In this order,
+    /// because the key manager may be slow.
     pub(super) async fn go_and_settle(
         &self,
         actor: &Actor,
@@ -130,7 +130,7 @@ impl Engine {
         begun.map(|()| run)
     }
 
-    /// Takes it up: all of it in one transaction, or nothing.
+    /// Stores everything in one transaction, or nothing.
     async fn store_deployment(
         &self,
         new: &NewDeployment,
@@ -191,7 +191,7 @@ impl Engine {
         let all = compare::deployed(there, |_, _| true);
         let catalog = self.catalog_for(&actor.tenant, Some(deployment)).await?;
         let workflow = accepted(planner::plan::plan_undeploy(&all, catalog.registry()))?;
-        // Whose hidden parameters cannot be opened can still undeploy: deletion needs ids only.
+        // An undeployment works without hidden parameters: a deletion needs ids only.
         let hidden = self.kept_hidden(actor, &row).await.unwrap_or_default();
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -229,7 +229,7 @@ impl Engine {
         })
     }
 
-    /// One that is not undeployed.
+    /// The row of a deployment that is not undeployed.
     pub(super) async fn live_row(&self, tenant: &Tenant, id: &str) -> Result<DeploymentRow> {
         let row = self.deployment_row(tenant, id).await?;
         match row.shown.state {
@@ -249,8 +249,8 @@ impl Engine {
         }
     }
 
-    /// A paused run must not keep a deployment from being undeployed. What it owes at its end, the bastion's
-    /// closing, is done first, with the session of the person who gives it up: its own has ended.
+    /// Gives up a paused run, because it must not keep a deployment from being undeployed. Its always-run steps (the closing of
+    /// the bastion) run first, with the session of the user who gives it up: the run's own session has ended.
     pub(super) async fn give_up_paused(
         &self,
         actor: &Actor,
@@ -269,7 +269,7 @@ impl Engine {
                 }
                 (done, _) => done?,
             }
-            // Who gives it up decides what comes next.
+            // The user who gives up the run decides about the next one, so its roll-back is dropped.
             store
                 .run_forget_roll_back(&actor.tenant, &run.shown.id)
                 .await?;
@@ -282,7 +282,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Performs the always-run steps of a run that will not come to them.
+    /// Runs the always-run steps of a run that will not reach them.
     async fn finish_off(&self, actor: &Actor, row: &DeploymentRow, run: &RunRow) -> Result<()> {
         let secrets = RunSecrets::new(
             actor.session.token().expose(),
@@ -337,7 +337,7 @@ pub(super) fn plan_with(
     })
 }
 
-/// Types of what will be there and of what is there.
+/// The types of planned and of existing resources.
 pub(super) fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> BTreeSet<&'w str> {
     let planned = workflow.resources.values();
     planned
@@ -346,7 +346,7 @@ pub(super) fn types_of<'w>(workflow: &'w Workflow, there: &'w [ResourceRow]) -> 
         .collect()
 }
 
-/// Refuses a plan that a quota of the project is too small for.
+/// Refuses a plan that exceeds a quota of the project.
 pub(super) fn check_quota(plan: &Plan) -> Result<()> {
     let found = plan.diagnostics.iter();
     let exceeded: Vec<_> = found
@@ -374,7 +374,7 @@ pub(super) fn accepted(plan: Plan) -> Result<Workflow> {
     }
 }
 
-/// Files and environments as they are stored: values of hidden parameters are not for the database.
+/// The files and environments to store, without the values of hidden parameters.
 pub(super) fn beside(bundle: &Bundle, document: &Document) -> Beside {
     Beside::of(&hot::merged::without_hidden(bundle, document.template()))
 }

@@ -1,4 +1,4 @@
-//! What a plan compares with, from the journal's rows. Pure.
+//! The deployed resources that a plan compares with, from the journal's rows. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use store::ResourceRow;
 
-/// What is there, and in which state it is. `is_same` tells whether a hidden parameter has the value of which a digest is kept.
+/// The deployed resources and their states. `is_same` tells if a hidden parameter still has the value of a stored digest.
 pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> bool) -> Deployed {
     let mut deployed = Deployed::default();
     for row in rows {
@@ -33,7 +33,7 @@ pub(super) fn deployed(rows: Vec<ResourceRow>, is_same: impl Fn(&str, &str) -> b
     deployed
 }
 
-/// Hidden parameters whose value differs from the one that is kept. A value that is not given stays.
+/// Names of hidden parameters whose given value differs from the stored one. A parameter that is not given keeps its value.
 pub(super) fn hidden_changed(
     kept: &BTreeMap<String, Value>,
     given: &BTreeMap<String, Value>,

@@ -1,4 +1,4 @@
-//! Hidden parameters: which values a change leads to, and where they are kept.
+//! Hidden parameters: the values that a change results in, and where they are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,8 @@ impl Engine {
         }
     }
 
-    /// Keeps values for a change that is about to be taken up, and returns the name that the deployment
-    /// shall point at; `kept` is what it points at now. Refuses early where secrets cannot be kept.
+    /// Stores values for a change that is about to be accepted, and returns the name that the deployment will refer to. `kept` is
+    /// the name that it refers to now. Fails early if secrets cannot be stored.
     pub(super) async fn keep_hidden(
         &self,
         actor: &Actor,
@@ -74,7 +74,7 @@ impl Engine {
         })
     }
 
-    /// The change was taken up, or it was not: then nothing stays of what was kept for it.
+    /// Cleans up after a change was accepted or refused: a refused change leaves no stored values.
     pub(super) async fn settle_hidden(
         &self,
         actor: &Actor,
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// What the deployment was given last.
+    /// The hidden values of the deployment's last change.
     pub(super) async fn kept_hidden(
         &self,
         actor: &Actor,
@@ -103,7 +103,7 @@ impl Engine {
             .await
     }
 
-    /// The same where a change says anew what cannot be read.
+    /// As [`Engine::kept_hidden`], but values that cannot be read are no error: a change may give them again.
     pub(super) async fn kept_or_lost(&self, actor: &Actor, row: &DeploymentRow) -> Result<Kept> {
         match self.kept_hidden(actor, row).await {
             Ok(values) => Ok(Kept {
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// What a roll-back leads to.
+    /// The hidden values that a roll-back restores.
     pub(super) async fn kept_hidden_of_good(
         &self,
         actor: &Actor,
@@ -132,18 +132,18 @@ impl Engine {
     }
 }
 
-/// What a deployment was given last, as far as it can be read.
+/// The hidden values of a deployment's last change, as far as they can be read.
 pub(super) struct Kept {
-    /// The secret that has it, if it can be used further.
+    /// The name of the secret that contains them. `None` if it cannot be used again.
     pub name: Option<String>,
     pub values: BTreeMap<String, Value>,
-    /// Why it cannot be read: then nothing is known of the values.
+    /// The reason why the values cannot be read. They are unknown then.
     pub lost: Option<String>,
 }
 
 impl Kept {
-    /// Hidden parameters whose value differs from the one that is kept. Where that cannot be read, another one is taken
-    /// to be meant.
+    /// Hidden parameters whose given value differs from the stored one. If the stored values cannot be read, all given values
+    /// count as different.
     pub(super) fn changed(&self, given: &BTreeMap<String, Value>) -> BTreeSet<String> {
         match self.lost {
             Some(_) => given.keys().cloned().collect(),
@@ -151,7 +151,7 @@ impl Kept {
         }
     }
 
-    /// Of what is lost, a change has to say all: otherwise a default, or nothing, would come in its place.
+    /// Checks that a change gives all lost values. Without this a default, or nothing, would replace them.
     pub(super) fn check(
         &self,
         before: &Template,
@@ -182,14 +182,14 @@ impl Kept {
     }
 }
 
-/// Where the values of a change are kept.
+/// The place where the values of a change are stored.
 pub(super) struct Keeping {
     pub name: Option<String>,
-    /// Nothing points at it yet.
+    /// True if the name is new, so no deployment refers to it yet.
     is_new: bool,
 }
 
-/// What was given last counts where nothing is given now.
+/// Given values, completed by the stored ones.
 pub(super) fn with_stored(
     row: &DeploymentRow,
     given: &BTreeMap<String, Value>,
@@ -199,16 +199,15 @@ pub(super) fn with_stored(
     all
 }
 
-/// Files and environments of an update that sends none: those of the deployment, without the values that the update gives
-/// itself.
+/// Files and environments of an update that sends none: those of the deployment, without the values that the update gives itself.
 pub(super) fn kept_bundle(row: &DeploymentRow, given: &BTreeMap<String, Value>) -> Bundle {
     let given = given.iter().filter(|(_, value)| !value.is_null());
     let names = given.map(|(name, _)| name.clone()).collect();
     hot::merged::without_values(&row.shown.beside.bundle(), names)
 }
 
-/// Given values that no environment overrides. Only these are stored: a value that is not used must not come into force
-/// when the environment goes.
+/// Given values that no environment overrides. Only these are stored: an unused value must not take effect when the environment
+/// is removed.
 pub(super) fn without_overridden(
     document: &Document,
     bundle: &Bundle,
@@ -229,9 +228,8 @@ pub(super) fn with_environments(
     Merged::of(bundle, document.template()).parameters(document.template(), given)
 }
 
-/// Values of hidden parameters: what was given, else what is kept, else the default. Nothing (`null`) is not
-/// given, as in Heat. Those that environments give to nested templates are among them, by the names of
-/// [`Merged::hidden_defaults`].
+/// Values of hidden parameters: the given value, else the stored one, else the default. `null` counts as not given, as in Heat.
+/// Values that environments give to nested templates are included, under the names of [`Merged::hidden_defaults`].
 pub(super) fn hidden_values(
     document: &Document,
     bundle: &Bundle,

@@ -1,4 +1,4 @@
-//! The facade: what the server asks of the engine.
+//! The facade: the operations that the server calls.
 
 mod begin;
 mod compare;
@@ -37,69 +37,69 @@ pub struct Engine {
     core: Arc<Core>,
 }
 
-/// What [`Engine::deploy`] makes real.
+/// The input of [`Engine::deploy`].
 #[derive(Clone, Debug, Default)]
 pub struct NewDeployment {
     /// Unique among the project's live deployments.
     pub name: String,
-    /// HOT.
+    /// The template as HOT text.
     pub template: String,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     pub bundle: Bundle,
-    /// Where nodes stand.
+    /// Positions of the nodes on the canvas.
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of the design that it is made from.
+    /// Id of the design that it is made from, if any.
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
-    /// What the cloud has; passes and checks read it.
+    /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
-    /// It is started although a quota is too small for it.
+    /// True if it starts although it exceeds a quota.
     pub despite_quota: bool,
 }
 
-/// What [`Engine::update`] leads to.
+/// The input of [`Engine::update`].
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// HOT.
+    /// The template as HOT text.
     pub template: String,
-    /// Files and environments beside it; those that it was deployed with where absent.
+    /// Files and environments beside the template. `None` keeps those of the deployment.
     pub bundle: Option<Bundle>,
-    /// Where nodes stand.
+    /// Positions of the nodes on the canvas.
     pub layout: Layout,
     /// Parameter values.
     pub parameters: BTreeMap<String, Value>,
-    /// Id of the design that it is made from.
+    /// Id of the design that it is made from, if any.
     pub design: Option<String>,
     /// That design's version.
     pub design_version: Option<u32>,
-    /// What the cloud has; passes and checks read it.
+    /// Facts about the cloud for passes and checks.
     pub cloud: CloudFacts,
-    /// It leads back to what worked: the parameters are all there are.
+    /// True for a roll-back to the last good state: stored parameters do not complete the given ones.
     pub rolls_back: bool,
-    /// What happens when it fails.
+    /// What happens when the update fails.
     pub on_failure: OnFailure,
-    /// It is started although a quota is too small for it. A rollback always is.
+    /// True if it starts although it exceeds a quota. Always true for a roll-back.
     pub despite_quota: bool,
 }
 
-/// Whether an undeploy may leave things behind.
+/// Tells if an undeployment may leave resources behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {
-    /// A deletion that fails ends the run; resume it.
+    /// A failed deletion ends the run, which can be resumed.
     #[default]
     No,
-    /// Go on past deletions that fail, forget the deployment, and report what was left.
+    /// A failed deletion does not stop the run. The deployment is forgotten, and the run reports the resources that are left.
     Yes,
 }
 
 impl Engine {
-    /// Starts, and goes on with the runs that were not finished.
+    /// Starts an engine and continues unfinished runs.
     ///
     /// # Errors
-    /// Where the database, the key file or the catalogue cannot be read.
+    /// If the database, the key file or the catalogue cannot be read.
     pub async fn start(config: Config, operator: Operator) -> Result<Engine> {
         let engine = Engine {
             core: Core::start(config, operator)?,
@@ -108,28 +108,28 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The catalogue that a project sees: the server's own items and those that were uploaded to it.
+    /// The catalogue that a project sees: the server's own items and the project's uploads.
     ///
     /// # Errors
-    /// Where the database cannot be read.
+    /// If the database cannot be read.
     pub async fn catalog(&self, tenant: &Tenant) -> Result<Arc<Catalog>> {
         self.core.catalogs.of(tenant).await
     }
 
-    /// Takes a tar.gz of an item into the project's catalogue.
+    /// Adds an item from a tar.gz to the project's catalogue.
     ///
     /// # Errors
-    /// Where it is no item, or its name or version is taken; then nothing has changed.
+    /// If the archive is not an item, or its name or version is taken. Then nothing has changed.
     pub async fn publish(&self, actor: &Actor, archive: Vec<u8>) -> Result<Published> {
         self.core.check_running()?;
         let catalogs = &self.core.catalogs;
         catalogs.publish(&actor.tenant, &actor.user, archive).await
     }
 
-    /// What a template would do: to nothing, or to `deployment`. Problems are in the plan.
+    /// The plan of a new deployment, or of an update of `deployment`. The plan contains the template's problems.
     ///
     /// # Errors
-    /// Where there is no such deployment.
+    /// If there is no such deployment.
     pub async fn plan(
         &self,
         actor: &Actor,
@@ -143,20 +143,20 @@ impl Engine {
             .await
     }
 
-    /// Makes a template real.
+    /// Deploys a template.
     ///
     /// # Errors
-    /// Where the name is taken, the template has errors or a quota is too small; then nothing was started.
+    /// If the name is taken, the template has errors or a quota is too small. Then nothing was started.
     pub async fn deploy(&self, actor: &Actor, new: NewDeployment) -> Result<Started> {
         let (engine, actor) = (self.clone(), actor.clone());
         self.to_its_end(async move { engine.begin_deploy(&actor, new).await })
             .await
     }
 
-    /// Leads a deployment to what a template says now.
+    /// Updates a deployment to a template.
     ///
     /// # Errors
-    /// As [`Engine::deploy`], and where a run works on it.
+    /// As [`Engine::deploy`], and if a run is active on the deployment.
     pub async fn update(
         &self,
         actor: &Actor,
@@ -168,11 +168,10 @@ impl Engine {
             .await
     }
 
-    /// Leads a deployment whose last change failed back to what the last run that ended well was given. A
-    /// paused run of it is given up.
+    /// Rolls a deployment whose last change failed back to the inputs of its last successful run. A paused run of it is given up.
     ///
     /// # Errors
-    /// Where a run works on it, the last change did not fail, or nothing ever ended well.
+    /// If a run is active on it, the last change did not fail, or no run ever succeeded.
     pub async fn roll_back(
         &self,
         actor: &Actor,
@@ -185,21 +184,20 @@ impl Engine {
             .await
     }
 
-    /// Removes all that a deployment has in the cloud. A paused run of it is given up.
+    /// Removes all resources of a deployment from the cloud. A paused run of it is given up.
     ///
     /// # Errors
-    /// Where a run works on it.
+    /// If a run is active on it.
     pub async fn undeploy(&self, actor: &Actor, deployment: &str, force: Force) -> Result<Started> {
         let (engine, actor, id) = (self.clone(), actor.clone(), deployment.to_owned());
         self.to_its_end(async move { engine.begin_undeploy(&actor, &id, force).await })
             .await
     }
 
-    /// Stops a run: steps at work are stopped, always-run steps follow. Asked for twice, steps that
-    /// do not stop are cut off.
+    /// Cancels a run: running steps are stopped, then always-run steps follow. A second call aborts steps that do not stop.
     ///
     /// # Errors
-    /// Where the run has ended.
+    /// If the run has ended.
     pub async fn cancel(&self, tenant: &Tenant, run: &str) -> Result<()> {
         let row = self.run_row(tenant, run).await?;
         let (answer, answered) = oneshot::channel();
@@ -207,21 +205,20 @@ impl Engine {
         answered.await.unwrap_or_else(|_gone| Err(let_go()))
     }
 
-    /// Goes on with a failed, cancelled or paused run, as this person; done steps are not walked again.
+    /// Resumes a failed, cancelled or paused run on behalf of this user. Steps that succeeded do not run again.
     ///
     /// # Errors
-    /// Where the run is at work, succeeded, or is not the deployment's last.
+    /// If the run is active, succeeded, or is not the deployment's last run.
     pub async fn resume(&self, actor: &Actor, run: &str) -> Result<()> {
         let (engine, actor, id) = (self.clone(), actor.clone(), run.to_owned());
         self.to_its_end(async move { engine.go_on(&actor, &id).await })
             .await
     }
 
-    /// Goes on with all runs of the project that paused because their token ended. Call it at login.
-    /// Returns their ids.
+    /// Resumes all runs of the project that paused because their token expired. Call it at login. Returns their ids.
     ///
     /// # Errors
-    /// Where the journal cannot be read. A run that cannot go on stays paused.
+    /// If the journal cannot be read. A run that cannot be resumed stays paused.
     pub async fn resume_paused(&self, actor: &Actor) -> Result<Vec<String>> {
         let store = &self.core.store;
         let at_work = store.run_list_unfinished(&actor.tenant).await?;
@@ -240,52 +237,53 @@ impl Engine {
         Ok(resumed)
     }
 
-    /// The project's deployments, newest first; undeployed ones included.
+    /// The project's deployments, newest first, including undeployed ones.
     ///
     /// # Errors
-    /// Where the journal cannot be read.
+    /// If the journal cannot be read.
     pub async fn deployments(&self, tenant: &Tenant) -> Result<Vec<Deployment>> {
         self.show_deployments(tenant).await
     }
 
-    /// One, with its resources, and with outputs of attributes that were read for this answer, as this person. While a
-    /// run is at work, and where the cloud cannot be asked in time, the stored attributes count.
+    /// A deployment with its resources, and with outputs whose attributes are read from the cloud now, with this user's session.
+    ///
+    /// While a run is active, and if the cloud does not answer in time, the stored attributes are used.
     ///
     /// # Errors
-    /// Where there is no such deployment.
+    /// If there is no such deployment.
     pub async fn deployment_now(&self, actor: &Actor, id: &str) -> Result<Deployment> {
         self.show_deployment_now(actor, id).await
     }
 
-    /// One, with its resources, and with outputs of the attributes that are stored.
+    /// A deployment with its resources, and with outputs from stored attributes.
     ///
     /// # Errors
-    /// Where there is no such deployment.
+    /// If there is no such deployment.
     pub async fn deployment(&self, tenant: &Tenant, id: &str) -> Result<Deployment> {
         self.show_deployment(tenant, id).await
     }
 
-    /// What the cloud has now that carries the deployment's mark and belongs to none of its resources. Asks every service in which
+    /// Resources in the cloud that carry the deployment's marker and that none of its records has. Asks every service in which
     /// the deployment ever began to create something.
     ///
     /// # Errors
-    /// Where there is no such deployment, or a service cannot be asked.
+    /// If there is no such deployment, or a service cannot be asked.
     pub async fn strays(&self, actor: &Actor, deployment: &str) -> Result<Vec<Stray>> {
         self.find_strays(actor, deployment).await
     }
 
-    /// Its runs, newest first.
+    /// The runs of a deployment, newest first.
     ///
     /// # Errors
-    /// Where there is no such deployment.
+    /// If there is no such deployment.
     pub async fn runs(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Run>> {
         self.show_runs(tenant, deployment).await
     }
 
-    /// One, with its steps.
+    /// A run with its steps.
     ///
     /// # Errors
-    /// Where there is no such run.
+    /// If there is no such run.
     pub async fn run(&self, tenant: &Tenant, id: &str) -> Result<Run> {
         let row = self.run_row(tenant, id).await?;
         Ok(Run {
@@ -297,7 +295,7 @@ impl Engine {
     /// Events with `seq > after`, at most `limit`.
     ///
     /// # Errors
-    /// Where there is no such run.
+    /// If there is no such run.
     pub async fn events(
         &self,
         tenant: &Tenant,
@@ -311,11 +309,11 @@ impl Engine {
         Ok(store.event_list(tenant, run, after, limit).await?)
     }
 
-    /// Events with `seq > after` from storage, then as they happen: no gap, none twice. Ends after
-    /// the run's final event. A viewer that lags is served from storage again.
+    /// Events with `seq > after`: first stored ones, then live ones, without gaps or duplicates. Ends after the run's final
+    /// event. A viewer that falls behind is served from storage again.
     ///
     /// # Errors
-    /// Where there is no such run.
+    /// If there is no such run.
     pub async fn stream(
         &self,
         tenant: &Tenant,
@@ -326,15 +324,15 @@ impl Engine {
         Ok(self.core.journal.stream(tenant, run, after))
     }
 
-    /// Stops taking work and lets go of the runs; they go on at the next start.
+    /// Stops accepting work and drops the runs. They continue at the next start.
     pub async fn shutdown(&self) {
         self.core.stopping.cancel();
         self.core.tasks.close();
         self.core.tasks.wait().await;
     }
 
-    /// Does what changes a deployment to its end, whether or not who asked for it waits: a browser that goes
-    /// away must not leave a run behind that is stored and has not begun.
+    /// Completes a change of a deployment even if its caller goes away: a closed browser must not leave a run that is stored and
+    /// never starts.
     async fn to_its_end<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
@@ -351,7 +349,7 @@ impl Engine {
         })
     }
 
-    /// Hands a command to the run's task.
+    /// Sends a command to the run's task.
     async fn tell(&self, row: &RunRow, command: Command) -> Result<()> {
         let task = self.core.task_of(&row.shown.id);
         let sent = task.is_some_and(|task| task.send(command).is_ok());

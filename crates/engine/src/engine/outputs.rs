@@ -1,9 +1,9 @@
 //! Outputs of a deployment.
 //!
-//! An output is an expression. The attributes that it asks for are read from the cloud when the output is shown: one
-//! look per resource, a few at a time, for a limited time. A resource that cannot be read in time gives the attributes
-//! that its last run stored. Groups and nested templates have no attributes of their own: theirs are resolved from those
-//! of their members. Hidden parameters are not at hand here, so an output that uses one says so.
+//! An output is an expression. The attributes that it uses are read from the cloud when the output is shown: one read per
+//! resource, a few at a time, within a time limit. If a resource cannot be read in time, the attributes that its last run stored
+//! are used. Groups and nested templates have no attributes of their own: theirs are resolved from those of their members. Hidden
+//! parameters are not available here, so an output that uses one says so.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,15 +27,15 @@ use crate::{
     secrets::RunVault,
 };
 
-/// Requests to the cloud at a time.
+/// Maximum number of parallel requests to the cloud.
 const AT_ONCE: usize = 8;
 
-/// The outputs of one deployment, and what is known of its resources.
+/// The outputs of one deployment, with the known attributes of its resources.
 pub(super) struct Outputs<'a> {
     row: &'a DeploymentRow,
     known: Known,
     values: BTreeMap<String, Value>,
-    /// When the attributes of a resource were read; `None` where that is not known.
+    /// Time when the attributes of a resource were read. `None` if unknown.
     read_at: BTreeMap<String, Option<String>>,
     /// Resources that were read for this answer.
     read: BTreeSet<String>,
@@ -44,7 +44,7 @@ pub(super) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// With the attributes that are stored.
+    /// Outputs from stored attributes.
     pub fn of(row: &'a DeploymentRow, resources: Vec<ResourceRow>) -> Outputs<'a> {
         let times = resources.iter();
         let times = times.map(|resource| (resource.name.clone(), resource.read_at.clone()));
@@ -58,7 +58,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Reads the attributes that the outputs ask for from the cloud. Those that do not come in time stay as they are.
+    /// Reads the attributes that the outputs use from the cloud. Attributes that do not arrive in time keep their stored values.
     pub async fn read(&mut self, actor: &Actor, vault: RunVault, patience: Duration) {
         let vault = Arc::new(vault);
         let gate = Arc::new(Semaphore::new(AT_ONCE));
@@ -110,7 +110,7 @@ impl<'a> Outputs<'a> {
                 }
             }
         };
-        // Those that have not answered by then have their reason noted.
+        // Resources that have not answered by then already have a reason in `failed`.
         let _in_time = timeout(patience, gather).await;
         self.resolve_parents();
     }
@@ -125,7 +125,7 @@ impl<'a> Outputs<'a> {
             };
             let sources = self.sources([&output.value]);
             let times = sources.keys().map(|name| self.read_at.get(name).cloned());
-            // Times of one format sort as texts.
+            // Times of one format sort as text.
             let times: Option<Vec<String>> = times.map(Option::flatten).collect();
             let value = OutputValue {
                 description: output.description.clone(),
@@ -160,7 +160,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// The resources that expressions ask attributes of, in place of groups and nested templates their members.
+    /// The resources whose attributes the expressions use. Groups and nested templates are replaced by their members.
     fn sources<'e>(&self, values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
         let mut open = vec![asked(values)];
         let mut found: BTreeMap<String, Names> = BTreeMap::new();
@@ -184,7 +184,7 @@ impl<'a> Outputs<'a> {
         found
     }
 
-    /// Attributes of groups and nested templates, from what their members give now. Those inside of others come first.
+    /// Resolves the attributes of groups and nested templates from their members' current ones. Inner ones come first.
     fn resolve_parents(&self) {
         let mut parents: Vec<(String, Thing)> = self
             .known
@@ -204,7 +204,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// `None` where there is nothing to read in the cloud.
+    /// `None` if the resource has nothing to read in the cloud.
     fn look(&self, name: &str, actor: &Actor, vault: &Arc<RunVault>) -> Option<Look> {
         let thing = self.known.get(name)?;
         let kind = &thing.spec.resource_type;
@@ -241,15 +241,15 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Attributes that are read together.
+/// A set of attributes that are read together.
 enum Part {
-    /// Those that a run stores.
+    /// Attributes that a run stores.
     Stored,
-    /// Those that take requests of their own.
+    /// Attributes that need requests of their own.
     OnDemand(Vec<&'static str>),
 }
 
-/// What a look at one resource takes.
+/// The inputs of one resource's read.
 struct Look {
     id: String,
     driver: &'static dyn Driver,

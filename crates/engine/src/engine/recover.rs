@@ -1,4 +1,4 @@
-//! Going on: after a crash, and after a person comes back.
+//! Continues runs: after a crash, and when a user resumes them.
 
 use api::{RunKind, RunState};
 use openstack::Session;
@@ -15,8 +15,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Takes up all runs that have not ended. One that cannot be taken up does not keep the others
-    /// from it.
+    /// Continues all runs that have not ended. A run that cannot be continued does not block the others.
     pub(super) async fn recover(&self) -> Result<()> {
         match self.core.sandboxes.remove_orphans().await {
             Ok(0) => {}
@@ -28,7 +27,7 @@ impl Engine {
         let operator = &self.core.operator;
         operator.creation_give_up_requests().await?;
         operator.hidden_reject_all().await?;
-        // All at once: a cloud that does not answer is waited for by its own runs, and once.
+        // In parallel: each run waits for its own cloud, so the waits do not add up.
         let rows = operator.run_list_unfinished().await?;
         let all = rows.into_iter().map(async |row| {
             let id = row.shown.id.clone();
@@ -37,7 +36,7 @@ impl Engine {
             }
         });
         futures::future::join_all(all).await;
-        // Clouds are asked for that, so it is not waited for.
+        // In the background, because it calls clouds.
         for row in operator.run_list_to_roll_back().await? {
             by_wish(&self.core, row, None);
         }
@@ -45,7 +44,7 @@ impl Engine {
     }
 
     async fn take_up(&self, mut row: RunRow) -> Result<()> {
-        // Somebody had resumed it, and it stands where it stood before.
+        // The run had been resumed, and is restored to the state before that.
         let resumed = row.resumed_from.is_some();
         if let Some(state) = row.resumed_from {
             row.shown.state = state;
@@ -99,8 +98,8 @@ impl Engine {
         load_run(store, key, &row.tenant, &row.shown.id).await
     }
 
-    /// The session behind a sealed token, if the token is still good. A cloud that cannot be reached
-    /// pauses the run: a person's login continues it.
+    /// The session behind a sealed token, if the token is still valid. If the cloud cannot be reached the run pauses, and a
+    /// user's login continues it.
     async fn session_of(&self, row: &RunRow, secrets: &RunSecrets) -> Option<Session> {
         match session_behind(&self.core, row, secrets).await {
             Ok(session) => Some(session),
@@ -133,10 +132,10 @@ impl Engine {
                 )));
             }
         }
-        // What was hidden comes from the vault, or from what the paused run still has.
+        // Hidden values come from the vault, or from what the paused run still has sealed.
         let hidden = match load_run(&self.core.store, &self.core.key, &actor.tenant, run).await? {
             Some(sealed) => sealed.parameters.clone(),
-            // Deletion needs ids only.
+            // A deletion needs ids only.
             None if row.shown.kind == RunKind::Undeploy => self
                 .kept_hidden(actor, &deployment)
                 .await
@@ -150,7 +149,7 @@ impl Engine {
         );
         if row.shown.state != RunState::Paused {
             self.claim(actor, &row, &secrets).await?;
-            // The task that brought it to its end may not have gone yet.
+            // The task that ended the run may still be finishing.
             if let Some(task) = self.core.task_of(run) {
                 task.closed().await;
             }
@@ -182,8 +181,8 @@ impl Engine {
         answered.await.unwrap_or_else(|_gone| Err(super::let_go()))
     }
 
-    /// An ended run is one person's to go on with: of two who ask, or of a person and a roll-back that is being
-    /// planned, the first wins. What it needs is sealed with that, so a crash afterwards loses nothing.
+    /// Claims an ended run for one user. If two users, or a user and a planned roll-back, want to continue it, the first one
+    /// wins. The run's secrets are sealed in the same transaction, so a later crash loses nothing.
     async fn claim(&self, actor: &Actor, row: &RunRow, secrets: &RunSecrets) -> Result<()> {
         let (tenant, id) = (&actor.tenant, row.shown.id.as_str());
         let taken = || {

@@ -1,13 +1,13 @@
-//! Back to what worked: an update to what the last run that ended well was given.
+//! Roll-back: an update to the inputs of the last successful run.
 //!
-//! It is planned from what is there now, like any update, so it takes back copies that the failed change put
-//! aside and has not removed yet.
+//! It is planned from the existing resources, like any update, so it reuses copies that the failed change put aside and has not
+//! removed yet.
 //!
-//! A run may be told to be rolled back if it fails. That is stored with it, and its sealed token outlives it until
-//! the run that leads back has one of its own: so a restart in between forgets nothing, and it acts for the person
-//! who started the run, or resumed it last. A cloud that cannot be reached is asked again with growing pauses, until it
-//! answers or somebody goes on with the run; the run's reason says so meanwhile. What waiting does not mend ends the
-//! wish, and the run says that too.
+//! A run can be started with a roll-back on failure. That request is stored with the run, and the run's sealed token is kept
+//! until the roll-back has a token of its own. So a restart in between forgets nothing, and the roll-back acts for the user who
+//! started the run, or resumed it last. If the cloud cannot be reached, it is asked again with growing pauses, until it answers
+//! or a user continues the run; meanwhile the run's reason says so. Errors that waiting cannot fix drop the roll-back, and the
+//! run's reason says that too.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use tracing::Instrument;
 use super::{Changes, Engine, Force, recover::session_behind};
 use crate::{Actor, Error, Result, Tenant, run::Site, secrets::load_run, shared::Core};
 
-/// The longest pause between two tries, in first ones: five minutes, mostly.
+/// The longest pause between two tries, as a multiple of the first: five minutes with the default settings.
 const PAUSE_GROWS_TO: u32 = 32;
 
 impl Engine {
@@ -77,8 +77,7 @@ impl Engine {
     }
 }
 
-/// A run has ended: what it was given and is of no use any more goes, and it is rolled back, if that was asked
-/// for and it failed.
+/// Handles the end of a run: drops its inputs that are of no use any more, and rolls it back if that was requested and it failed.
 pub async fn after_the_end(
     core: &Arc<Core>,
     site: Option<&Site>,
@@ -100,7 +99,7 @@ pub async fn after_the_end(
     }
 }
 
-/// Rolls a failed run back in the background, for the person for whom it acted.
+/// Rolls a failed run back in the background, on behalf of the user for whom it acted.
 pub(super) fn by_wish(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
     let run = row.shown.id;
     let span = tracing::info_span!("roll back", run.id = %run);
@@ -114,24 +113,24 @@ pub(super) fn by_wish(core: &Arc<Core>, row: RunRow, session: Option<Session>) {
     core.tasks.spawn(wish.come_true().instrument(span));
 }
 
-/// A run that failed and shall be rolled back.
+/// A failed run with a requested roll-back.
 struct Wish {
     core: Arc<Core>,
     tenant: Tenant,
     run: String,
-    /// Of the person; opened from the sealed token where absent.
+    /// The user's session. Opened from the sealed token if `None`.
     session: Option<Session>,
-    /// What the run's reason says by now of why it does not begin.
+    /// The reason for the delay that the run's reason already states.
     told: Option<String>,
 }
 
-/// What came of one try.
+/// The result of one try.
 enum Try {
-    /// It is rolled back; or somebody goes on with it, and the wish is that person's.
+    /// The roll-back has started, or a user has continued the run and decides about the roll-back from now on.
     Over,
-    /// Nobody has to do anything but wait.
+    /// A temporary error: try again later.
     Later(Error),
-    /// It will not get better by itself: a person decides.
+    /// A lasting error: a user decides.
     Never(Error),
 }
 
@@ -140,14 +139,14 @@ impl Wish {
         self.core.store.run_find(&self.tenant, &self.run).await
     }
 
-    /// Tries until it begins, cannot begin, or nobody wants it any more. When the engine stops, the wish and the sealed
-    /// token stay for the next start.
+    /// Tries until the roll-back starts, cannot start, or is not wanted any more. When the engine stops, the request and the
+    /// sealed token stay stored for the next start.
     async fn come_true(mut self) {
         let stopping = self.core.stopping.clone();
         let mut pause = self.core.config.retry_pause;
         let longest = pause * PAUSE_GROWS_TO;
         loop {
-            // Cut off in the middle it is as after a crash: what is stored by then goes on at the next start.
+            // An abort in the middle is like a crash: the stored part continues at the next start.
             let tried = tokio::select! {
                 () = stopping.cancelled() => return,
                 tried = self.try_once() => tried,
@@ -180,9 +179,9 @@ impl Wish {
             }
             Err(error) => error,
         };
-        // Its token may have been renewed, or have ended.
+        // The stored token may have been renewed, or have expired.
         self.session = None;
-        // Who asked first has it; and at the next start it is tried again.
+        // The first request wins; at the next start it is tried again.
         let now = self.row().await;
         let is_wanted = !matches!(&now, Ok(Some(now)) if now.roll_back.is_none() || !now.shown.state.is_final());
         match is_wanted && !self.core.stopping.is_cancelled() {
@@ -219,7 +218,7 @@ impl Wish {
         Box::pin(engine.begin_roll_back(&actor, &row.shown.deployment, &facts)).await
     }
 
-    /// The run says why it is not rolled back yet; once for each reason.
+    /// Writes the reason for the delay into the run, once per reason.
     async fn tell(&mut self, error: &Error) {
         let why = error.to_string();
         if self.told.as_ref() == Some(&why) {
@@ -249,7 +248,7 @@ impl Wish {
         }
     }
 
-    /// In place of what the run's reason says of the roll-back, which is its last line.
+    /// Replaces the last line of the run's reason, which is about the roll-back.
     async fn write(&self, what: String, wanted: Wanted) -> Result<()> {
         let row = self.row().await?;
         let reason = row.and_then(|row| row.shown.reason);
@@ -266,16 +265,16 @@ impl Wish {
     }
 }
 
-/// Whether waiting may help.
+/// True if waiting may help.
 fn passes(error: &Error) -> bool {
     match error {
-        // Address and certificates were right when the run began: something stands in for the cloud, or one ran out and will
-        // be renewed.
+        // Address and certificates were right when the run began: another machine answers in place of the cloud, or a certificate
+        // expired and will be renewed.
         Error::Cloud(
             openstack::Error::NotOpenStack { .. } | openstack::Error::Untrusted { .. },
         ) => true,
         Error::Cloud(error) => error.is_transient(),
-        // What is stored and cannot be read stays so.
+        // Stored data that is unreadable stays unreadable.
         Error::Storage(error) => !error.is_unreadable(),
         Error::Unavailable(_) => true,
         _ => false,

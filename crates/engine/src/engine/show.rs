@@ -1,4 +1,4 @@
-//! Showing what is there.
+//! Reads deployments and runs for the API.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Engine {
         self.show(&actor.tenant, id, Some(actor)).await
     }
 
-    /// With an actor, attributes in outputs are read from the cloud.
+    /// With an actor, the attributes in outputs are read from the cloud.
     async fn show(&self, tenant: &Tenant, id: &str, actor: Option<&Actor>) -> Result<Deployment> {
         let row = self.deployment_row(tenant, id).await?;
         let resources = self.core.store.resource_list(tenant, id).await?;
@@ -37,7 +37,7 @@ impl Engine {
             DeploymentState::Undeployed => BTreeMap::new(),
             state => {
                 let mut outputs = Outputs::of(&row, kept::open(&self.core.key, id, resources));
-                // While a run is at work, what it stores is as new as can be.
+                // While a run is active, its stored attributes are up to date.
                 if let Some(actor) = actor
                     && state != DeploymentState::Busy
                 {

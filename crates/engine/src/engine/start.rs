@@ -1,4 +1,4 @@
-//! Storing a run and putting it to work.
+//! Stores a run and starts its task.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::{
     secrets::{RunSecrets, load_run, seal_run},
 };
 
-/// Beyond the time that a server has to answer: for the sandbox, and for reading the console log.
+/// Seconds that a step gets beyond the SSH timeout: for the sandbox, and for reading the console log.
 const SSH_STEP_EXTRA_SECONDS: u32 = 180;
 /// A run that is about to be stored.
 pub(super) struct NewRun<'a> {
     pub actor: &'a Actor,
     pub deployment: &'a str,
-    /// What the plan was made from, if there was anything: it must still be so.
+    /// The row that the plan was made from, if there was one. It must not have changed since.
     pub seen: Option<&'a DeploymentRow>,
     pub kind: RunKind,
     pub forced: Force,
-    /// It leads back to what worked.
+    /// True for a roll-back to the last good state.
     pub rolls_back: bool,
-    /// Facts of the cloud, for a run that is rolled back when it fails; else `None`.
+    /// Facts about the cloud, if the run is rolled back when it fails; else `None`.
     pub roll_back: Option<&'a CloudFacts>,
     pub workflow: Workflow,
     pub secrets: RunSecrets,
@@ -67,7 +67,7 @@ impl Engine {
                 author: &new.actor.user,
             },
         );
-        // Somebody else was faster.
+        // Another request was faster.
         if stored.await? == Outcome::Conflict {
             return Err(Error::Busy(id));
         }
@@ -81,7 +81,7 @@ impl Engine {
                     .into(),
             ));
         }
-        // The run before was to be rolled back if it failed: this one comes in place of that.
+        // This run replaces a requested roll-back of the run before.
         transaction.run_supersede(tenant, deployment, &id).await?;
         let sealed = seal_run(&self.core.key, &id, &new.secrets);
         transaction
@@ -90,7 +90,7 @@ impl Engine {
         Ok(id)
     }
 
-    /// How long a server may take to answer is a setting of ours.
+    /// Applies the engine's setting for the SSH timeout to a workflow.
     fn with_timeouts(&self, workflow: &Workflow) -> Workflow {
         let mut workflow = workflow.clone();
         let seconds = u32::try_from(self.core.config.ssh_timeout.as_secs()).unwrap_or(u32::MAX);
@@ -116,7 +116,7 @@ impl Engine {
         begun
     }
 
-    /// A run that is stored and has no task: it fails, so that a person can resume it.
+    /// Marks a stored run without a task as failed, so that a user can resume it.
     pub(super) async fn could_not_begin(&self, tenant: &Tenant, run: &str, why: &str) {
         let failed = Entry::Run {
             state: RunState::Failed,
@@ -127,7 +127,7 @@ impl Engine {
             deployment: DeploymentState::Failed,
         };
         let written = match self.core.journal.write(tenant, run, vec![failed]).await {
-            // Nothing has changed in the cloud that would have to go back.
+            // Nothing has changed in the cloud, so there is nothing to roll back.
             Ok(()) => {
                 let forgotten = self.core.store.run_forget_roll_back(tenant, run).await;
                 forgotten.map_err(Error::from)
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// Starts a run's task with a person's session, from where the row says that it stands.
+    /// Starts a run's task with a user's session, in the state that the row has.
     pub(super) async fn put_to_work(
         &self,
         actor: &Actor,

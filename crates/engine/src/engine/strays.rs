@@ -1,4 +1,4 @@
-//! What the cloud has of a deployment beside what the journal knows.
+//! Resources in the cloud that belong to a deployment and that the journal does not know.
 
 use api::Stray;
 

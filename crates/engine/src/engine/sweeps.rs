@@ -5,11 +5,12 @@ use std::{collections::HashSet, time::Duration};
 use api::{RunKind, Workflow};
 use planner::workflow::{Step, StepKind};
 
-/// For the removal of what is found, beyond the horizon.
+/// Seconds for the removal of strays, beyond the horizon.
 const REMOVAL_SECONDS: u32 = 900;
 
-/// Adds a sweep that runs on every ending, after all other steps; and to an undeployment that begins with `pending` creations of unknown
-/// outcome one that all other steps wait for. What changes nothing needs none, unless something is pending.
+/// Adds a sweep that runs on every ending, after all other steps. An undeployment that begins with `pending` creations of unknown
+/// outcome gets a second sweep, which all other steps wait for. A run that changes nothing gets none, unless creations are
+/// pending.
 pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizon: Duration) {
     if workflow.steps.is_empty() && pending == 0 && kind != RunKind::Undeploy {
         return;
@@ -39,7 +40,7 @@ pub(super) fn add(workflow: &mut Workflow, kind: RunKind, pending: usize, horizo
         }
         workflow.steps.insert(0, first);
     }
-    // The machine lets it wait for all; a picture of the workflow shows it after those that nobody waits for.
+    // The machine makes it wait for all steps; a graph of the workflow shows it after the last ones.
     let waited_for = workflow.steps.iter().flat_map(|step| &step.after);
     let waited_for: HashSet<&String> = waited_for.collect();
     let ids = workflow.steps.iter().map(|step| &step.id);

@@ -1,4 +1,4 @@
-//! An update: from what is there to what a template says now.
+//! An update: from the existing resources to a template.
 
 use std::collections::BTreeMap;
 
@@ -22,24 +22,23 @@ use crate::{
     secrets::{RunSecrets, kept},
 };
 
-/// All that an update stores.
+/// The data that an update stores.
 struct Update<'a> {
     changes: &'a Changes,
     beside: Beside,
-    /// Parameters that may be seen.
+    /// Values of parameters that are not hidden.
     open: BTreeMap<String, Value>,
-    /// The name of the secret that has the others.
+    /// The name of the secret with the values of hidden parameters.
     hidden: Option<&'a str>,
-    /// What it was planned with.
+    /// The catalogue that the plan used.
     catalog: &'a Catalog,
-    /// What was there when it was planned.
+    /// The resources that existed when the plan was made.
     there: &'a [ResourceRow],
     run: NewRun<'a>,
 }
 
 impl Engine {
-    /// A plan to look at. Whether a hidden value that is given anew differs from the one that is kept is
-    /// found out here, and only that is told.
+    /// A plan to show. It tells that a hidden value differs from the stored one, and nothing else about it.
     pub(super) async fn plan_for(
         &self,
         actor: &Actor,
@@ -75,7 +74,7 @@ impl Engine {
                     }
                     (kept.changed(&given), kept.values)
                 }
-                // A plan can be looked at all the same.
+                // A plan can be shown without the stored values.
                 Err(_unreachable) => (given.into_keys().collect(), BTreeMap::new()),
             };
             deployed = Deployed {
@@ -90,7 +89,7 @@ impl Engine {
             };
         }
         let bundle = bundle.unwrap_or_default();
-        // Not before it is known that the deployment is this project's.
+        // Only after the check that the deployment belongs to this project.
         let catalog = self.catalog_for(&actor.tenant, deployment).await?;
         let types = catalog.registry();
         let mut plan = plan_with(&document, &bundle, &parameters, &deployed, cloud, types);
@@ -99,7 +98,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// Whether a hidden parameter has the value of which a digest is kept; one that has none any more is not asked for.
+    /// Tells if a hidden parameter has the value of a stored digest. Parameters without a stored value are not compared.
     fn is_same<'a>(
         &'a self,
         deployment: &'a str,
@@ -209,7 +208,7 @@ impl Engine {
         })
     }
 
-    /// Takes the update up: all of it in one transaction, or nothing.
+    /// Accepts the update: stores everything in one transaction, or nothing.
     async fn store_update(&self, update: Update<'_>) -> Result<String> {
         let Update {
             changes,

@@ -10,7 +10,7 @@ fn tenant(project: &str) -> Tenant {
     }
 }
 
-/// An item named so, whose role says `word`.
+/// The archive of an item of this name, whose role says `word`.
 fn archive(name: &str, version: &str, word: &str) -> Vec<u8> {
     let manifest =
         format!("name: {name}\ntitle: T\nversion: {version}\nsummary: s\ncategory: test\n");
@@ -83,7 +83,7 @@ async fn a_deployment_keeps_the_version_that_it_was_made_with() {
         "first"
     ));
 
-    // Gone is gone: it does not become another version.
+    // A deleted version does not become another version.
     store::testing::item_delete(&catalogs.store, "1.9.0").await;
     let without = catalogs.of_deployment(&demo, "d").await.unwrap();
     assert!(without.get("hello").is_none() && without.get("nginx").is_some());
