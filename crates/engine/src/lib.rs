@@ -1,18 +1,17 @@
 //! Runs workflows, and never loses one.
 //!
-//! The hard part is a pure function: [`machine::advance`] takes a run, an event and the time, and
-//! answers with moves and effects. Everything else is a shell around it: the moves go to the
-//! [`journal`] first, then the effects start; after a crash the journal is read and the same
-//! function goes on. Effects may therefore start twice, and every one of them looks before it makes.
+//! The core is a pure function: [`machine::advance`] takes a run, an event and the time, and returns moves and effects. All other
+//! modules are a shell around it. The moves are written to the [`journal`] first, then the effects start. After a crash the journal
+//! is read and the same function continues. An effect may therefore start twice, so every effect looks before it creates.
 //!
 //! # A deployment
 //!
 //! [`Engine`] plans again, because a browser's plan is never trusted, and stores deployment, run, workflow and
-//! sealed token in one transaction. Hidden parameters are in the vault by then, under a name that only this
-//! transaction makes the deployment point at. A task per run starts each step whose predecessors are done. A
+//! sealed token in one transaction. Hidden parameters are in the vault by then, under a name that the
+//! deployment refers to only from this transaction on. A task per run starts each step whose predecessors are done. A
 //! create step resolves its properties, asks its driver, stores the id and polls until the resource is ready.
 //! When the first server with software is up, `bastion:open` lets the orchestrator's address in; `…:ssh` waits
-//! for cloud-init with the host key that we made; `…:configure` starts a sandbox, passes role, inventory, keys and
+//! for cloud-init with the host key that we generated; `…:configure` starts a sandbox, passes role, inventory, keys and
 //! variables over standard input, and turns each event of our Ansible callback into a log line. `bastion:close`
 //! runs on every ending.
 //!
@@ -26,14 +25,14 @@
 //!
 //! # A request without an answer
 //!
-//! A broken connection, a proxy's time-out or a 500 ends the attempt. Unless an id or a refusal came, the
+//! A broken connection, a proxy's time-out or a 500 ends the attempt. Unless the cloud answered with an id or a refusal, the
 //! journal notes in the same transaction that the outcome is unknown. The step is repeated as the retry rules
 //! say, and the sweep follows.
 //!
 //! # An undeployment
 //!
 //! While requests of unknown outcome are left, nothing is deleted until their horizon has passed, because late
-//! resources hold on to networks. The last step searches for the markers of everything that the deployment ever
+//! resources block the deletion of networks. The last step searches for the markers of everything that the deployment ever
 //! began to create, and deletes what no deployment records. It leaves resources that the template retains and
 //! volumes with a copied marker that no unknown request can have made; snapshots and backups are not searched.
 //! Resources that cannot be deleted are named with type and id, and the run fails; by force it ends all the same.
@@ -41,20 +40,20 @@
 //! # Attributes and outputs
 //!
 //! A driver gives most attributes when its resource is ready, and the journal stores them. Attributes that need
-//! requests of their own (`Driver::on_demand`: a server's `addresses`, a port's `network`) are read when a
+//! extra requests (`Driver::on_demand`: a server's `addresses`, a port's `network`) are read when a
 //! property or an output uses one, and are never stored. A described attribute without a value fails the step
 //! whose property uses it. A path that leads nowhere gives null, as in Heat, and the step's log says where it
-//! ends. Outputs are read from the cloud when somebody looks at the deployment (`engine::outputs`), with that
-//! user's token; stored attributes are the fallback, and each output tells its age.
+//! ends. Outputs are read from the cloud when a user opens the deployment (`engine::outputs`), with that
+//! user's token; stored attributes are the fallback, and each output has the time of its values.
 //!
 //! # Login to servers
 //!
 //! cloud-init creates a user `stackloom` with the deployment's public key on every image, and installs an SSH
-//! host key that we made; its public half is pinned. A user's own user data is kept: ours is one more MIME part.
+//! host key that we generated; its public half is pinned. The user's own user data is kept: ours is one more MIME part.
 //! Servers without a public address are reached by ProxyJump through the bastion: the marked server, else the first
 //! public one. Its security group lets TCP 22 in from the orchestrator's address only, and only during a run.
 //!
-//! Read in this order: the facade, then the machine, then what surrounds it.
+//! Reading order: the facade, then the machine, then the modules around it.
 
 pub mod config;
 pub mod engine;

@@ -1,12 +1,12 @@
 //! One throw-away container per execution.
 //!
-//! It is made for one execution and removed after it, however it ends: the guard removes it when the
-//! caller is dropped, and what a crash leaves is removed at the next start, by label. Inside: no
-//! capabilities, no new privileges, a read-only root, tmpfs for work, a user without rights, limits
-//! on memory, processor and processes, no Docker socket, no mounts of the host, a network of its own.
+//! A container is created for one execution and removed after it in every case: a guard removes it when the caller is dropped,
+//! and the next start removes leftovers of a crash by label. Inside: no capabilities, no new privileges, a read-only root, tmpfs
+//! for work, a user without rights, limits on memory, processor and processes, no Docker socket, no mounts of the host, a network
+//! of its own.
 //!
-//! All that it needs arrives over stdin: arguments and environment can be read by `docker inspect`.
-//! We attach before we start, so no line is lost, and turn Docker's own log off, so none is kept.
+//! All input arrives over stdin, because arguments and environment can be read with `docker inspect`. We attach before we start,
+//! so no line is lost. Docker's own log is off, so none is stored.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -37,7 +37,7 @@ pub struct Sandboxes {
     docker: Arc<OnceCell<Docker>>,
     image: String,
     memory_bytes: i64,
-    /// Which engine's: others on this Docker are left alone.
+    /// The engine's id, for a label: containers of other engines on this Docker host are left alone.
     owner: String,
     free: Arc<Semaphore>,
 }
@@ -45,9 +45,9 @@ pub struct Sandboxes {
 /// One execution.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// Id of the run, for the label.
+    /// Id of the run, for a label.
     pub run: String,
-    /// Id of the step, for the label.
+    /// Id of the step, for a label.
     pub step: String,
     /// Files in the work folder.
     pub files: BTreeMap<String, Vec<u8>>,
@@ -55,18 +55,18 @@ pub struct Job {
     pub argv: Vec<String>,
 }
 
-/// Why an execution did not come to an end of its own.
+/// The reason why an execution was not completed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
     /// It was told to stop.
     #[error("it was stopped")]
     Stopped,
-    /// The image is not there.
+    /// The image does not exist.
     #[error(
         "the sandbox image `{0}` is missing; `cargo xtask run` builds it, or set STACKLOOM_SANDBOX_IMAGE"
     )]
     NoImage(String),
-    /// Docker did not do its work.
+    /// Docker failed.
     #[error("the sandbox could not be run: {0}")]
     Docker(String),
 }
@@ -82,14 +82,14 @@ const NETWORK: &str = "stackloom-sandbox";
 const LABEL_RUN: &str = "stackloom.run";
 const LABEL_STEP: &str = "stackloom.step";
 const LABEL_OWNER: &str = "stackloom.owner";
-/// A line longer than this is cut into several.
+/// Maximum length of a raw line in bytes. A longer line is split.
 const RAW_LINE_BYTES_MAX: usize = 256 * 1024;
-/// Pieces of output that are read at once.
+/// Maximum number of chunks of output that are read at once.
 const CHUNKS: usize = 256;
 const TMPFS: &str = "rw,nosuid,nodev,noexec,size=128m,mode=0700,uid=10001,gid=10001";
 
 impl Sandboxes {
-    /// Docker is asked for when the first sandbox is.
+    /// Docker is contacted for the first sandbox only.
     pub fn new(image: &str, owner: &str, parallel: usize, memory_bytes: i64) -> Sandboxes {
         Sandboxes {
             docker: Arc::default(),
@@ -100,10 +100,10 @@ impl Sandboxes {
         }
     }
 
-    /// Removes what an earlier life of this engine left.
+    /// Removes containers that an earlier process of this engine left.
     ///
     /// # Errors
-    /// Where Docker does not answer.
+    /// If Docker does not answer.
     pub async fn remove_orphans(&self) -> Result<usize, SandboxError> {
         let docker = self.docker().await?;
         let filters = HashMap::from([(
@@ -123,10 +123,10 @@ impl Sandboxes {
         Ok(left.len())
     }
 
-    /// Runs a job and tells its lines as they come. Returns its exit code.
+    /// Runs a job and passes on its lines as they come. Returns its exit code.
     ///
     /// # Errors
-    /// See [`SandboxError`]; the container is gone in each case.
+    /// See [`SandboxError`]. The container is gone in each case.
     pub async fn execute(
         &self,
         job: &Job,
@@ -218,15 +218,15 @@ impl Sandboxes {
     }
 }
 
-/// Takes an execution's lines.
+/// Receives an execution's lines.
 #[async_trait::async_trait]
 pub trait Told {
-    /// Lines that came together, without their ends.
+    /// Lines that came together, without their line ends.
     async fn lines(&mut self, lines: Vec<String>);
 }
 
-/// The id of the sandboxes' network, created if it is missing. Docker allows several networks of one name, so engines that start
-/// together may each create one: the oldest counts.
+/// The id of the sandboxes' network, which is created if it is missing. Docker allows several networks of one name, so engines
+/// that start together may each create one: the oldest counts.
 async fn network(docker: &Docker) -> Result<String, SandboxError> {
     if let Some(id) = oldest_network(docker).await? {
         return Ok(id);
@@ -234,7 +234,7 @@ async fn network(docker: &Docker) -> Result<String, SandboxError> {
     let request = NetworkCreateRequest {
         name: NETWORK.into(),
         driver: Some("bridge".into()),
-        // Sandboxes have nothing to say to each other.
+        // Sandboxes must not reach each other.
         options: Some(HashMap::from([(
             "com.docker.network.bridge.enable_icc".into(),
             "false".into(),
@@ -256,7 +256,7 @@ async fn oldest_network(docker: &Docker) -> Result<Option<String>, SandboxError>
         filters: Some(filters),
     };
     let networks = docker.list_networks(Some(options)).await?;
-    // The filter takes parts of names, too.
+    // The filter also matches parts of names.
     let own = networks
         .into_iter()
         .filter(|network| network.name.as_deref() == Some(NETWORK));
@@ -296,7 +296,7 @@ async fn run(
         .map_err(|error| SandboxError::Docker(format!("its input could not be sent: {error}")))?;
 
     let (mut out, mut err) = (Lines::default(), Lines::default());
-    // A program that flushes every line sends as many chunks: those that wait are taken together.
+    // A program that flushes every line sends as many chunks: waiting chunks are taken together.
     let mut output = attached.output.ready_chunks(CHUNKS);
     while let Some(chunks) = output.next().await {
         let mut lines = Vec::new();
@@ -356,7 +356,7 @@ async fn remove(docker: &Docker, id: &str) {
     }
 }
 
-/// Removes the container even where its execution is cut off.
+/// Removes the container even if its execution is aborted.
 struct Removal {
     docker: Docker,
     id: Option<String>,
@@ -384,7 +384,7 @@ impl Drop for Removal {
     }
 }
 
-/// Bytes in, lines out.
+/// Splits bytes into lines.
 #[derive(Default)]
 struct Lines {
     begun: Vec<u8>,

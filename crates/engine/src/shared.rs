@@ -1,4 +1,4 @@
-//! What the facade and all runs share.
+//! State that the facade and all runs share.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use crate::{
     secrets::SealingKey,
 };
 
-/// One per engine.
+/// The engine's core; one per engine.
 pub struct Core {
     pub config: Config,
     pub journal: Journal,
@@ -28,9 +28,9 @@ pub struct Core {
     pub catalogs: Catalogs,
     pub key: SealingKey,
     pub sandboxes: Sandboxes,
-    /// To the tasks of runs at work, by run.
+    /// Senders to the tasks of active runs, by run.
     runs: Mutex<HashMap<String, mpsc::UnboundedSender<Command>>>,
-    /// The engine lets go of its runs.
+    /// Cancelled when the engine stops and drops its runs.
     pub stopping: CancellationToken,
     /// Tasks of runs.
     pub tasks: TaskTracker,
@@ -83,19 +83,19 @@ impl Core {
         }))
     }
 
-    /// The way to a run's task, made new: call it once per task.
+    /// Creates the channel to a run's task. Call it once per task.
     pub fn register(&self, run: &str) -> mpsc::UnboundedReceiver<Command> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.lock().insert(run.to_owned(), sender);
         receiver
     }
 
-    /// The run's task has ended.
+    /// Removes the channel of a task that has ended.
     pub fn unregister(&self, run: &str) {
         self.lock().remove(run);
     }
 
-    /// The way to a run's task, if it has one.
+    /// The sender to a run's task, if it has one.
     pub fn task_of(&self, run: &str) -> Option<mpsc::UnboundedSender<Command>> {
         self.lock()
             .get(run)
@@ -103,7 +103,7 @@ impl Core {
             .cloned()
     }
 
-    /// Refuses while the engine stops.
+    /// Fails if the engine is stopping.
     pub fn check_running(&self) -> Result<()> {
         if self.stopping.is_cancelled() {
             return Err(Error::Unavailable(

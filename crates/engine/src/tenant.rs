@@ -1,4 +1,4 @@
-//! Who asks: a project for looking, a person for changing.
+//! The actors: a project for reads, a user for changes.
 
 use openstack::{Credentials, Session};
 use sha2::{Digest, Sha256};
@@ -6,33 +6,34 @@ use zeroize::Zeroizing;
 
 pub use store::Tenant;
 
-/// A person who is logged in.
+/// A user who is logged in.
 #[derive(Clone)]
 pub struct Actor {
     /// The project that they work in.
     pub tenant: Tenant,
-    /// Their name, kept as author.
+    /// The user's name, stored as author.
     pub user: String,
-    /// Their session; what they may do in the cloud, the run may.
+    /// The user's session. A run has the same rights in the cloud.
     pub session: Session,
-    /// Opens the sealed store in clouds without a key manager.
+    /// The key of the sealed store, for clouds without a key manager.
     pub vault_key: Option<VaultKey>,
 }
 
-/// A key that only the person can make: derived from what they log in with, never written in clear.
+/// A key that only the user can derive from their credentials. It is never written in clear text.
 #[derive(Clone)]
 pub struct VaultKey(pub(crate) Zeroizing<[u8; 32]>);
 
 impl VaultKey {
-    /// Takes some 50 ms of work and 19 MiB for a moment: call it off the async threads, once a login.
-    /// `None` for a token, which is gone tomorrow and so cannot lock anything away.
+    /// Derives the key. `None` for a token, which expires and so cannot lock anything away.
+    ///
+    /// Takes some 50 ms of processor time and 19 MiB for a moment: call it outside of the async threads, once per login.
     pub fn derive(credentials: &Credentials, user_id: &str) -> Option<VaultKey> {
         let (kind, secret) = match credentials {
             Credentials::Password { password, .. } => ("password", password.expose()),
             Credentials::ApplicationCredential { secret, .. } => {
                 ("application-credential", secret.expose())
             }
-            // A one-time code alone comes after a password that is not at hand any more.
+            // A one-time code alone comes after a password that is not available any more.
             Credentials::Token { .. } | Credentials::Passcode { .. } => return None,
         };
         let salt = Sha256::new()
@@ -50,12 +51,12 @@ impl VaultKey {
 }
 
 impl VaultKey {
-    /// For a session's sealed record, and for nothing else.
+    /// The bytes for a session's sealed record, and for nothing else.
     pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
         self.0.clone()
     }
 
-    /// From a session's sealed record.
+    /// A key from a session's sealed record.
     pub fn from_bytes(bytes: [u8; 32]) -> VaultKey {
         VaultKey(Zeroizing::new(bytes))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hot::{expr::Expr, template::Marks};
 use planner::workflow::{Origin, ResourceSpec, Step, StepKind, Workflow};
 
-/// A step that works on the resource before the colon.
+/// A step for the resource before the colon.
 pub fn step(id: &str, kind: StepKind, after: &[&str]) -> Step {
     Step {
         id: id.into(),
@@ -30,7 +30,7 @@ pub fn workflow(steps: impl IntoIterator<Item = Step>) -> Workflow {
     }
 }
 
-/// A drawn resource.
+/// A planned resource.
 pub fn resource<'a>(
     resource_type: &str,
     properties: impl IntoIterator<Item = (&'a str, Expr)>,

@@ -1,4 +1,4 @@
-//! Live viewers, by run. Batches are shared; a viewer that does not keep up misses some and is told so.
+//! Live viewers, by run. Batches are shared. A viewer that falls behind misses some and gets a notice of that.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 /// Events of one run that were stored together.
 pub type Batch = Arc<[Event]>;
 
-/// Batches that a viewer may lag behind.
+/// Number of batches that a viewer may fall behind.
 const BACKLOG: usize = 256;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// All batches from now on.
+    /// The batches of a run from now on.
     pub fn watch(&self, run: &str) -> broadcast::Receiver<Batch> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.entry(run.to_owned())
@@ -28,7 +28,7 @@ impl Hub {
             .subscribe()
     }
 
-    /// Tells the viewers. Runs that nobody watches take no room.
+    /// Sends a batch to the viewers of a run. A run without viewers takes no memory.
     pub fn tell(&self, run: &str, batch: Batch) {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(viewers) = runs.get(run)

@@ -1,14 +1,13 @@
-//! What happened, stored before it has an effect, and told to whoever watches.
+//! The journal: events are stored before they have an effect, and then sent to viewers.
 //!
-//! One task writes. It takes everything that waits, stores it in one transaction (group commit: a
-//! thousand log lines cost one), gives each event its number in that order, and only then tells the
-//! live viewers. So what a viewer has seen is stored, numbers are dense, and a viewer that misses
-//! something reads it again from storage.
+//! One task writes. It takes all waiting entries, stores them in one transaction (group commit: a thousand log lines cost one),
+//! numbers the events in that order, and only then sends them to the live viewers. So every event that a viewer has seen is
+//! stored, numbers are dense, and a viewer that misses events reads them from storage.
 //!
-//! Moves are durable when [`Journal::write`] returns: the disk has them. Log lines are handed over
-//! without waiting; a full queue slows down the one who talks, nobody else.
+//! Moves are durable when [`Journal::write`] returns: they are on the disk. Log lines are queued without waiting; a full queue
+//! slows down only their sender.
 //!
-//! What a crash does here: a batch is there whole or not at all. An effect starts after its batch.
+//! After a crash, a batch is stored completely or not at all. An effect starts after its batch is stored.
 
 mod hub;
 mod stream;
@@ -34,11 +33,11 @@ pub struct Journal {
     hub: Arc<Hub>,
 }
 
-/// Writes that may wait before who writes has to.
+/// Length of the queue of writes. When it is full, writers wait.
 const QUEUE: usize = 4096;
 
 impl Journal {
-    /// Starts the writer. It ends when the last handle is gone.
+    /// Starts the writer. It ends when the last handle is dropped.
     pub fn start(store: Store) -> Journal {
         let (writes, queue) = mpsc::channel(QUEUE);
         let hub = Arc::new(Hub::default());
@@ -46,20 +45,20 @@ impl Journal {
         Journal { store, writes, hub }
     }
 
-    /// Stores entries of a run, in order, and returns when the disk has them.
+    /// Stores entries of a run, in order, and returns when they are on the disk.
     ///
     /// # Errors
-    /// Where the database refuses them. A database that is locked or full is waited for instead.
+    /// If the database refuses them. A locked or full database is waited for instead.
     pub async fn write(&self, tenant: &Tenant, run: &str, entries: Vec<Entry>) -> Result<()> {
         let (done, stored) = oneshot::channel();
         self.queue(tenant, run, entries, Some(done)).await?;
         stored.await.unwrap_or_else(|_gone| Err(stopped()))
     }
 
-    /// Hands over entries of a run without waiting until they are stored; for log lines.
+    /// Queues entries of a run without waiting until they are stored; for log lines.
     ///
     /// # Errors
-    /// Only where the writer is gone.
+    /// Only if the writer has ended.
     pub async fn tell(&self, tenant: &Tenant, run: &str, entries: Vec<Entry>) -> Result<()> {
         self.queue(tenant, run, entries, None).await
     }

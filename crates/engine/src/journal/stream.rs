@@ -1,7 +1,7 @@
-//! Events of a run: from storage, then as they happen.
+//! Events of a run: stored ones first, then live ones.
 //!
-//! A run that failed and shall be rolled back is not over for its viewers: what keeps the roll-back from its beginning is
-//! told in the same run, after its end.
+//! The stream of a failed run that will be rolled back does not end with the run: the reasons that delay the roll-back are events
+//! of the same run, after its end.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use store::Standing;
 use super::{Journal, hub::Batch};
 use crate::Tenant;
 
-/// Events read from storage at once.
+/// Number of events that are read from storage at once.
 const PAGE: u32 = 1000;
-/// How often a run that shall be rolled back is looked at: that its roll-back has begun is no event of its own.
+/// Interval at which a run with a requested roll-back is checked: the start of its roll-back is not an event.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Where a viewer is.
+/// The position of a viewer.
 struct Viewer {
     journal: Journal,
     tenant: Tenant,
     run: String,
-    /// The last number that it has seen.
+    /// The last number that the viewer has seen.
     seen: u64,
     live: Receiver<Batch>,
-    /// Storage may have more than it has seen.
+    /// True if storage may have more events than the viewer has seen.
     behind: bool,
-    /// Nothing comes live any more.
+    /// True if no more live events will come.
     closed: bool,
-    /// The run has ended, and shall be rolled back.
+    /// True if the run has ended and will be rolled back.
     lingers: bool,
 }
 
 impl Journal {
-    /// Events after number `after`: no gap, none twice. Ends after the run's final event, or once it is settled whether it is
-    /// rolled back; the next stream of a run that is resumed goes on from there.
+    /// Events with a number greater than `after`, without gaps or duplicates. Ends after the run's final event, or when it is
+    /// settled whether the run is rolled back. If a run is resumed, the next stream continues from there.
     pub fn stream(&self, tenant: &Tenant, run: &str, after: u64) -> BoxStream<'static, Vec<Event>> {
-        // Watch first, then read: what happens in between is seen twice here and dropped once.
+        // Watch first, then read: events in between are seen twice here and dropped once.
         let live = self.hub.watch(run);
         let viewer = Viewer {
             journal: self.clone(),
@@ -63,8 +63,8 @@ impl Viewer {
     async fn next(&mut self) -> Option<Vec<Event>> {
         loop {
             if self.behind {
-                // Asked in this order: an end that comes after the question has its event read yet,
-                // the other way round its event would be missed.
+                // The order matters: an end that comes after this query still has its event read. The other way round its event
+                // would be missed.
                 let store = &self.journal.store;
                 let standing = store.run_standing(&self.tenant, &self.run).await;
                 let standing = standing.unwrap_or(Standing::Over);
@@ -111,7 +111,7 @@ impl Viewer {
                     }
                     let events = batch[new..].to_vec();
                     self.seen = events.last().map_or(self.seen, |last| last.seq);
-                    // After a final event, storage decides whether the run was resumed meanwhile.
+                    // After a final event, storage tells if the run was resumed meanwhile.
                     self.behind = events.iter().any(|event| matches!(event.body, EventBody::Run { state, .. } if state.is_final()));
                     return Some(events);
                 }

@@ -234,7 +234,7 @@ async fn viewers_that_come_at_any_time_see_every_event_once() {
                         assert_eq!(event.seq, seen + 1, "viewer {viewer}");
                         seen = event.seq;
                     }
-                    // Some are slow, and must be served from storage.
+                    // Some viewers are slow, and must be served from storage.
                     if viewer % 2 == 0 {
                         tokio::task::yield_now().await;
                     }
@@ -316,7 +316,7 @@ async fn a_stream_of_a_run_that_was_resumed_goes_on_past_its_first_end() {
     assert_eq!(stream.collect::<Vec<_>>().await.concat().len(), 4);
 }
 
-/// It says why it cannot be, or ends without a word once it is.
+/// The stream tells why the roll-back is delayed, and ends when it has started.
 #[tokio::test]
 async fn a_stream_of_a_run_that_shall_be_rolled_back_tells_what_comes_of_that() {
     for is_told in [true, false] {

@@ -1,4 +1,4 @@
-//! The task that writes: group commit, patience with a database that cannot write, and the answers.
+//! The task that writes: group commit, retries while the database cannot write, and the results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,11 +11,11 @@ use crate::Result;
 /// A write in the queue.
 pub struct Queued {
     pub write: store::Write,
-    /// Told when the disk has it.
+    /// Receives the result when the write is on the disk.
     pub done: Option<oneshot::Sender<Result<()>>>,
 }
 
-/// Entries in one transaction, at most (about: a write is never divided).
+/// Maximum number of entries in one transaction. May be exceeded, because a write is never divided.
 const BATCH: usize = 2000;
 
 pub struct Writer {
@@ -42,7 +42,8 @@ impl Writer {
         }
     }
 
-    /// Together; where the database refuses that, one by one, so that the one at fault hurts nobody else.
+    /// Stores all writes together. If the database refuses that, stores them one by one, so that one bad write does not harm the
+    /// others.
     async fn store_all(&mut self, batch: Vec<Queued>) {
         match self.store_patiently(&batch).await {
             Err(_) if batch.len() > 1 => {
@@ -57,7 +58,7 @@ impl Writer {
         }
     }
 
-    /// A locked or full database is nobody's fault here: everything waits until it works again.
+    /// A locked or full database is not the fault of a write: all writes wait until it works again.
     async fn store_patiently(&mut self, batch: &[Queued]) -> store::Result<()> {
         let writes: Vec<&store::Write> = batch.iter().map(|queued| &queued.write).collect();
         let mut pause = Duration::from_millis(50);
@@ -80,7 +81,7 @@ impl Writer {
     }
 }
 
-/// Nobody may wait for it any more; then nobody is told.
+/// The sender may not wait for the result any more; then it is dropped.
 fn answer(queued: Queued, stored: store::Result<()>) {
     match queued.done {
         Some(done) => drop(done.send(stored.map_err(Into::into))),

@@ -1,35 +1,35 @@
-//! Why a step failed, as far as the retry rules must tell failures apart.
+//! Failures of steps, divided into the classes that the retry rules need.
 
 use std::time::Duration;
 
-/// What kind of failure it was; each kind has its own rule.
+/// The class of a failure. Each class has its own retry rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
-    /// The cloud refused or gave up on making or removing something. One more try, at once.
+    /// The cloud refused or failed to create or delete a resource. One retry, at once.
     Infrastructure,
-    /// The cloud could not be reached or was overloaded. Up to five more tries, with a pause.
+    /// The cloud could not be reached or was overloaded. Up to five retries, with a pause.
     Transient,
-    /// Ansible's exit code 4: the host could not be reached. One more try, at once.
+    /// Ansible's exit code 4: the host could not be reached. One retry, at once.
     HostUnreachable,
-    /// The server is active and yet does not answer over SSH. The run fails at once: parallel steps get no grace.
+    /// The server is active but does not answer over SSH. The run fails at once: parallel steps get no grace.
     SshTimeout,
-    /// Everything else: trying again would give the same.
+    /// All other failures. No retry, because it would fail again.
     Lasting,
 }
 
 /// A failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which rule applies.
+    /// The class, which selects the retry rule.
     pub class: FailureClass,
-    /// What was tried, what came back, what to do. Secrets are masked.
+    /// The action, the answer and the remedy. Secrets are masked.
     pub message: String,
-    /// The pause that the cloud asked for.
+    /// The pause that the cloud asked for. `None` if it asked for none.
     pub retry_after: Option<Duration>,
 }
 
 impl Failure {
-    /// Without a pause that anybody asked for.
+    /// A failure without a requested pause.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Failure {
         Failure {
             class,
@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// Tries that a step has used up beyond the first, by rule.
+/// Number of retries that a step has used, by rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retries {
     transient: u32,
@@ -47,11 +47,11 @@ pub struct Retries {
     unreachable: u32,
 }
 
-/// The longest pause that a cloud can talk us into.
+/// The longest pause that a cloud may request.
 const RETRY_AFTER_LONGEST: Duration = Duration::from_secs(300);
 
 impl Retries {
-    /// The pause before one more try and the count after it; `None` where the rule allows no more.
+    /// The pause before the next retry, and the new count. `None` if the rule allows no more retries.
     pub fn next(self, failure: &Failure, retry_pause: Duration) -> Option<(Duration, Retries)> {
         let mut used = self;
         let (count, limit, pause) = match failure.class {

@@ -1,4 +1,4 @@
-//! The steps of a workflow as the machine sees them: by index, with what each waits for.
+//! The steps of a workflow as the machine sees them: by index, with their predecessors.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,11 +7,11 @@ use planner::workflow::{StepKind, Workflow};
 /// A step's place in the workflow.
 pub type StepIndex = usize;
 
-/// The unchanging part of a run.
+/// The part of a run that never changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     nodes: Vec<Node>,
-    /// By step: those that wait for it.
+    /// For each step, the steps that wait for it.
     followers: Vec<Vec<StepIndex>>,
     by_id: HashMap<String, StepIndex>,
 }
@@ -19,46 +19,46 @@ pub struct Graph {
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// As in the workflow.
+    /// The step's id in the workflow.
     pub id: String,
-    /// As in the workflow.
+    /// The step's kind in the workflow.
     pub kind: StepKind,
-    /// All smaller than its own index.
+    /// The steps that it waits for. All are smaller than its own index.
     pub after: Vec<StepIndex>,
-    /// How many steps come before it, one after the other, at most.
+    /// The length of the longest chain of steps before it.
     pub depth: u32,
-    /// Runs on every ending.
+    /// True if it runs on every ending.
     pub always_run: bool,
-    /// From first start to timeout.
+    /// Time limit, from the first start and over all attempts.
     pub timeout: Duration,
 }
 
-/// A workflow that no run can walk; the planner does not make such.
+/// A workflow that no run can execute. The planner does not produce such workflows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadWorkflow {
-    /// Two steps have one id.
+    /// Two steps have the same id.
     #[error("two steps are named `{0}`")]
     Twice(String),
-    /// A step waits for one that comes later, or for one that there is not.
+    /// A step waits for a later step, or for one that does not exist.
     #[error("step `{step}` waits for `{after}`, which does not come before it")]
     Order {
         /// The step.
         step: String,
-        /// What it waits for.
+        /// The step that it waits for.
         after: String,
     },
 }
 
 impl Graph {
-    /// Of a workflow.
+    /// The graph of a workflow.
     ///
-    /// What a `bastion:open` does is undone at each ending, so it is walked again when a run is
-    /// resumed. Steps that lie behind it only through steps that are done by then must still wait
-    /// for it: they wait for it directly here. A sweep that runs on every ending waits for all steps before it: those that it waits
-    /// for in the workflow may be skipped while others are still at work.
+    /// The effect of `bastion:open` is undone at each ending, so the step runs again when a run is resumed. Steps that come after
+    /// it only through steps that have succeeded by then must still wait for it, so they wait for it directly here. A sweep that
+    /// runs on every ending waits for all steps before it: its predecessors in the workflow may be skipped while other steps are
+    /// still running.
     ///
     /// # Errors
-    /// Where steps are not in an order in which each comes after all that it waits for.
+    /// If a step does not come after all steps that it waits for.
     pub fn of(workflow: &Workflow) -> Result<Graph, BadWorkflow> {
         let mut nodes: Vec<Node> = Vec::with_capacity(workflow.steps.len());
         let mut by_id = HashMap::with_capacity(workflow.steps.len());
@@ -112,7 +112,7 @@ impl Graph {
         })
     }
 
-    /// All, in the workflow's order.
+    /// All steps, in the workflow's order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }

@@ -1,5 +1,5 @@
-//! What follows from the states of a run's steps and is asked at each event: kept up to date with each move, so that an event costs what it
-//! changes and not what there is. A run of thousands of steps has thousands of events.
+//! Values that follow from the states of a run's steps and that every event needs. They are updated with each move, so that the
+//! cost of an event depends on its changes and not on the number of steps. A run of thousands of steps has thousands of events.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use api::StepState;
 
 use super::{Graph, OnFailure, StepIndex, StepStatus};
 
-/// Counts and queues over the steps of a run. All of it could be worked out anew from their states.
+/// Counts and queues over the steps of a run. All of them can be computed again from the steps' states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ledger {
-    /// How many of those that a step waits for keep it waiting.
+    /// By step: the number of predecessors that still block it.
     blocked_by: Vec<u32>,
-    /// Waiting for nobody any more.
+    /// Waiting steps that no predecessor blocks any more.
     pub free: BTreeSet<StepIndex>,
-    /// Ready, in the order in which they start.
+    /// Ready steps, in the order in which they start.
     pub ready: BTreeSet<StepIndex>,
-    /// At work, or about to be again: those with a clock.
+    /// Running steps, and steps that wait for a retry: the steps that have a clock.
     pub active: BTreeSet<StepIndex>,
-    /// At work.
+    /// Number of running steps.
     pub running: usize,
-    /// Not ended.
+    /// Number of steps that have not ended.
     pub left: usize,
 }
 
-/// Whether one that waits for a step in this state may start. After an ending however it was, where it must run or the run goes on
-/// past failures.
+/// True if a predecessor in this state does not block a step. With `however`, any ending counts: for always-run steps, and for
+/// runs that continue past failures.
 fn lets_go(state: StepState, however: bool) -> bool {
     state == StepState::Succeeded || however && state.is_final()
 }
@@ -46,7 +46,7 @@ impl Ledger {
         ledger
     }
 
-    /// A step has moved.
+    /// Updates the ledger after a step's move.
     pub fn moved(
         &mut self,
         graph: &Graph,

@@ -1,5 +1,5 @@
-//! How a run and its steps move: a pure, total function of (run, event, time). The run is moved where it is: who keeps a copy for
-//! each event pays for all steps each time.
+//! The state machine of a run and its steps: a pure, total function of (run, event, time). It changes the run in place, because a
+//! copy per event would cost the time of all steps at each event.
 //!
 //! ```text
 //!            Start            a step fails                      all ended
@@ -15,14 +15,13 @@
 //!                        retrying
 //! ```
 //!
-//! Once a run is bound for a bad end (failing, cancelling) nothing new starts, except steps marked
-//! always-run: each starts when all that it waits for has ended, however. Only then the run ends.
-//! Paused is a state beside the ending: nothing starts at all, for every step needs the token; the
-//! run goes on, to the same ending, when somebody brings a new one.
+//! After a failure or a cancellation (failing, cancelling) no new step starts, except always-run steps: each of them starts when
+//! all steps that it waits for have ended in any way. The run ends after them.
+//! Paused is independent of the ending: no step starts at all, because every step needs the token. The run continues, towards the
+//! same ending, when a user brings a new token.
 //!
-//! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports each effect's
-//! outcome once, and calls with [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both go
-//! through here.
+//! The shell stores [`Advance::moves`], then starts [`Advance::effects`]. It reports the outcome of each effect once, and sends
+//! [`Event::Tick`] at [`Run::wake_at`]. Live runs and recovery both use this function.
 
 mod failure;
 mod graph;
@@ -43,77 +42,77 @@ pub use store::Ending;
 use ledger::Ledger;
 use settle::Work;
 
-/// The rules' numbers.
+/// The parameters of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long parallel steps may go on once one has failed.
+    /// Time that parallel steps may continue after a step has failed.
     pub grace: Duration,
-    /// Between two tries when the cloud is unreachable.
+    /// Pause before a retry when the cloud is unreachable.
     pub retry_pause: Duration,
-    /// Steps at work at the same time.
+    /// Maximum number of running steps.
     pub parallel_steps: usize,
-    /// Whether a failed step ends the run.
+    /// Tells if a failed step ends the run.
     pub on_failure: OnFailure,
 }
 
-/// Whether a failed step ends the run.
+/// Tells if a failed step ends the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It does.
+    /// A failed step ends the run.
     #[default]
     EndTheRun,
-    /// Steps behind it run all the same, and the run's reason tells what failed: a forced undeploy.
+    /// Steps after a failed one run anyway, and the run's reason lists the failures: a forced undeployment.
     GoOn,
 }
 
-/// A run, whole.
+/// The complete state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What does not change.
+    /// The part that never changes.
     pub graph: Arc<Graph>,
-    /// The rules' numbers.
+    /// The parameters of the rules.
     pub settings: Settings,
-    /// Where it stands.
+    /// The run's state.
     pub state: RunState,
-    /// The bad end that it is bound for.
+    /// The bad ending that the run will have, if any.
     pub ending: Option<Ending>,
-    /// Why, where it did not succeed.
+    /// The reason why the run did not succeed.
     pub reason: Option<String>,
-    /// When parallel steps are given up.
+    /// Time when parallel steps are told to stop.
     pub give_up_at: Option<Timestamp>,
-    /// In the graph's order.
+    /// The steps' states, in the graph's order.
     pub steps: Vec<StepStatus>,
-    /// What follows from these.
+    /// Values that follow from the steps' states.
     ledger: Ledger,
 }
 
-/// Where a step stands.
+/// The state of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepStatus {
-    /// For everybody.
+    /// The state that users see.
     pub state: StepState,
-    /// Starts so far.
+    /// Number of starts so far.
     pub attempts: u32,
-    /// What went wrong last.
+    /// The last error.
     pub error: Option<String>,
-    /// When it times out, all attempts together.
+    /// Time limit for all attempts together.
     pub deadline: Option<Timestamp>,
-    /// When a retry is due.
+    /// Time of the next retry.
     pub retry_at: Option<Timestamp>,
-    /// Tries used up.
+    /// Retries used so far.
     pub retries: Retries,
-    /// It was told to stop; why.
+    /// The reason why the step was told to stop, if it was.
     pub stopping: Option<Stopping>,
 }
 
-/// Why a step was told to stop.
+/// The reason why a step was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stopping {
     /// A person cancelled the run.
     Cancelled,
-    /// Another step failed and the grace is over.
+    /// Another step failed and the grace period is over.
     GraceOver,
-    /// Its own time is over.
+    /// The step's own time limit has passed.
     TimedOut,
 }
 
@@ -131,63 +130,63 @@ impl Default for StepStatus {
     }
 }
 
-/// What happened.
+/// An event that may move a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The engine took the run up.
+    /// The engine starts the run.
     Start,
-    /// The engine came back; nothing that was at work is at work any more.
+    /// The engine has restarted. Nothing is running any more.
     Recover,
-    /// The engine came back, and the token has ended meanwhile.
+    /// The engine has restarted, and the token has expired meanwhile.
     RecoverWithoutToken,
     /// [`Run::wake_at`] has come.
     Tick,
-    /// A person wants it stopped. The second time, what does not stop is cut off.
+    /// A user cancels the run. The second time, steps that do not stop are aborted.
     Cancel,
-    /// A person brings a token and wants it to go on.
+    /// A user resumes the run with a new token.
     Resume,
-    /// Another run takes over the duty to leave nothing behind: a paused run is undeployed.
+    /// Another run takes over the always-run steps: a paused run is undeployed.
     Abandon,
-    /// A step did it.
+    /// A step succeeded.
     Succeeded(StepIndex),
-    /// A step did not.
+    /// A step failed.
     Failed(StepIndex, Failure),
     /// A step that was told to stop has stopped.
     Stopped(StepIndex),
-    /// A step found that the token has ended.
+    /// A step found that the token has expired.
     TokenEnded(StepIndex),
 }
 
-/// What to do about it.
+/// The result of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advance {
-    /// For the journal, in this order.
+    /// Moves for the journal, in this order.
     pub moves: Vec<Move>,
-    /// For the executor, once the moves are stored.
+    /// Effects for the executor, to start once the moves are stored.
     pub effects: Vec<Effect>,
 }
 
 /// One entry for the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// A step moved; its status is in the run.
+    /// A step moved. Its status is in the run.
     Step {
-        /// Which.
+        /// The step's index.
         step: StepIndex,
-        /// Where it stands now.
+        /// The step's new state.
         state: StepState,
-        /// Starts so far.
+        /// Number of starts so far.
         attempt: u32,
-        /// What went wrong.
+        /// The last error.
         error: Option<String>,
     },
     /// The run moved.
     Run {
-        /// Where it stands now.
+        /// The run's new state.
         state: RunState,
-        /// The bad end that it is bound for.
+        /// The bad ending that the run will have, if any.
         ending: Option<Ending>,
-        /// Why.
+        /// The reason of that ending.
         reason: Option<String>,
     },
 }
@@ -195,19 +194,19 @@ pub enum Move {
 /// Work for the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Do it; report how it ended.
+    /// Start the step, and report its result.
     Start(StepIndex),
-    /// Tell it to stop at the next safe point; report how it ended.
+    /// Tell the step to stop at the next safe point, and report its result.
     Stop(StepIndex),
-    /// Do not wait for it; report that it stopped.
+    /// Abort the step without waiting for it, and report that it stopped.
     CutOff(StepIndex),
 }
 
-/// An event that makes no sense in this state. The run stays as it was.
+/// An event that is not allowed in this state. The run is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a run that is {state:?} cannot take {event}")]
 pub struct IllegalMove {
-    /// Of the run.
+    /// The run's state.
     pub state: RunState,
     /// The event, for a log.
     pub event: String,
@@ -219,8 +218,8 @@ impl Run {
         Run::restore(graph, settings, RunState::Queued, None, None, [])
     }
 
-    /// A run as the journal has it; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and
-    /// used up tries are not kept: after a crash both begin anew.
+    /// A run as the journal has it; [`Event::Recover`] or [`Event::Resume`] comes next. Clocks and used retries are not stored:
+    /// after a crash both start anew.
     pub fn restore(
         graph: Arc<Graph>,
         settings: Settings,
@@ -253,7 +252,7 @@ impl Run {
         }
     }
 
-    /// When [`Event::Tick`] is due next.
+    /// Time when the next [`Event::Tick`] is due.
     pub fn wake_at(&self) -> Option<Timestamp> {
         if self.state.is_final() {
             return None;
@@ -269,7 +268,7 @@ impl Run {
             StepState::Retrying if self.state != RunState::Paused => [step.deadline, step.retry_at],
             _ => [None, None],
         });
-        // The grace is used up once: afterwards every step at work has been told to stop.
+        // The grace period ends once: afterwards every running step has been told to stop.
         let grace = self.give_up_at.filter(|_| {
             active().any(|(status, step)| {
                 !self.graph.nodes()[step].always_run && status.stopping.is_none()
@@ -280,10 +279,10 @@ impl Run {
 }
 
 impl Run {
-    /// Whether an event makes sense now.
+    /// Checks if an event is allowed now.
     ///
     /// # Errors
-    /// [`IllegalMove`] where it does not.
+    /// [`IllegalMove`] if it is not.
     pub fn takes(&self, event: &Event) -> Result<(), IllegalMove> {
         let at_work = |step: StepIndex| {
             let status = self.steps.get(step);
@@ -321,10 +320,10 @@ impl Run {
     }
 }
 
-/// One move of a run. See the module's doc.
+/// One move of a run. See the module's doc. Never panics.
 ///
 /// # Errors
-/// [`IllegalMove`] for an event that makes no sense in the run's state; then the run stays as it was. Never panics.
+/// [`IllegalMove`] for an event that is not allowed in the run's state. The run is unchanged then.
 pub fn advance(run: &mut Run, event: &Event, now: Timestamp) -> Result<Advance, IllegalMove> {
     run.takes(event)?;
     let state = run.state;

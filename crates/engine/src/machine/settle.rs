@@ -1,4 +1,4 @@
-//! The arms of [`advance`](super::advance), and what follows from each.
+//! The arms of [`advance`](super::advance), and the moves that follow from each.
 
 use api::{RunState, StepState};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use super::{
     Stopping,
 };
 
-/// A run while it moves.
+/// A run during a move.
 pub(super) struct Work<'a> {
     run: &'a mut Run,
     now: Timestamp,
@@ -19,11 +19,11 @@ pub(super) struct Work<'a> {
     started: bool,
     state_before: RunState,
     ending_before: Option<Ending>,
-    /// Steps that will not start any more may be among all that wait; else only among those that are ready.
+    /// True if any waiting step may have to be skipped. Else only ready steps are checked.
     sweep: bool,
 }
 
-/// `now` and then some, without an end of time to fall over.
+/// `now` plus a duration, limited to the latest time that can be represented.
 fn later(now: Timestamp, by: std::time::Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
@@ -49,8 +49,8 @@ impl Work<'_> {
         self.started = true;
     }
 
-    /// Nothing is at work any more: what was, starts again, for effects look before they make.
-    /// What had been told to stop counts as stopped.
+    /// Handles a restart. Nothing is running any more. Steps that were running start again, because effects look before they
+    /// create. Steps that had been told to stop count as stopped.
     pub(super) fn recover(&mut self) {
         self.sweep = true;
         if self.run.ending == Some(Ending::Failed) {
@@ -103,7 +103,7 @@ impl Work<'_> {
                     status.stopping = Some(why);
                     self.effects.push(Effect::Stop(step));
                 }
-                // A pause is nobody's fault: it does not count against a step's time.
+                // Time in a pause does not count against a step's time limit.
                 (StepState::Retrying, Some(why)) if !self.paused || why == Stopping::GraceOver => {
                     self.give_up(step, why)
                 }
@@ -145,7 +145,7 @@ impl Work<'_> {
         }
     }
 
-    /// From a bad end back to work. Done steps stay done, but for what an always-run step took away.
+    /// Continues after a bad ending. Steps that succeeded stay so, except those whose effect an always-run step has undone.
     pub(super) fn resume(&mut self) {
         self.run.ending = None;
         self.run.reason = None;
@@ -211,7 +211,7 @@ impl Work<'_> {
     }
 
     pub(super) fn stopped(&mut self, step: StepIndex) {
-        // Nobody told it to: then the run was let go of, and it counts as not begun.
+        // Without a reason to stop, the engine dropped the run, and the step counts as not started.
         match self.run.steps[step].stopping {
             Some(why) => self.stopped_because(step, why, None),
             None => self.to(step, StepState::Ready, None),
@@ -243,7 +243,7 @@ impl Work<'_> {
         }
     }
 
-    /// A step that was stopped, or waits for a retry, becomes failed.
+    /// Makes a step that was stopped, or that waits for a retry, failed.
     fn give_up(&mut self, step: StepIndex, why: Stopping) {
         let node = &self.run.graph.nodes()[step];
         let last = self.run.steps[step]
@@ -292,7 +292,7 @@ impl Work<'_> {
         }
     }
 
-    /// Tells everything at work to stop, but for always-run steps.
+    /// Tells all running steps to stop, except always-run steps.
     fn stop_all(&mut self, why: Stopping) {
         for step in self.active() {
             if self.run.graph.nodes()[step].always_run {
@@ -304,7 +304,7 @@ impl Work<'_> {
                     status.stopping = Some(why);
                     self.effects.push(Effect::Stop(step));
                 }
-                // The grace gave way to a person's wish.
+                // A user's cancellation replaces the end of the grace period.
                 StepState::Running => status.stopping = Some(why),
                 StepState::Retrying => self.give_up(step, why),
                 _ => {}
@@ -319,7 +319,7 @@ impl Work<'_> {
         self.run.ledger.active.iter().copied().collect()
     }
 
-    /// Without a word to the journal.
+    /// Sets a step's state without a journal entry.
     fn set(&mut self, step: StepIndex, state: StepState) {
         let run = &mut *self.run;
         let from = std::mem::replace(&mut run.steps[step].state, state);
@@ -376,7 +376,7 @@ impl Work<'_> {
 
     // ---- what follows ----
 
-    /// Skips, readies and starts what can be, ends the run if all has ended.
+    /// Skips, readies and starts steps that are due, and ends the run if all steps have ended.
     pub(super) fn settle(mut self) -> Advance {
         if self.started || self.run.ending.is_some() {
             if self.run.ending.is_some() {
@@ -391,7 +391,7 @@ impl Work<'_> {
         }
     }
 
-    /// What will not start any more, with the end near.
+    /// Skips steps that will not start any more because the run is ending.
     fn skip(&mut self) {
         let candidates: Vec<StepIndex> = match self.sweep {
             true => (0..self.run.steps.len()).collect(),
@@ -410,8 +410,8 @@ impl Work<'_> {
         }
     }
 
-    /// What waits for nobody any more is ready, and begins where there is room. A step that can start at once is never seen as ready:
-    /// one move less to store.
+    /// Makes unblocked steps ready, and starts them up to the limit. A step that can start at once never becomes ready in the
+    /// journal: one move less to store.
     fn start_ready(&mut self) {
         let freed = std::mem::take(&mut self.run.ledger.free);
         for &step in &freed {
@@ -428,7 +428,7 @@ impl Work<'_> {
         for step in first {
             self.begin(step);
         }
-        // The others were told to the journal when they became ready.
+        // The others have been in the journal since they became ready.
         for step in freed {
             if self.run.steps[step].state == StepState::Ready {
                 self.to(step, StepState::Ready, None);

@@ -1,4 +1,4 @@
-//! A run as the machine drives it, with a clock that the test moves.
+//! Runs driven by the machine, with a clock that the test moves.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::testing::{step, workflow};
 
 mod laws;
 
-/// A run, its clock, and what it asked for and was not told the outcome of.
+/// A run, its clock, and effects whose outcome it has not been told.
 struct Walk {
     run: Run,
     now: Timestamp,
@@ -136,7 +136,7 @@ fn states(run: &Run) -> (RunState, Vec<StepState>) {
     )
 }
 
-/// What the journal would say after these moves. A waiting step that became ready unseen is waiting.
+/// The states in the journal after these moves. A waiting step whose ready move was left out is waiting.
 fn replay(before: &Run, moves: &[Move]) -> (RunState, Vec<StepState>) {
     let (mut run, mut steps) = states(before);
     for entry in moves {
@@ -148,7 +148,7 @@ fn replay(before: &Run, moves: &[Move]) -> (RunState, Vec<StepState>) {
     (run, steps)
 }
 
-/// A bastion, a server behind it, software on the server, and something beside all that.
+/// A bastion, a server behind it, software on the server, and an independent step.
 fn software() -> Workflow {
     workflow([
         step("net:create", StepKind::Create, &[]),

@@ -1,8 +1,7 @@
-//! Where servers are reached, and what catalogue items tell of themselves. Pure.
+//! Addresses of servers, and the outputs of catalogue items. Pure.
 //!
-//! A server's attributes are those of the moment when it became active: a floating IP that was bound
-//! later is not among them. So the public address is looked up the other way round: the floating IP
-//! whose port is one of the server's.
+//! The attributes of a server are those of the moment when it became active. A floating IP that was associated later is not among
+//! them, so the public address is looked up from the floating IP whose port is one of the server's.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -15,14 +14,14 @@ use super::known::{Known, Thing};
 /// Addresses of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// In the first of its networks.
+    /// The address in the first of its networks.
     pub private: Option<String>,
-    /// By which the outside reaches it.
+    /// The address that can be reached from outside.
     pub public: Option<String>,
 }
 
 impl Addresses {
-    /// Of a server that is there.
+    /// The addresses of an existing server.
     pub fn of(known: &Known, scope: &dyn Scope, server: &str) -> Addresses {
         let things = known.all();
         let Some(thing) = things.get(server) else {
@@ -35,13 +34,13 @@ impl Addresses {
         }
     }
 
-    /// The public one, else the private one.
+    /// The public address, else the private one.
     pub fn best(&self) -> Option<&str> {
         self.public.as_deref().or(self.private.as_deref())
     }
 }
 
-/// Physical ids of the ports that a server was given.
+/// Cloud ids of the ports in a server's `networks`.
 fn ports_of(server: &Thing, scope: &dyn Scope) -> Vec<Value> {
     let networks = server
         .spec
@@ -81,7 +80,7 @@ fn private(server: &Thing, things: &BTreeMap<String, Thing>, ports: &[Value]) ->
         .or_else(|| first_address_in(server.attributes.get("addresses")?))
 }
 
-/// In a map of network name to addresses, which are texts or maps with `addr`.
+/// The first address in a map of network names to addresses. An address is a text or a map with `addr`.
 fn first_address_in(networks: &Value) -> Option<String> {
     let addresses = networks
         .as_object()?
@@ -145,7 +144,7 @@ fn public(
         })
 }
 
-/// The resource that a component runs on.
+/// The name of the server that a component runs on.
 pub fn host_of(thing: &Thing) -> Option<&str> {
     reference_name(thing.spec.properties.get("host")?)
 }
@@ -158,7 +157,7 @@ fn reference_name(value: &Expr) -> Option<&str> {
     }
 }
 
-/// Names in a requirement's property: one reference, or a list of them.
+/// The resource names in a requirement's property: one reference, or a list of them.
 pub fn targets(value: &Expr) -> Vec<&str> {
     match value {
         Expr::List(items) => items.iter().filter_map(reference_name).collect(),
@@ -166,7 +165,7 @@ pub fn targets(value: &Expr) -> Vec<&str> {
     }
 }
 
-/// A component's inputs: what was given, else the item's defaults.
+/// A component's inputs: the given values, else the item's defaults.
 pub fn inputs(item: &CatalogItem, given: &Map<String, Value>) -> Map<String, Value> {
     let value = |name: &str, default: &Option<Value>| {
         given
@@ -181,7 +180,7 @@ pub fn inputs(item: &CatalogItem, given: &Map<String, Value>) -> Map<String, Val
         .collect()
 }
 
-/// `{name, address, port}` of a component, for those that are connected to it.
+/// The `{name, address, port}` of a component, for components that connect to it.
 pub fn endpoint(
     name: &str,
     item: Option<&CatalogItem>,
@@ -199,7 +198,7 @@ pub fn endpoint(
     json!({"name": name, "address": address, "port": port})
 }
 
-/// What an item's outputs say, with addresses, inputs and what the role told put in.
+/// An item's outputs, with addresses, inputs and the role's results filled in.
 pub fn outputs(
     item: &CatalogItem,
     given: &Map<String, Value>,
@@ -216,10 +215,10 @@ pub fn outputs(
         match word {
             "address" => addresses.best().map(in_url),
             "private_address" => addresses.private.as_deref().map(in_url),
-            // Attributes are stored in clear, so a secret stays out of them.
+            // Attributes are stored in clear text, so a secret stays out of them.
             input if secret(input) => None,
             word => match word.strip_prefix(STATS) {
-                // A role that told nothing of it this time has nothing to say.
+                // An output is empty if the role did not set it this time.
                 Some(name) => Some(told.get(name).cloned().unwrap_or_default()),
                 None => inputs.get(word).map(|value| match value.as_str() {
                     Some(text) => text.to_owned(),
@@ -235,7 +234,7 @@ pub fn outputs(
         .collect()
 }
 
-/// The text with its `{words}` replaced, once: what is put in is not looked at again. Unknown words stay.
+/// The text with its `{words}` replaced, once: inserted text is not scanned again. Unknown words stay.
 fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
@@ -260,7 +259,7 @@ fn fill(text: &str, word: impl Fn(&str) -> Option<String>) -> String {
     filled
 }
 
-/// An IPv6 address stands in brackets, as in a URL.
+/// The address for a URL: an IPv6 address is in brackets.
 fn in_url(address: &str) -> String {
     if address.contains(':') {
         format!("[{address}]")

@@ -1,11 +1,11 @@
-//! What goes into a sandbox, and what its lines mean. Pure.
+//! The files that go into a sandbox, and the meaning of the lines that it prints. Pure.
 
 use std::collections::BTreeMap;
 
 use api::LogLevel;
 use serde_json::{Map, Value, json};
 
-/// A host that ssh can reach, by way of the bastion if it is another.
+/// A host that ssh connects to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// The server's resource name: its name in inventory, ssh configuration and known hosts.
@@ -16,14 +16,14 @@ pub struct Host {
     pub host_key: String,
 }
 
-/// How a host is logged in to.
+/// The connection to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// The host itself.
     pub host: Host,
-    /// The server in between.
+    /// The bastion in between, if it is another server.
     pub bastion: Option<Host>,
-    /// The user that cloud-init made.
+    /// The user that cloud-init creates.
     pub user: String,
 }
 
@@ -47,7 +47,7 @@ impl Way {
             .map(|bastion| (jump.clone().unwrap_or_default(), bastion, None))
             .chain([(self.host.name.clone(), &self.host, jump.clone())])
         {
-            // `Host` takes patterns, and the first value wins: what is specific goes before `Host *`.
+            // `Host` takes patterns, and the first value wins: specific entries go before `Host *`.
             let through = jump
                 .map(|jump| format!("  ProxyJump {jump}\n"))
                 .unwrap_or_default();
@@ -67,10 +67,10 @@ impl Way {
     }
 }
 
-/// Inventory, play and variables that run one role on one host.
+/// The inventory, play and variables that run one role on one host.
 ///
-/// Variables are what people typed: Ansible takes them as they are and evaluates nothing in them, so that a script's
-/// `${#list[@]}` or a page's `{{ x }}` arrives unharmed. A role learns its component's name as `stackloom_component`.
+/// Variables are user input. Ansible must not evaluate anything in them, so that a script's `${#list[@]}` or a page's `{{ x }}`
+/// arrives unchanged. The role gets its component's name as `stackloom_component`.
 pub fn play(
     role: &str,
     component: &str,
@@ -101,7 +101,7 @@ pub fn play(
     ])
 }
 
-/// The value with every text marked as no template, in the words of Ansible's JSON.
+/// The value with every text marked as unsafe in Ansible's JSON, so that it is not a template.
 fn as_it_is(value: &Value) -> Value {
     match value {
         Value::String(text) => json!({"__ansible_unsafe": text}),
@@ -128,18 +128,18 @@ pub fn playbook_command() -> Vec<String> {
     .to_vec()
 }
 
-/// A line of the callback plugin or of `wait_ssh.py`, for people. Other lines are shown as they are.
+/// The meaning of a line of the callback plugin or of `wait_ssh.py`. Other lines are shown unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Lines for the log.
     pub lines: Vec<(LogLevel, String)>,
-    /// What failed, for the step's error.
+    /// The failure in the line, for the step's error.
     pub failure: Option<String>,
-    /// What the role told by `set_stats`, for its item's outputs.
+    /// Values that the role set by `set_stats`, for its item's outputs.
     pub told: BTreeMap<String, String>,
 }
 
-/// What a line means.
+/// Parses a line.
 pub fn show(line: &str) -> Shown {
     let event: Option<Map<String, Value>> = line
         .starts_with('{')
@@ -235,7 +235,7 @@ fn show_result(event: &Map<String, Value>) -> Shown {
         format!("{status}: [{}]{item}{ignored_text}", text("host")),
     )];
     for key in ["msg", "stdout", "stderr", "module_stdout", "module_stderr"] {
-        // Ansible says the same twice in places; once is enough.
+        // Ansible sometimes repeats the message in `stderr`; it is shown once.
         let is_said = key == "stderr" && text("stderr") == text("msg");
         if !text(key).is_empty() && !is_said {
             lines.extend(text(key).lines().map(|line| (level, format!("    {line}"))));
@@ -284,7 +284,7 @@ fn stats(event: &Map<String, Value>) -> Vec<(LogLevel, String)> {
     hosts.into_iter().flatten().map(line).collect()
 }
 
-/// Whether ssh refused because the server showed another key than ours.
+/// True if ssh refused because the server's host key is not the pinned one.
 pub fn is_changed_host_key(text: &str) -> bool {
     [
         "REMOTE HOST IDENTIFICATION HAS CHANGED",

@@ -1,4 +1,4 @@
-//! Attributes that expressions ask for, and their reading before a step resolves its properties.
+//! Attributes that expressions use, and their reading before a step resolves its properties.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +11,33 @@ use super::{
 };
 use crate::{driver::Driver, drivers::mark};
 
-/// The attributes of one resource that expressions ask for.
+/// The attributes of one resource that expressions use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     names: BTreeSet<String>,
-    /// `get_attr: [web]`, or a name that is computed.
+    /// All attributes: for `get_attr: [web]`, or a name that is computed.
     all: bool,
 }
 
 impl Names {
-    /// Those of a driver's on-demand attributes that are asked for.
+    /// The driver's on-demand attributes among them.
     pub fn on_demand(&self, driver: &dyn Driver) -> Vec<&'static str> {
         let names = driver.on_demand().iter().copied();
         names.filter(|name| self.include(name)).collect()
     }
 
-    /// Whether an attribute is asked for.
+    /// True if the attribute is among them.
     pub fn include(&self, attribute: &str) -> bool {
         self.all || self.names.contains(attribute)
     }
 
-    /// Adds what others ask for.
+    /// Adds other attributes.
     pub fn extend(&mut self, others: Names) {
         self.all |= others.all;
         self.names.extend(others.names);
     }
 
-    /// Whether any other attribute is asked for.
+    /// True if there are attributes other than the driver's on-demand ones.
     pub fn has_others(&self, driver: &dyn Driver) -> bool {
         let on_demand = driver.on_demand();
         let mut names = self.names.iter();
@@ -45,7 +45,7 @@ impl Names {
     }
 }
 
-/// The attributes that expressions ask for, by resource.
+/// The attributes that expressions use, by resource.
 pub fn asked<'e>(values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String, Names> {
     let mut asked: BTreeMap<String, Names> = BTreeMap::new();
     for value in values {
@@ -66,7 +66,7 @@ pub fn asked<'e>(values: impl IntoIterator<Item = &'e Expr>) -> BTreeMap<String,
 }
 
 impl Attempt {
-    /// Reads the on-demand attributes that the step's properties ask for, and says where `get_attr` leads to nothing.
+    /// Reads the on-demand attributes that the step's properties use, and logs each `get_attr` whose path leads to nothing.
     pub(super) async fn read_asked(&self) -> StepResult {
         let spec = self.spec()?;
         for (name, names) in asked(spec.properties.values()) {
@@ -113,7 +113,7 @@ impl Attempt {
     }
 }
 
-/// Where the path of a `get_attr` ends, if it leads to nothing.
+/// The place where the path of a `get_attr` ends, if it leads to nothing.
 fn nothing(value: &Expr, scope: &dyn Scope) -> Option<String> {
     let Expr::GetAttr(resource, path) = value else {
         return None;

@@ -1,4 +1,4 @@
-//! What a run knows of its deployment's resources, and how expressions are resolved from it. Pure.
+//! The resources of a run's deployment, and the resolution of expressions from them. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -14,46 +14,46 @@ use types::{Executable, Registry};
 
 use super::address;
 
-/// Resources by name, shared by the steps of a run. Steps put in what they learn; the journal has
-/// had it before. Older copies stand under the names that they are kept by.
+/// Resources by name, shared by the steps of a run. Steps add new facts after the journal has stored them. Older copies have
+/// names of their own.
 #[derive(Debug, Default)]
 pub struct Known(Mutex<Things>);
 
 #[derive(Debug, Default)]
 struct Things {
     by_name: BTreeMap<String, Thing>,
-    /// Names by the cloud's id, and by the server that software is on: each of thousands of steps may ask.
+    /// Names by cloud id and by host of software, because thousands of steps may ask.
     by_id: HashMap<String, BTreeSet<String>>,
     by_host: HashMap<String, BTreeSet<String>>,
-    /// What is gone: what made way for its successor does so once.
+    /// Names of removed resources and copies. A resource makes way for its successor only once.
     gone: BTreeSet<String>,
-    /// The last incarnation of all that had a name. What comes under it next is another one: what had it
-    /// may still be in the cloud, on purpose, or because it takes time to go.
+    /// The last incarnation of each name. The next resource of the name is another incarnation: the previous one may still be in
+    /// the cloud, on purpose, or because its deletion takes time.
     last: BTreeMap<String, u32>,
-    /// What was left in the cloud on purpose, for people.
+    /// Resources that were left in the cloud on purpose, as texts for users.
     kept: Vec<String>,
-    /// What else people should know at the end of the run.
+    /// Other remarks for the end of the run.
     remarks: Vec<String>,
 }
 
-/// What is known of one resource.
+/// The facts about one resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thing {
-    /// As it was made, or shall be.
+    /// Its description, when it was created or for its creation.
     pub spec: ResourceSpec,
-    /// The cloud's id, once there is one.
+    /// Its cloud id. `None` until it is created.
     pub physical_id: Option<String>,
-    /// What `get_resource` gives, once it is there.
+    /// The result of `get_resource`. `None` until it is ready.
     pub reference: Option<Value>,
-    /// What `get_attr` gives.
+    /// The results of `get_attr`.
     pub attributes: Map<String, Value>,
-    /// What it is in.
+    /// Its state.
     pub state: ResourceState,
-    /// Which one it is of all that had the name.
+    /// Its number among all resources that had the name.
     pub incarnation: u32,
-    /// Values of the properties that mention others, when it was made or last changed.
+    /// Values, at its creation or last change, of the properties that refer to other resources.
     pub made_from: BTreeMap<String, Value>,
-    /// What changes that did not end may have put into it, by property.
+    /// Values that unfinished changes may have put into it, by property.
     pub tried: Map<String, Value>,
 }
 
@@ -71,8 +71,8 @@ impl Thing {
         }
     }
 
-    /// Whether things of its type have the attribute in the cloud. Groups, nested templates and helpers of the
-    /// language give null where they have nothing to give, as in Heat.
+    /// True if resources of its type have the attribute in the cloud. Groups, nested templates and Heat's helper types give null
+    /// if they have no value, as in Heat.
     fn should_give(&self, attribute: &str) -> bool {
         let described = Registry::shared().get(&self.spec.resource_type);
         described.is_some_and(|described| {
@@ -83,7 +83,7 @@ impl Thing {
 }
 
 impl Known {
-    /// As stored, deleted things included.
+    /// From stored rows, including deleted resources.
     pub fn of(rows: Vec<ResourceRow>) -> Known {
         let mut things = Things::default();
         for row in rows {
@@ -97,7 +97,7 @@ impl Known {
         Known(Mutex::new(things))
     }
 
-    /// With the last incarnations of names of which no row may be left.
+    /// Adds the last incarnations of names that may have no row any more.
     pub fn with_incarnations(self, last: BTreeMap<String, u32>) -> Known {
         let mut things = self.lock();
         for (name, last) in last {
@@ -107,19 +107,19 @@ impl Known {
         self
     }
 
-    /// One of them.
+    /// A resource by name.
     pub fn get(&self, name: &str) -> Option<Thing> {
         self.lock().by_name.get(name).cloned()
     }
 
-    /// All, by name, older copies left out.
+    /// All resources by name, without older copies.
     pub fn all(&self) -> BTreeMap<String, Thing> {
         let mut all = self.with_copies();
         all.retain(|name, _| copy_of(name).is_none());
         all
     }
 
-    /// All, by name.
+    /// All resources by name, with older copies.
     pub fn with_copies(&self) -> BTreeMap<String, Thing> {
         self.lock().by_name.clone()
     }
@@ -137,7 +137,7 @@ impl Known {
             .collect()
     }
 
-    /// The names of those that have this id in the cloud, older copies too, in order.
+    /// The names of resources with this cloud id, including older copies, in order.
     pub fn with_id(&self, id: &str) -> Vec<String> {
         let things = self.lock();
         things
@@ -149,15 +149,14 @@ impl Known {
             .collect()
     }
 
-    /// The names of software on this server, older copies too, in order.
+    /// The names of software on this server, including older copies, in order.
     pub fn on_host(&self, host: &str) -> Vec<String> {
         let things = self.lock();
         let names = things.by_host.get(host);
         names.into_iter().flatten().cloned().collect()
     }
 
-    /// It will be made by this description; what exists under the name keeps its id. Returns which one it is
-    /// of all that had the name.
+    /// Records a description for the resource's creation. An existing resource keeps its id. Returns the incarnation.
     pub fn begin(&self, name: &str, spec: &ResourceSpec) -> u32 {
         let mut things = self.lock();
         let before = things.by_name.get(name);
@@ -182,13 +181,13 @@ impl Known {
         incarnation
     }
 
-    /// Whether a copy of this name was put aside already.
+    /// True if a copy of this name was put aside already.
     pub fn was_put_aside(&self, copy: &str) -> bool {
         let things = self.lock();
         things.by_name.contains_key(copy) || things.gone.contains(copy)
     }
 
-    /// What has the name is kept under the copy's name from now on.
+    /// Moves the resource of a name to the copy's name.
     pub fn put_aside(&self, name: &str, copy: &str) {
         let mut things = self.lock();
         if let Some(thing) = things.take(name) {
@@ -196,7 +195,7 @@ impl Known {
         }
     }
 
-    /// Changes one, if it is known.
+    /// Changes a resource, if it exists.
     pub fn change(&self, name: &str, change: impl FnOnce(&mut Thing)) {
         let mut things = self.lock();
         if let Some(mut thing) = things.take(name) {
@@ -205,7 +204,7 @@ impl Known {
         }
     }
 
-    /// It is gone.
+    /// Removes a resource.
     pub fn remove(&self, name: &str) {
         let mut things = self.lock();
         if things.take(name).is_some() {
@@ -213,17 +212,17 @@ impl Known {
         }
     }
 
-    /// It is left in the cloud on purpose.
+    /// Records a resource that is left in the cloud on purpose.
     pub fn keep(&self, what: String) {
         self.lock().kept.push(what);
     }
 
-    /// What was left in the cloud on purpose since this run was taken up.
+    /// Resources that were left in the cloud on purpose since this run was started or recovered.
     pub fn kept(&self) -> Vec<String> {
         self.lock().kept.clone()
     }
 
-    /// Something that people should know at the end of the run.
+    /// Records a remark for the end of the run.
     pub fn remark(&self, remark: String) {
         let mut things = self.lock();
         if !things.remarks.contains(&remark) {
@@ -231,12 +230,12 @@ impl Known {
         }
     }
 
-    /// What people should know at the end of the run.
+    /// The remarks for the end of the run.
     pub fn remarks(&self) -> Vec<String> {
         self.lock().remarks.clone()
     }
 
-    /// To resolve expressions with.
+    /// The scope in which expressions are resolved.
     pub fn scope<'a>(&'a self, parameters: &'a BTreeMap<String, Value>) -> RunScope<'a> {
         RunScope {
             known: self,
@@ -250,7 +249,7 @@ impl Known {
     }
 }
 
-/// Forgets a name under a key, and the key with the last name.
+/// Removes a name from a key, and the key with its last name.
 fn forget(index: &mut HashMap<String, BTreeSet<String>>, key: Option<&str>, name: &str) {
     let Some(key) = key else { return };
     if let Some(names) = index.get_mut(key) {
@@ -293,8 +292,8 @@ impl Things {
     }
 }
 
-/// The values that a plan compares later: of the properties that mention other resources, and nothing
-/// that hangs on a parameter, for those that are still to be filled in when a run lasts are hidden.
+/// Values that a later plan compares: those of properties that refer to other resources and to no parameter. Parameters that are
+/// still expressions during a run are hidden ones.
 pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap<String, Value> {
     let tells = |value: &Expr| {
         let mut hidden = false;
@@ -315,7 +314,7 @@ pub fn made_from(spec: &ResourceSpec, resolved: &Map<String, Value>) -> BTreeMap
         .collect()
 }
 
-/// What two values say together: the items of lists, the keys of maps.
+/// Two values combined: the items of lists, the keys of maps.
 pub fn together(one: Option<&Value>, other: &Value) -> Value {
     match (one, other) {
         (Some(Value::Array(one)), Value::Array(other)) => {
@@ -332,7 +331,8 @@ pub fn together(one: Option<&Value>, other: &Value) -> Value {
     }
 }
 
-/// Digests of the hidden parameters' values that a resource is made with, by parameter; nothing else of them is kept with it.
+/// Digests of the hidden parameters' values that a resource is created with, by parameter. Nothing else of the values is stored
+/// with it.
 pub fn made_with(
     spec: &ResourceSpec,
     hidden: &BTreeSet<String>,
@@ -352,7 +352,7 @@ pub fn made_with(
     all
 }
 
-/// What expressions can ask while a run lasts.
+/// The scope of expressions during a run.
 pub struct RunScope<'a> {
     known: &'a Known,
     parameters: &'a BTreeMap<String, Value>,

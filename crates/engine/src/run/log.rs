@@ -1,4 +1,4 @@
-//! What a step says, masked, in lines of bounded length.
+//! The log of a step: masked, in lines of limited length.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use store::Entry;
 
 use crate::{Tenant, journal::Journal, secrets::Mask};
 
-/// The longest line that is stored, in bytes.
+/// Maximum length of a stored line in bytes.
 pub const LINE_BYTES_MAX: usize = 16 * 1024;
 
 /// The log of one step.
@@ -21,18 +21,18 @@ pub struct StepLog {
 }
 
 impl StepLog {
-    /// What goes on.
+    /// Logs progress.
     pub async fn info(&self, text: impl AsRef<str>) {
         self.say(LogStream::Engine, [(LogLevel::Info, text)]).await;
     }
 
-    /// A person should know.
+    /// Logs a warning.
     pub async fn warn(&self, text: impl AsRef<str>) {
         self.say(LogStream::Engine, [(LogLevel::Warning, text)])
             .await;
     }
 
-    /// Lines from somewhere, stored together.
+    /// Logs lines of a stream, stored together.
     pub async fn say<T: AsRef<str>>(
         &self,
         stream: LogStream,
@@ -49,7 +49,7 @@ impl StepLog {
                 });
             }
         }
-        // The journal stops only with the engine; then nobody listens.
+        // The journal ends only with the engine; then nobody reads the log.
         if !entries.is_empty()
             && self
                 .journal
@@ -64,13 +64,13 @@ impl StepLog {
         }
     }
 
-    /// A text without secrets.
+    /// The text with secrets masked.
     pub fn masked(&self, text: &str) -> String {
         self.mask.apply(text).into_owned()
     }
 }
 
-/// One line each, at most [`LINE_BYTES_MAX`] long, control characters written out.
+/// Lines of at most [`LINE_BYTES_MAX`] bytes, with control characters escaped.
 fn lines_of(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -88,7 +88,7 @@ fn lines_of(text: &str) -> Vec<String> {
     lines
 }
 
-/// Control characters could move a terminal's cursor or hide text; a tab may stay.
+/// Escapes control characters, which could move a terminal's cursor or hide text. Tabs stay.
 fn plain(text: &str) -> String {
     if !text.chars().any(|c| c.is_control() && c != '\t') {
         return text.to_owned();

@@ -1,8 +1,8 @@
-//! Steps that make and change things.
+//! Steps that create and change resources.
 //!
-//! A successor is made under the name of what it replaces: that one is put aside first, in one write with
-//! the intent to make the other, so that at any moment the journal has the ids of both. The successor's mark
-//! differs from its predecessor's, so neither is taken for the other after a crash.
+//! A successor is created under the name of the resource that it replaces. That resource is put aside first, in one write with
+//! the intent to create the successor, so that the journal has the ids of both at any moment. The successor's marker differs from
+//! its predecessor's, so neither is taken for the other after a crash.
 
 use api::ResourceState;
 use hot::template::DeletionPolicy;
@@ -21,7 +21,7 @@ use crate::{
     machine::{Failure, FailureClass},
 };
 
-/// What a driver's context borrows from.
+/// The data that a driver's context borrows.
 pub(super) struct Work {
     pub spec: ResourceSpec,
     pub properties: Map<String, Value>,
@@ -32,19 +32,19 @@ pub(super) struct Work {
     pub accepted: Accepted,
 }
 
-/// Whether an attempt before this one may have made the thing.
+/// Tells if an earlier attempt may have created the resource.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Earlier {
     Perhaps,
     None,
 }
 
-/// Why something lets go of what it has.
+/// The reason why a resource releases what it holds.
 #[derive(Clone, Copy)]
 enum Why<'a> {
     /// It is the older copy.
     MakesRoom,
-    /// It is about to be changed itself; with the properties of what takes from it.
+    /// It is about to be changed itself; with the properties of the resource that takes over.
     GivesUp(&'a Map<String, Value>),
 }
 
@@ -92,7 +92,7 @@ impl Attempt {
             }
             self.lets_go(copy, Why::MakesRoom).await?;
             if self.site.known.get(name).is_none() {
-                // What it replaces went first and took the name's row along.
+                // The resource that it replaces was deleted first, and its row with it.
                 self.begin(name, &spec, ResourceState::Creating).await?;
             }
         }
@@ -110,8 +110,8 @@ impl Attempt {
         self.change(name, spec).await
     }
 
-    /// Others that are changed later let go of what this one takes. What happens to this run: they are not in order until
-    /// they are changed.
+    /// Makes resources that are changed later in this run release what this one takes over. If the run fails in between, they are
+    /// incomplete until an update changes them.
     async fn take_from_others(&self, spec: &ResourceSpec) -> StepResult {
         if self.step.takes_from.is_empty() {
             return Ok(());
@@ -136,7 +136,7 @@ impl Attempt {
         })
     }
 
-    /// What is there already under a name, as it was made: what that was made from may be gone.
+    /// The work on an existing resource, with the values that it was created from: other resources in them may be gone.
     pub(super) fn work_on_what_is_there(&self, name: &str, spec: ResourceSpec) -> Work {
         let scope = self.site.known.scope(&self.site.parameters);
         let resolved = spec
@@ -158,7 +158,7 @@ impl Attempt {
         }
     }
 
-    /// Makes it, or finds what an earlier attempt made.
+    /// Creates the resource, or finds the one that an earlier attempt created.
     async fn make(&self, name: &str, work: &Work, earlier: Earlier) -> StepResult {
         let driver = self.driver(&work.spec)?;
         let context = work.context(self);
@@ -178,7 +178,7 @@ impl Attempt {
                     .info(format!("creating {} `{name}`", work.spec.resource_type))
                     .await;
                 let id = self.create_one(name, driver, &context).await?;
-                // What was found by its mark may be what an earlier attempt left broken.
+                // A resource that was found by its marker may have been left broken by an earlier attempt.
                 match was_never_heard_of {
                     true => match driver.progress(&context, &id).await? {
                         Progress::Failed(why) => {
@@ -209,7 +209,7 @@ impl Attempt {
                 self.learn_id(name, &id).await?;
                 Ok(id)
             }
-            // Unless this says otherwise, the journal takes a request for one of unknown outcome when its attempt ends.
+            // Without this entry, the journal counts the request as one of unknown outcome when its attempt ends.
             Err(error) => {
                 if !error.may_still_commit() {
                     self.note(name, ResourceChange::Refused).await?;
@@ -219,9 +219,9 @@ impl Attempt {
         }
     }
 
-    /// The id of what an earlier attempt made, for a type whose only mark is a name that the template gives: the one thing that
-    /// has come to have the name since the first attempt and that no resource has. Notes those that have the name, where this is the
-    /// first attempt. Of several none is taken: nothing tells ours.
+    /// The id of the resource that an earlier attempt created, for types whose only marker is a name from the template: the one
+    /// resource that got the name since the first attempt and that no record has. The first attempt notes the resources that have
+    /// the name. If there are several new ones, none is taken, because nothing tells which one is ours.
     pub(super) async fn created_under_its_name(
         &self,
         name: &str,
@@ -273,8 +273,8 @@ impl Attempt {
         self.note(name, ResourceChange::Known { physical_id }).await
     }
 
-    /// An earlier attempt ended so. What is left of it goes before another is made, unless somebody may
-    /// have put something into it: then people decide.
+    /// Deletes the rest of an earlier attempt that failed, before a new resource is created. If users may have put data into it,
+    /// they have to decide instead.
     async fn clear_away(
         &self,
         driver: &dyn Driver,
@@ -311,7 +311,7 @@ impl Attempt {
         self.note(name, ResourceChange::Forgotten).await
     }
 
-    /// Changes it to what is drawn. What is not there, or never came to be, is made.
+    /// Changes the resource to its new description. A resource that does not exist is created.
     async fn change(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let known = self.site.known.get(name);
         let work = self.work(name, spec)?;
@@ -329,14 +329,14 @@ impl Attempt {
                 .await?;
             return self.make(name, &work, Earlier::None).await;
         }
-        // Only what is there has something to lose: what is made anew gets all that it says.
+        // Only an existing resource has old values to remove. A new one gets all its values at creation.
         let before = self.work_on_what_is_there(name, thing.spec.clone());
         let work = Work {
             before: before.properties,
             tried: thing.tried.clone(),
             ..work
         };
-        // After a change that did not end, another copy may hold what this one needs.
+        // After an unfinished change, another copy may hold what this one needs.
         for copy in self.site.known.copies(name) {
             self.lets_go(&copy, Why::MakesRoom).await?;
         }
@@ -354,7 +354,7 @@ impl Attempt {
             driver.change(&context, &id, &changed).await?;
         }
         let now = driver.id_after_update(&context, &id).await?;
-        // From here on, what is drawn is what is there.
+        // From here on, the resource has the new description.
         self.site.known.change(name, |thing| {
             thing.spec = work.spec.clone();
             thing.state = ResourceState::Updating;
@@ -374,7 +374,8 @@ impl Attempt {
         self.until_ready(driver, &context, &now).await
     }
 
-    /// Notes what a change may put into a thing before it does: should it not end, the next one takes that away again.
+    /// Records the values that a change may put into a resource before it starts. If the change does not finish, the next one
+    /// removes them.
     async fn tries(
         &self,
         name: &str,
@@ -411,7 +412,7 @@ impl Attempt {
         self.note(name, change).await
     }
 
-    /// Whether a type has anything that can be changed in place.
+    /// True if the type has properties that can be updated in place.
     fn updates(&self, spec: &ResourceSpec) -> bool {
         match self.site.catalog.registry().get(&spec.resource_type) {
             Some(described) => described
@@ -422,7 +423,7 @@ impl Attempt {
         }
     }
 
-    /// A thing that is not ours: looked at, and never changed.
+    /// Reads a resource that the deployment does not own, and never changes it.
     async fn adopt(&self, name: &str, spec: ResourceSpec) -> StepResult {
         let scope = self.site.known.scope(&self.site.parameters);
         let id = match &spec.external_id {
@@ -450,8 +451,7 @@ impl Attempt {
 
     // ---- successors ----
 
-    /// What has the name is kept under the copy's name; with a successor, the intent to make that one is
-    /// stored in the same moment.
+    /// Moves the resource to the copy's name. With a successor, the intent to create it is stored in the same write.
     pub(super) async fn put_aside(
         &self,
         name: &str,
@@ -464,7 +464,7 @@ impl Attempt {
                 name: name.to_owned(),
                 change: ResourceChange::PutAside {
                     copy: copy.to_owned(),
-                    // It was marked as in work when this step started, and nothing was done to it.
+                    // The start of this step changed the recorded state, but nothing was done to the resource.
                     state: thing.state,
                     physical_id: thing.physical_id,
                 },
@@ -490,7 +490,7 @@ impl Attempt {
             .map_err(|error| Ended::lasting(error.to_string()))
     }
 
-    /// Another copy, or another resource, lets go of what both cannot hold.
+    /// Makes another copy, or another resource, release what only one of both can hold.
     async fn lets_go(&self, other: &str, why: Why<'_>) -> StepResult {
         let Some(thing) = self.site.known.get(other) else {
             return Ok(());
@@ -520,7 +520,7 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// Whether all that a successor would be made for is the same after all.
+    /// True if no property that requires a replacement has changed after all.
     fn stays(&self, name: &str, spec: &ResourceSpec) -> StepResult<bool> {
         let Some(thing) = self.site.known.get(name) else {
             return Ok(false);
@@ -542,7 +542,8 @@ impl Attempt {
 
     // ---- what changes ----
 
-    /// A property that is not drawn any more goes back to its default, as in Heat. The cloud would leave it as it is.
+    /// Adds the defaults of properties that the template does not set any more, as in Heat. The cloud would keep their old
+    /// values.
     fn back_to_defaults(&self, thing: &Thing, mut work: Work) -> Work {
         let described = self.site.catalog.registry().get(&work.spec.resource_type);
         for name in thing.spec.properties.keys() {
@@ -559,7 +560,7 @@ impl Attempt {
         work
     }
 
-    /// The properties that differ from what it was made from.
+    /// The properties whose values differ from those at creation.
     fn differing(&self, thing: &Thing, work: &Work) -> Vec<String> {
         let names = thing
             .spec
@@ -575,7 +576,7 @@ impl Attempt {
         names
     }
 
-    /// What is a secret cannot be compared: there the plan's word counts.
+    /// Compares a property with its value at creation. Secrets cannot be compared, so for them the plan decides.
     fn is_same(
         &self,
         thing: &Thing,
@@ -593,7 +594,7 @@ impl Attempt {
     }
 }
 
-/// The resource that a name is, or is a copy of.
+/// The name of a resource, also for the name of a copy.
 pub(super) fn resource_of(name: &str) -> &str {
     copy_of(name).unwrap_or(name)
 }

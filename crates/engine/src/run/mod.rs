@@ -1,4 +1,4 @@
-//! Runs at work: one task each, which asks the machine, writes the journal, and starts the steps.
+//! Active runs: one task each, which calls the machine, writes the journal, and starts the steps.
 
 mod address;
 mod ansible;

@@ -1,10 +1,10 @@
-//! What derives from a secret, whatever its text. Pure.
+//! Values that derive from a secret, whatever they look like. Pure.
 //!
-//! A secret does not look like one any more when it has gone through `base64`, `str_split` or cloud-init, and a
-//! short one looks like anything. So what may be stored in clear is not decided by how a value reads but by where
-//! it comes from: hidden parameters, what a driver makes up and keeps to itself, and attributes whose name says
-//! it. Who mentions one of those has it in the property that does; a resource of the language hands it on with all
-//! that it gives, one of the cloud with all but what the cloud itself decides.
+//! A secret is not recognisable any more after `base64`, `str_split` or cloud-init, and a short one may equal any text. So the
+//! origin of a value, not its text, decides if it may be stored in clear text. The origins are hidden parameters, values that a
+//! driver generates and does not publish, and attributes with certain names. A resource that refers to one of these has it in the
+//! property that does so. A resource of Heat's helper types passes it on in all its attributes. A resource of the cloud passes it
+//! on in all attributes except those that the cloud itself decides.
 
 use std::{
     cell::RefCell,
@@ -16,7 +16,7 @@ use planner::workflow::ResourceSpec;
 
 use crate::{driver::Driver, drivers};
 
-/// Attributes and properties that are secret by themselves.
+/// Attributes and properties that are secret by their name.
 const SECRET: [&str; 13] = [
     "adminPass",
     "admin_pass",
@@ -33,16 +33,16 @@ const SECRET: [&str; 13] = [
     "token",
 ];
 
-/// What others make up and no parameter has: it is masked in logs, beside what a driver says of its own.
+/// A secret that a driver generates and no parameter has: it is masked in logs, besides the attributes that a driver names.
 const MADE_ELSEWHERE: &str = "private_key";
 
-/// Whether logs may not show an attribute of what this driver makes.
+/// True if logs may not show this attribute of a driver's resources.
 pub fn is_masked(driver: Option<&dyn Driver>, attribute: &str) -> bool {
     attribute == MADE_ELSEWHERE
         || driver.is_some_and(|driver| driver.secrets().contains(&attribute))
 }
 
-/// Attributes that the cloud decides, and no property, unless one has the very name.
+/// Attributes that the cloud decides and no property does, unless a property has the same name.
 const THE_CLOUDS: [&str; 30] = [
     "OS::stack_id",
     "accessIPv4",
@@ -76,14 +76,14 @@ const THE_CLOUDS: [&str; 30] = [
     "vip_port_id",
 ];
 
-/// A resource and its attribute; the reference to it where there is no attribute.
+/// A resource and its attribute. `None` is the reference to the resource.
 type Asked = (String, Option<String>);
 
-/// Where values come from, for one look: the descriptions must not change meanwhile.
+/// Looks up the origins of values. The descriptions must not change meanwhile.
 pub struct Origins<'a> {
     hidden: &'a BTreeSet<String>,
     spec_of: &'a dyn Fn(&str) -> Option<ResourceSpec>,
-    /// `None` while it is looked at.
+    /// Results so far. `None` while a lookup is in progress.
     found: RefCell<HashMap<Asked, Option<bool>>>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// Whether a value is, or may have in it, a secret.
+    /// True if a value is a secret, or may contain one.
     pub fn is_secret(&self, value: &Expr) -> bool {
         let mut secret = false;
         value.walk(&mut |expr| {
@@ -110,7 +110,7 @@ impl<'a> Origins<'a> {
                     Expr::GetResource(name) => self.reference_is_secret(name),
                     Expr::GetAttr(name, path) => match path.first().map(Expr::as_str) {
                         Some(Some(attribute)) => self.attribute_is_secret(name, attribute),
-                        // Any of them.
+                        // Any of the properties.
                         _ => self.any_is_secret(name),
                     },
                     _ => false,
@@ -119,7 +119,7 @@ impl<'a> Origins<'a> {
         secret
     }
 
-    /// Whether a property of a resource has a secret in it.
+    /// True if a property of a resource contains a secret.
     pub fn property_is_secret(&self, spec: &ResourceSpec, name: &str) -> bool {
         SECRET.contains(&name)
             || spec
@@ -128,7 +128,7 @@ impl<'a> Origins<'a> {
                 .is_some_and(|value| self.is_secret(value))
     }
 
-    /// Whether `get_attr` of this gives one.
+    /// True if `get_attr` of this attribute gives a secret.
     pub fn attribute_is_secret(&self, resource: &str, attribute: &str) -> bool {
         SECRET.contains(&attribute)
             || self.remembered(resource, Some(attribute), |spec| {
@@ -146,7 +146,7 @@ impl<'a> Origins<'a> {
             })
     }
 
-    /// Whether `get_resource` gives one.
+    /// True if `get_resource` gives a secret.
     pub fn reference_is_secret(&self, resource: &str) -> bool {
         self.remembered(resource, None, |spec| {
             let made_up = drivers::driver_for(&spec.resource_type)
@@ -155,7 +155,7 @@ impl<'a> Origins<'a> {
                 || match Kind::of(spec) {
                     Kind::Parent => self.property_is_secret(spec, "OS::stack_id"),
                     Kind::OfTheLanguage => self.any_property_is(spec),
-                    // Some things are known by their name.
+                    // The reference of some types is their name.
                     Kind::OfTheCloud => self.property_is_secret(spec, "name"),
                     Kind::Software => false,
                 }
@@ -177,8 +177,7 @@ impl<'a> Origins<'a> {
         spec.properties.values().any(|value| self.is_secret(value))
     }
 
-    /// Each once, since the same things are mentioned again and again; in a circle, which no plan lets
-    /// through, nothing is added.
+    /// Looks up each value once, since values are mentioned again and again. A circle, which no plan lets through, adds nothing.
     fn remembered(
         &self,
         resource: &str,
@@ -197,7 +196,7 @@ impl<'a> Origins<'a> {
 }
 
 enum Kind {
-    /// A group or nested template: what it gives are its properties.
+    /// A group or nested template: its attributes are its properties.
     Parent,
     OfTheLanguage,
     Software,

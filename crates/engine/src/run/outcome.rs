@@ -1,4 +1,4 @@
-//! From what a step met to the retry rules' classes. Pure.
+//! Maps errors of a step to the classes of the retry rules. Pure.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use crate::{
     sandbox::SandboxError,
 };
 
-/// How an attempt at a step ended without success.
+/// The ending of an attempt that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It failed.
     Failed(Failure),
-    /// It was told to stop and did.
+    /// It was told to stop and stopped.
     Stopped,
-    /// The token has ended.
+    /// The token has expired.
     NoToken,
 }
 
 impl Ended {
-    /// Trying again would give the same.
+    /// A failure that another attempt would repeat.
     pub fn lasting(message: impl Into<String>) -> Ended {
         Ended::Failed(Failure::new(FailureClass::Lasting, message))
     }
 
-    /// The cloud gave up on something.
+    /// A failure inside the cloud.
     pub fn infrastructure(message: impl Into<String>) -> Ended {
         Ended::Failed(Failure::new(FailureClass::Infrastructure, message))
     }
@@ -43,10 +43,10 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// Before a conflict is tried again: what stands in the way is mostly about to go.
+/// Pause before a retry after a conflict: the resource in the way is mostly about to go.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(1);
 
-/// What to do where the cloud's policy refuses.
+/// The remedy if the cloud's policy refuses.
 const NOT_ALLOWED: &str = "Your roles in this project do not allow it: log in as somebody who may (mostly somebody with the role \
     `admin`), or have an administrator make it and refer to it by `external_id`";
 

@@ -1,8 +1,8 @@
-//! Steps that take things away.
+//! Steps that delete resources.
 //!
-//! Some things stay in the cloud: those that were never ours (`external_id`), those that the template says
-//! to keep (`deletion_policy`), and those that something else of the deployment has become by then. They are
-//! forgotten here, and told at the end of the run.
+//! Some resources stay in the cloud: those that the deployment does not own (`external_id`), those that the template retains
+//! (`deletion_policy`), and those that another resource of the deployment now stands for. The deployment forgets them, and the
+//! run's end lists them.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ impl Attempt {
             None if there.is_some() => self.created_under_its_name(name, driver, &context).await?,
             id => id,
         };
-        // Of what never was ready there is nothing to keep.
+        // A resource that never was ready has nothing to keep.
         let was_ready = there.is_some_and(|thing| thing.reference.is_some());
         if let (Some(id), DeletionPolicy::Snapshot, true) =
             (&id, work.spec.deletion_policy, was_ready)
@@ -131,8 +131,8 @@ impl Attempt {
             .then(|| "`deletion_policy` is Retain".to_owned())
     }
 
-    /// Another resource that is the same thing by now and does not go itself: a router's foot in a subnet
-    /// under another name, for instance.
+    /// Another resource that now stands for the same object and is not deleted itself: for example, a router's interface in a
+    /// subnet under another name.
     fn has_become(&self, name: &str, thing: Option<&Thing>) -> Option<String> {
         let thing = thing?;
         let known = &self.site.known;
@@ -143,7 +143,7 @@ impl Attempt {
         })
     }
 
-    /// Whether this run removes or forgets it.
+    /// True if this run deletes or forgets the resource.
     fn goes(&self, name: &str) -> bool {
         self.site
             .workflow
@@ -152,8 +152,8 @@ impl Attempt {
             .any(|step| step.kind == StepKind::Delete && step.resource.as_deref() == Some(name))
     }
 
-    /// What is kept could not be marked as such in the cloud, because it is broken, say. That matters only where something
-    /// of the deployment may take it along later.
+    /// A retained resource could not be released in the cloud, for example because it is broken. That matters only if a later
+    /// deletion of the deployment may take it along.
     async fn is_not_released(
         &self,
         name: &str,
@@ -174,8 +174,8 @@ impl Attempt {
         Ok(())
     }
 
-    /// Whether anything that it lives in is still ours after this run, or goes in it. Things live in those of the same
-    /// service that they require.
+    /// True if a resource that contains this one is still ours after this run, or is deleted in it. Containers are required
+    /// resources of the same service.
     fn may_be_taken_along(&self, spec: &ResourceSpec) -> bool {
         let service = |resource_type: &str| {
             let parts = resource_type.rsplit_once("::");
@@ -231,8 +231,8 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// What a snapshot is named after: the run, and how often it was resumed. A new attempt finds what the one before ordered;
-    /// who resumes the run weeks later gets a new one.
+    /// The suffix of a snapshot's name: the run, and the number of its resumptions. A retry finds the snapshot of the attempt
+    /// before. A run that is resumed weeks later gets a new one.
     async fn occasion(&self) -> StepResult<String> {
         let run = &self.site.run;
         let store = &self.site.core.store;
@@ -240,7 +240,7 @@ impl Attempt {
         let ends = ends.map_err(|error| {
             Ended::Failed(Failure::new(FailureClass::Transient, error.to_string()))
         })?;
-        // The first digits of a run's id are the time, and much the same for all of a day.
+        // The first digits of a run's id are the time, and much the same for a whole day.
         let short = run.get(run.len().saturating_sub(8)..).unwrap_or(run);
         Ok(match ends {
             0 => short.to_owned(),

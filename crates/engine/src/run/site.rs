@@ -1,4 +1,4 @@
-//! What the steps of a run share, put together from the journal and a person's session.
+//! The context that the steps of a run share, from the journal and a user's session.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,27 +17,27 @@ use crate::{
     shared::Core,
 };
 
-/// What a [`Site`] is made from.
+/// The input of a [`Site`].
 pub struct Opening<'a> {
-    /// Shared by all.
+    /// The engine's core.
     pub core: &'a Arc<Core>,
     /// The run.
     pub run: &'a RunRow,
     /// Its deployment.
     pub deployment: &'a DeploymentRow,
-    /// Of the person for whom the run acts.
+    /// The session of the user for whom the run acts.
     pub session: Session,
-    /// What the run needs of that person.
+    /// The user's secrets that the run needs.
     pub secrets: &'a RunSecrets,
-    /// What is known of the resources; read from the journal where absent.
+    /// The known resources. Read from the journal if `None`.
     pub known: Option<Arc<Known>>,
 }
 
 impl Opening<'_> {
-    /// Puts it together.
+    /// Opens the site.
     ///
     /// # Errors
-    /// Where the journal cannot be read.
+    /// If the journal cannot be read.
     pub async fn site(self) -> Result<Site> {
         let Opening {
             core,
@@ -99,7 +99,7 @@ impl Opening<'_> {
     }
 }
 
-/// What templates ask a deployment about itself.
+/// The pseudo parameters of a deployment.
 pub fn pseudo_parameters(name: &str, id: &str, tenant: &Tenant) -> BTreeMap<String, Value> {
     let values = [
         ("OS::stack_name", name),
@@ -110,7 +110,7 @@ pub fn pseudo_parameters(name: &str, id: &str, tenant: &Tenant) -> BTreeMap<Stri
     BTreeMap::from(values)
 }
 
-/// All values that `get_param` can ask for: pseudo parameters, defaults, what was given.
+/// All values for `get_param`: pseudo parameters, defaults and given values.
 pub fn parameters(
     deployment: &DeploymentRow,
     hidden: &BTreeMap<String, Value>,
@@ -125,7 +125,7 @@ pub fn parameters(
     values
 }
 
-/// The template's, and those under which hidden values of nested templates are known.
+/// Names of the template's hidden parameters, and the names of nested templates' hidden values.
 fn hidden_names(deployment: &DeploymentRow, hidden: &BTreeMap<String, Value>) -> BTreeSet<String> {
     let document = Document::parse(deployment.shown.template.clone());
     let parameters = document.template().parameters.iter();
@@ -134,7 +134,7 @@ fn hidden_names(deployment: &DeploymentRow, hidden: &BTreeMap<String, Value>) ->
     declared.chain(hidden.keys().cloned()).collect()
 }
 
-/// Default values of a template's parameters, chosen by whether they are hidden.
+/// Default values of either the hidden or the other parameters of a template.
 pub fn defaults(template: &Template, wanted: impl Fn(bool) -> bool) -> BTreeMap<String, Value> {
     let parameters = template
         .parameters
@@ -145,7 +145,7 @@ pub fn defaults(template: &Template, wanted: impl Fn(bool) -> bool) -> BTreeMap<
         .collect()
 }
 
-/// What was given, divided: what may be stored in clear, and what may not.
+/// Given values, divided into those that may be stored in clear text and the hidden ones.
 pub fn divide(
     template: &Template,
     given: &BTreeMap<String, Value>,

@@ -1,5 +1,5 @@
-//! Steps that log in to servers: the check over SSH, and roles. Both go the same way: from a sandbox,
-//! through the bastion, with both host keys pinned.
+//! Steps that log in to servers: the check over SSH, and roles. Both connect from a sandbox through the bastion, with both host
+//! keys pinned.
 
 use std::collections::BTreeMap;
 
@@ -22,20 +22,20 @@ use crate::{
     sandbox::{Job, Told},
 };
 
-/// `wait_ssh.py`: time is up.
+/// Exit code of `wait_ssh.py`: timeout.
 const EXIT_TIME_IS_UP: i64 = 75;
-/// `wait_ssh.py`: another host key.
+/// Exit code of `wait_ssh.py`: another host key.
 const EXIT_HOST_KEY: i64 = 76;
-/// Ansible: a host could not be reached.
+/// Exit code of Ansible: a host could not be reached.
 const EXIT_UNREACHABLE: i64 = 4;
-/// Lines of the console log that a person is shown.
+/// Number of lines of the console log in an error.
 const CONSOLE_LINES: u32 = 40;
 
 const HOST_KEY_CHANGED: &str = "showed another SSH host key than the one that we gave it when it was made. Either it was rebuilt or its keys were \
     changed on it, or somebody stands in between. Nothing was sent to it. If you changed it yourself, deploy the server anew";
 
 impl Attempt {
-    /// Logs in until it works. A server that is active and does not answer has a broken cloud-init.
+    /// Tries to log in until it works. An active server that does not answer has a broken cloud-init.
     pub(super) async fn wait_for_ssh(&self) -> StepResult {
         let server = self.name()?.to_owned();
         let way = self.way(&server)?;
@@ -237,7 +237,7 @@ impl Attempt {
         Ok(())
     }
 
-    /// What a later plan compares: its host and its peers, and what it was told of others.
+    /// The values that a later plan compares: the host, the peers, and the results that the component got from others.
     fn component_made_from(&self, name: &str) -> BTreeMap<String, Value> {
         let Some(thing) = self.site.known.get(name) else {
             return BTreeMap::new();
@@ -249,7 +249,7 @@ impl Attempt {
         self.made_from(name, &resolved.collect())
     }
 
-    /// A component's inputs that were given, resolved. References to others are not inputs.
+    /// A component's given inputs, resolved. References to others are not inputs.
     fn given(&self, spec: &ResourceSpec, item: &CatalogItem) -> StepResult<Map<String, Value>> {
         let is_input = |name: &str| item.inputs.iter().any(|input| input.name == name);
         let mut inputs = spec.clone();
@@ -274,7 +274,7 @@ impl Attempt {
             .ok_or_else(|| Ended::lasting("it has no `host`; drop it on a server"))
     }
 
-    /// `{name, address, port}` of what this component is connected to.
+    /// The `{name, address, port}` of the component that this one connects to.
     fn endpoint(&self, target: &str, capability: &str) -> StepResult<Value> {
         let missing = || Ended::lasting(format!("`{target}` is not there yet"));
         let planned = self.site.workflow.resources.get(target).cloned();
@@ -310,7 +310,7 @@ impl Attempt {
         ))
     }
 
-    /// How a server is logged in to.
+    /// The connection to a server.
     fn way(&self, server: &str) -> StepResult<Way> {
         let scope = self.site.known.scope(&self.site.parameters);
         let bastion = self.bastion().ok_or_else(|| {
@@ -363,7 +363,7 @@ impl Attempt {
         })
     }
 
-    /// What an execution said until its end.
+    /// The output of an execution, after its end.
     async fn in_sandbox(
         &self,
         files: &mut BTreeMap<String, Vec<u8>>,
@@ -388,7 +388,7 @@ impl Attempt {
             .sandboxes
             .execute(&job, &self.stop, &mut told)
             .await?;
-        // It becomes an error and attributes, which are stored in clear.
+        // The output becomes an error and attributes, which are stored in clear text.
         let masked = |text: String| self.log.masked(&text);
         Ok(Heard {
             code,
@@ -402,16 +402,16 @@ impl Attempt {
     }
 }
 
-/// What came out of a sandbox; secrets are masked.
+/// The output of a sandbox. Secrets are masked.
 struct Heard {
     code: i64,
-    /// What failed.
+    /// The first failure.
     failure: Option<String>,
-    /// What a role told for its item's outputs.
+    /// Values that a role set, for its item's outputs.
     told: BTreeMap<String, String>,
 }
 
-/// A sandbox's lines become log lines while it runs.
+/// Turns a sandbox's lines into log lines while it runs.
 struct ToLog<'a> {
     log: &'a StepLog,
     stream: LogStream,
@@ -427,7 +427,7 @@ impl Told for ToLog<'_> {
             let one = ansible::show(&line);
             shown.extend(one.lines);
             self.told.extend(one.told);
-            // The first failure is the cause, what follow are its consequences.
+            // The first failure is the cause, later ones are its consequences.
             if self.failure.is_none() || self.stream == LogStream::Engine {
                 self.failure = one.failure.or(self.failure.take());
             }

@@ -1,7 +1,7 @@
 //! One attempt at one step.
 //!
-//! Everything here may happen twice: what the cloud has already is found again, and what the journal
-//! knows already is not asked for again. A step waits asleep: no thread, no process.
+//! Every part may run twice: a resource that exists in the cloud is found again, and a fact that is in the journal is not asked
+//! for again. A step that waits uses no thread and no process.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,21 +33,21 @@ use crate::{
     shared::Core,
 };
 
-/// The user that cloud-init makes on every server that we log in to.
+/// The user that cloud-init creates on every server that we log in to.
 pub const LOGIN_USER: &str = "stackloom";
 const SSH_KEY: &str = "Stackloom::SSHKey";
 
-/// What all steps of a run share. A new login brings a new one.
+/// The context that all steps of a run share. A new login brings a new one.
 pub struct Site {
     pub core: Arc<Core>,
-    /// What the deployment has: of its project's own items the versions that it was made with.
+    /// The deployment's catalogue: of the project's items, the versions that it was made with.
     pub catalog: Arc<Catalog>,
     pub tenant: Tenant,
     pub run: String,
     pub kind: RunKind,
     pub deployment: String,
     pub deployment_name: String,
-    /// It leads back to what worked.
+    /// True for a roll-back to the last good state.
     pub goes_back: bool,
     pub workflow: Arc<Workflow>,
     pub known: Arc<Known>,
@@ -55,13 +55,13 @@ pub struct Site {
     pub vault: RunVault,
     /// All parameter values, hidden ones included.
     pub parameters: BTreeMap<String, Value>,
-    /// Names of the hidden ones.
+    /// Names of the hidden parameters.
     pub hidden: BTreeSet<String>,
     pub mask: Arc<Mask>,
 }
 
 impl Site {
-    /// Where the deployment's hidden parameters are kept.
+    /// The place of the deployment's hidden parameters.
     pub fn shelf(&self) -> Shelf<'_> {
         Shelf {
             store: &self.core.store,
@@ -71,10 +71,10 @@ impl Site {
         }
     }
 
-    /// What no ending leaves out, for a run that is given up before it comes to it.
+    /// Runs the steps that every ending must run, for a run that is given up before it reaches them.
     pub async fn perform_always_run(self) -> StepResult {
         let site = Arc::new(self);
-        // The run that takes its place sweeps.
+        // The run that replaces this one sweeps.
         let owed = |step: &&Step| step.always_run && step.kind != StepKind::Sweep;
         for step in site.workflow.steps.iter().filter(owed) {
             let log = StepLog {
@@ -107,7 +107,7 @@ pub struct Attempt {
 pub type StepResult<T = ()> = Result<T, Ended>;
 
 impl Attempt {
-    /// Does it.
+    /// Runs the attempt.
     pub async fn perform(&self) -> StepResult {
         if let StepKind::Create | StepKind::Update | StepKind::Configure = self.step.kind {
             self.read_asked().await?;
@@ -139,7 +139,7 @@ impl Attempt {
     pub(super) fn spec(&self) -> StepResult<ResourceSpec> {
         let name = self.name()?;
         let planned = self.site.workflow.resources.get(name).cloned();
-        // A deletion works on what is there, not on what is planned in its place.
+        // A deletion works on the existing resource, not on a planned one.
         let there = self.site.known.get(name).map(|thing| thing.spec);
         let spec = if self.step.kind == StepKind::Delete {
             there.or(planned)
@@ -188,7 +188,7 @@ impl Attempt {
         }
     }
 
-    /// A successor carries another mark than what it replaces.
+    /// The name in the marker. A successor's marker differs from that of the resource that it replaces.
     fn marked_as(&self, name: &str) -> String {
         let incarnation = self
             .site
@@ -198,7 +198,7 @@ impl Attempt {
         Marker::resource_of(copy_of(name).unwrap_or(name), incarnation)
     }
 
-    /// What a later plan compares; nothing that is secret.
+    /// The values that a later plan compares, without secrets.
     pub(super) fn made_from(
         &self,
         name: &str,
@@ -216,7 +216,7 @@ impl Attempt {
         values
     }
 
-    /// Which hidden values a resource has now, for later plans.
+    /// Digests of the hidden values that a resource has now, for later plans.
     pub(super) fn made_with(&self, name: &str) -> BTreeMap<String, String> {
         let Some(thing) = self.site.known.get(name) else {
             return BTreeMap::new();
@@ -228,7 +228,7 @@ impl Attempt {
         })
     }
 
-    /// Looks where values come from.
+    /// Looks up the origins of values.
     pub(super) fn with_origins<R>(&self, look: impl FnOnce(&Origins<'_>) -> R) -> R {
         let spec_of = |name: &str| {
             let planned = self.site.workflow.resources.get(name).cloned();
@@ -237,19 +237,19 @@ impl Attempt {
         look(&Origins::of(&self.site.hidden, &spec_of))
     }
 
-    /// Whether the value of a property may be stored in clear.
+    /// True if the value of a property may be stored in clear text.
     pub(super) fn may_be_told(&self, spec: &ResourceSpec, property: &str, value: &Value) -> bool {
         let is_secret = self.with_origins(|origins| origins.property_is_secret(spec, property));
         !is_secret && !self.is_masked(value)
     }
 
-    /// Whether a secret of this run stands in it to the letter: whatever its origin, it is not stored in clear.
+    /// True if the value literally contains a secret of this run: whatever its origin, it is not stored in clear text.
     fn is_masked(&self, value: &Value) -> bool {
         let text = value.to_string();
         self.site.mask.apply(&text) != text
     }
 
-    /// What is stored of what a resource gives to others: secrets sealed, the rest as it is.
+    /// The stored form of a resource's attributes: secrets sealed, the others unchanged.
     pub(super) fn to_store(
         &self,
         name: &str,
@@ -275,7 +275,7 @@ impl Attempt {
         (reference, attributes)
     }
 
-    /// What a server needs so that we can log in to it; only where a later step will.
+    /// The data that a server needs for our login. `None` unless a later step logs in.
     pub(super) fn login(&self, name: &str, spec: &ResourceSpec) -> StepResult<Option<Login>> {
         let checked = |step: &Step| {
             step.kind == StepKind::WaitForSsh && step.resource.as_deref() == Some(name)
@@ -352,7 +352,7 @@ impl Attempt {
 
     // ---- waiting ----
 
-    /// Between the batches of a group. Who begins it again, after a crash, waits again.
+    /// Pauses between the batches of a group. After a crash the pause starts anew.
     async fn rest(&self) -> StepResult {
         let seconds = self.step.pause_seconds;
         let said =
@@ -361,7 +361,7 @@ impl Attempt {
         self.pause(Duration::from_secs(seconds.into())).await
     }
 
-    /// Sleeps, unless it is told to stop.
+    /// Sleeps, unless the step is told to stop.
     pub(super) async fn pause(&self, duration: Duration) -> StepResult {
         tokio::select! {
             () = tokio::time::sleep(duration) => Ok(()),
@@ -422,7 +422,7 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// What a driver made up itself and the journal has: it is not made up again.
+    /// Values that a driver generated and the journal has: they are not generated again.
     fn made_up(&self, driver: &dyn Driver, name: &str) -> Option<Ready> {
         let secrets = driver.secrets();
         let thing = self.site.known.get(name)?;
@@ -435,7 +435,7 @@ impl Attempt {
         })
     }
 
-    /// It is there: others may refer to it.
+    /// Records that the resource is ready: others may refer to it.
     async fn ready(
         &self,
         driver: &dyn Driver,
@@ -514,7 +514,7 @@ impl Attempt {
     }
 
     async fn close_bastion(&self) -> StepResult {
-        // Never made, or gone: then no rule is left either.
+        // The bastion was never created, or is gone: then no rule is left either.
         let Some(Bastion { server, .. }) = self.bastion() else {
             self.log.info("there is no bastion to close").await;
             return Ok(());

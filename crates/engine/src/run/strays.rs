@@ -1,8 +1,8 @@
-//! Strays: things in the cloud that carry a deployment's mark and belong to none of its resources.
+//! Strays: resources in the cloud that carry a deployment's marker and that no record has.
 //!
-//! They come from requests whose sender did not learn their outcome: the cloud carried one out after another was sent in its place, or after
-//! the resource was gone. The search asks the cloud for marks of creations that the journal has; [`judge`] decides about what it finds,
-//! and is pure.
+//! They come from requests whose outcome is unknown: the cloud carried out one after another had been sent in its place, or after
+//! the resource was gone. The search asks the cloud for markers of creations that the journal has. [`judge`] decides about the
+//! results, and is pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,32 +18,32 @@ use crate::{
 };
 use store::{Creation, CreationKey, CreationsNow};
 
-/// A thing in the cloud with the creation whose mark it carries.
+/// A resource in the cloud, with the creation whose marker it carries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The creation.
     pub key: CreationKey,
-    /// The cloud's id, as drivers know it.
+    /// The cloud's id, in the drivers' format.
     pub physical_id: String,
     /// Its name in the cloud.
     pub name: Option<String>,
-    /// What proves that it comes from the creation.
+    /// The evidence that it comes from the creation.
     pub proof: Proof,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Searched {
-    /// Everything that carries one of the marks.
+    /// All resources that carry one of the markers.
     pub found: Vec<Found>,
-    /// Types that the user may not list, with the service's words.
+    /// Types that the user may not list, with the service's error text.
     pub unlisted: Vec<String>,
 }
 
-/// What is true of a thing that was found.
+/// The decision about a found resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A resource has it, an attempt is about to, or it is somebody else's.
+    /// It is recorded, or an attempt is about to record it, or it belongs to somebody else.
     Belongs,
     /// A stray that is removed.
     Goes,
@@ -51,21 +51,21 @@ pub enum Verdict {
     Stays(Why),
 }
 
-/// Why a stray is not removed.
+/// The reason why a stray is not removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// `deletion_policy: Retain`.
     Retained,
     /// Its resource has no id yet: a later attempt adopts it.
     Adopted,
-    /// Nothing shows that the creation made it; the cloud copies such marks.
+    /// Nothing shows that the creation made it, and the cloud copies such markers.
     Copied,
-    /// Its name is all that it has of the creation.
+    /// It has only its name in common with the creation.
     SharesName,
 }
 
 impl Why {
-    /// For people.
+    /// The text for users.
     pub fn text(self) -> &'static str {
         match self {
             Why::Retained => "its `deletion_policy` is Retain",
@@ -82,7 +82,7 @@ impl Why {
     }
 }
 
-/// What becomes of things whose resource is in the journal without an id.
+/// The treatment of found resources whose record has no id yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutId {
     /// All stay: an attempt may adopt any of them at any moment.
@@ -93,8 +93,8 @@ pub enum WithoutId {
     Remove,
 }
 
-/// Whether a run of this kind has to do with creations of a type that are of unknown outcome. What has no mark of its own matters
-/// where it can stand in the way of a deletion.
+/// True if creations of this type with unknown outcome concern a run of this kind. A type without a marker of its own matters
+/// only if it can block a deletion.
 pub fn is_pending_for(kind: RunKind, resource_type: &str) -> bool {
     match kind {
         RunKind::Undeploy => is_in_a_cloud(resource_type),
@@ -102,22 +102,22 @@ pub fn is_pending_for(kind: RunKind, resource_type: &str) -> bool {
     }
 }
 
-/// Whether the marks of a type can be listed.
+/// True if the markers of a type can be listed.
 fn is_listed(resource_type: &str) -> bool {
     driver_for(resource_type)
         .is_some_and(|driver| matches!(driver.duplicates(), Duplicates::Listed(_)))
 }
 
-/// Whether a request for a thing of this type can be carried out late in a cloud.
+/// True if a cloud may carry out a request for this type late.
 fn is_in_a_cloud(resource_type: &str) -> bool {
     driver_for(resource_type)
         .is_some_and(|driver| !matches!(driver.duplicates(), Duplicates::Nowhere))
 }
 
-/// Asks the cloud for everything that carries the mark of one of these creations: one search a type, all at once.
+/// Asks the cloud for all resources that carry the marker of one of these creations: one search per type, in parallel.
 ///
 /// # Errors
-/// Where a service cannot be asked. One that the cloud does not have, or does not let the user list, has nothing of ours.
+/// If a service cannot be asked. A service that the cloud does not have, or does not let the user list, counts as empty.
 pub async fn search(
     session: &Session,
     vault: &dyn Vault,
@@ -186,12 +186,12 @@ pub async fn search(
     Ok(all)
 }
 
-/// Whether the cloud has no such service, or the service no such things.
+/// True if the cloud lacks the service, or the service lacks the resource type.
 fn is_absent(error: &openstack::Error) -> bool {
     error.is_not_found() || matches!(error, openstack::Error::NoService { .. })
 }
 
-/// Decides about all that was found, by what the journal said after the search. In the same order. Pure.
+/// Decides about all found resources, in the same order, from the journal as it was after the search. Pure.
 pub fn judge(
     found: &[Found],
     now: &CreationsNow,
@@ -206,7 +206,7 @@ pub fn judge(
         let (key, creation) = match now.creations.get_key_value(&found.key) {
             Some((_, creation)) if creation.in_flight => return Verdict::Belongs,
             Some(known) => known,
-            // Without a row there is no proof of anything.
+            // Without a row there is no evidence.
             None => return Verdict::Stays(Why::Copied),
         };
         if creation.retained {
@@ -220,7 +220,7 @@ pub fn judge(
         if found.proof == Proof::NameOnly {
             return match creation.uncertain_since {
                 Some(_) => Verdict::Stays(Why::SharesName),
-                // Somebody else gave their own thing the same name.
+                // Somebody else gave their own resource the same name.
                 None => Verdict::Belongs,
             };
         }
@@ -385,7 +385,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is found and recorded: what goes is recorded nowhere, known to the journal, not retained and not being created.
+        /// For any findings and records: a stray that is removed is not recorded, is known to the journal, is not retained and is
+        /// not being created.
         #[test]
         fn nothing_goes_that_anybody_has(
             now in creations(),
@@ -410,7 +411,7 @@ mod tests {
                 prop_assert!(!creation.retained && !creation.in_flight);
                 prop_assert!(thing.proof == Proof::Mark || creation.uncertain_since.is_some());
             }
-            // Something is left to adopt for each resource that has no id, if there was anything.
+            // For each resource without an id something is left to adopt, if anything was found.
             for key in now.without_id.iter().filter(|_| without_id != WithoutId::Remove) {
                 let of_it: Vec<_> = things.iter().zip(&verdicts).filter(|(thing, _)| thing.key == *key).collect();
                 let all_go = !of_it.is_empty() && of_it.iter().all(|(_, verdict)| **verdict == Verdict::Goes);

@@ -1,13 +1,13 @@
-//! The step that removes strays, and waits until no more can come.
+//! The step that removes strays, and waits until no more can appear.
 //!
-//! A run that has creations of unknown outcome searches for their marks at its end, again and again at a growing pace, until the
-//! horizon of the last one has passed. One that has none makes no call. An undeployment searches for the marks of everything that
-//! its deployment ever began to create, before it says that nothing is left; and before its first deletion it waits for
-//! creations of unknown outcome, for what they make late would stand in the way.
+//! A run that has creations of unknown outcome searches for their markers at its end, with growing pauses, until the horizon of
+//! the last one has passed. A run that has none makes no call. An undeployment searches for the markers of everything that its
+//! deployment ever began to create, before it reports that nothing is left. Before its first deletion it waits for creations of
+//! unknown outcome, because late resources would block deletions.
 //!
-//! Updates are not awaited. An update whose answer was lost is sent again with the same values, so it does no harm when it is
-//! carried out late. Only where it is carried out after the *next* change of the same resource (a roll-back, say), its values
-//! stay in the cloud until the next update.
+//! Updates are not awaited. An update whose answer was lost is sent again with the same values, so a late execution does no harm.
+//! Only if it is executed after the *next* change of the same resource (a roll-back, for example) its values stay in the cloud
+//! until the next update.
 
 use std::time::{Duration, Instant};
 
@@ -28,30 +28,30 @@ use store::Creation;
 
 /// The longest pause between two searches.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// How long a deleted thing may take to be gone.
+/// Maximum time until a deleted resource is gone.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What one search came to.
+/// The result of one search.
 #[derive(Default)]
 struct Pass {
     removed: usize,
-    /// What could not be removed: type, id and the service's words.
+    /// Resources that could not be removed: type, id and the service's error text.
     refused: Vec<String>,
-    /// What is never removed, with the reason.
+    /// Resources that are never removed, with the reason.
     kept: Vec<(Found, Why)>,
 }
 
-/// Which creations a search is for.
+/// The creations that a search covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// Those with a request of unknown outcome.
+    /// Creations with a request of unknown outcome.
     Pending,
-    /// All that the journal has.
+    /// All creations in the journal.
     All,
 }
 
 impl Attempt {
-    /// Removes strays until no more can come.
+    /// Removes strays until no more can appear.
     pub(super) async fn sweep(&self) -> StepResult {
         let scope = match self.is_last_of_undeployment() {
             true => Scope::All,
@@ -90,8 +90,8 @@ impl Attempt {
         Err(Ended::lasting("there are no more pauses"))
     }
 
-    /// Deletes a thing. A conflict may come from a stray: while creations are of unknown outcome, strays are removed and the deletion is
-    /// tried again.
+    /// Deletes a resource. Strays may cause a conflict: while creations are of unknown outcome, strays are removed and the
+    /// deletion is tried again.
     pub(super) async fn delete_past_strays(
         &self,
         driver: &dyn Driver,
@@ -101,7 +101,7 @@ impl Attempt {
         for pause in self.search_pauses() {
             let refused = match driver.delete(context, id).await {
                 Err(DriverError::Cloud(error)) if error.is_conflict() => error,
-                // Nothing was made through a service that is not there.
+                // Nothing was created by a service that does not exist.
                 Err(DriverError::Cloud(error @ openstack::Error::NoService { .. }))
                     if id.is_none() =>
                 {
@@ -155,7 +155,7 @@ impl Attempt {
         noted.map_err(journal_failed)
     }
 
-    /// Creations with a request of unknown outcome, and until when each may be carried out.
+    /// Creations with a request of unknown outcome, and the time until which each may be carried out.
     fn pending<'a>(&self, creations: &'a [Creation]) -> Vec<(&'a Creation, Timestamp)> {
         let horizon = self.site.core.config.commit_horizon;
         let pending = creations.iter().filter_map(|creation| {
@@ -165,7 +165,7 @@ impl Attempt {
         pending.collect()
     }
 
-    /// One search, and the removal of all strays that it finds.
+    /// Searches once, and removes all strays that it finds.
     async fn search_and_remove(
         &self,
         creations: &[Creation],
@@ -208,7 +208,7 @@ impl Attempt {
         Ok(pass)
     }
 
-    /// Tries all, and those that were refused again for as long as any goes: so what lives in another needs no order.
+    /// Tries to delete all strays, and repeats refused deletions while any succeeds. So resources inside others need no order.
     async fn remove_strays(&self, mut strays: Vec<Found>, pass: &mut Pass) -> StepResult {
         while !strays.is_empty() {
             let results = strays.iter().map(|stray| self.remove_stray(stray));
@@ -278,7 +278,7 @@ impl Attempt {
         )))
     }
 
-    /// What is left after the last search: named in the log and, where the run succeeds, with its end.
+    /// Logs the strays that are left after the last search. If the run succeeds, its end lists them too.
     async fn tell_the_rest(&self, pass: Pass, scope: Scope) -> StepResult {
         let kept = pass.kept.iter().filter(|(_, why)| *why != Why::Retained);
         for (found, why) in kept {

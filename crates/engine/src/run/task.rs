@@ -1,8 +1,8 @@
 //! The task of one run: the shell around [`machine::advance`](crate::machine::advance).
 //!
-//! Events come from its steps, from people and from the clock. What has come is taken together: the
-//! moves of all of it are written to the journal at once, and when the disk has them the effects
-//! start. A crash in between is a crash before the effects: recovery starts them.
+//! Events come from its steps, from users and from the clock. All waiting events are handled together: their moves are written to
+//! the journal at once, and when they are on the disk the effects start. A crash in between is a crash before the effects:
+//! recovery starts them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -36,17 +36,17 @@ use crate::{
     shared::Core,
 };
 
-/// What a person asks of a run at work.
+/// A user's command to an active run.
 pub enum Command {
-    /// Stop it.
+    /// Stop the run.
     Cancel(oneshot::Sender<Result<()>>),
-    /// Go on, with this session.
+    /// Resume with this session.
     Resume(Box<Site>, oneshot::Sender<Result<()>>),
     /// Let another run take over.
     Abandon(oneshot::Sender<Result<()>>),
 }
 
-/// A run at work.
+/// The task of an active run.
 pub struct RunTask {
     core: Arc<Core>,
     tenant: Tenant,
@@ -54,28 +54,28 @@ pub struct RunTask {
     kind: RunKind,
     deployment: String,
     workflow: Arc<Workflow>,
-    /// `None` while there is no token; then the run is paused.
+    /// The steps' context. `None` while there is no token; then the run is paused.
     site: Option<Arc<Site>>,
     run: machine::Run,
     commands: mpsc::UnboundedReceiver<Command>,
     ended: mpsc::UnboundedSender<Outcome>,
     outcomes: mpsc::UnboundedReceiver<Outcome>,
     at_work: HashMap<StepIndex, AtWork>,
-    /// Steps that are about to make what the journal did not know until now.
+    /// Steps whose resource no earlier attempt can have created.
     never_tried: HashSet<StepIndex>,
-    /// Another run takes its place.
+    /// True if another run takes its place.
     given_up: bool,
     started: u64,
 }
 
-/// A step's attempt that was started.
+/// An attempt at a step that was started.
 struct AtWork {
     number: u64,
     stop: CancellationToken,
     handle: JoinHandle<()>,
 }
 
-/// How an attempt ended. The number tells it from one that was cut off.
+/// The ending of an attempt. The number tells it from an attempt that was aborted.
 struct Outcome {
     step: StepIndex,
     number: u64,
@@ -83,7 +83,7 @@ struct Outcome {
 }
 
 impl RunTask {
-    /// A run that shall go to work.
+    /// The task of a run that is about to start.
     pub fn new(
         core: &Arc<Core>,
         run: &RunRow,
@@ -111,7 +111,7 @@ impl RunTask {
         }
     }
 
-    /// Goes to work in the background, beginning with an event. Tells when the journal has it.
+    /// Starts the task in the background, with a first event. The receiver gets a message when the event is in the journal.
     pub fn spawn(mut self, first: Event) -> oneshot::Receiver<()> {
         let (begun, told) = oneshot::channel();
         let core = self.core.clone();
@@ -139,13 +139,13 @@ impl RunTask {
     async fn drive(&mut self, first: Event, begun: oneshot::Sender<()>) -> Result<RunState> {
         let stopping = self.core.stopping.clone();
         self.take(vec![first]).await?;
-        // Who started it may not want to know.
+        // The caller may not wait for it.
         let _told = begun.send(());
         while !self.run.state.is_final() {
             let wake = self.run.wake_at().map(until);
             tokio::select! {
                 () = stopping.cancelled() => {
-                    // As in a crash: what was at work is found again.
+                    // As in a crash: resources of running steps are found again.
                     self.at_work.values().for_each(|at_work| at_work.handle.abort());
                     return Ok(self.run.state);
                 }
@@ -163,7 +163,7 @@ impl RunTask {
         Ok(self.run.state)
     }
 
-    /// The event of an attempt that we wait for; nothing for one that was cut off.
+    /// The event of an attempt that we wait for. `None` for one that was aborted.
     fn expected(&mut self, outcome: Outcome) -> Option<Event> {
         let ours = self
             .at_work
@@ -194,7 +194,7 @@ impl RunTask {
         }
         self.given_up = event == Event::Abandon;
         let taken = self.take(vec![event]).await;
-        // Who asked may have gone away meanwhile.
+        // The caller may have gone away meanwhile.
         drop(answer.send(match &taken {
             Ok(()) => Ok(()),
             Err(error) => Err(Error::Unavailable(error.to_string())),
@@ -202,7 +202,7 @@ impl RunTask {
         taken
     }
 
-    /// Moves to the journal, then effects.
+    /// Writes the moves to the journal, then starts the effects.
     async fn take(&mut self, events: Vec<Event>) -> Result<()> {
         let mut entries = Vec::new();
         let mut effects = Vec::new();
@@ -221,7 +221,7 @@ impl RunTask {
             self.before_the_end(&mut entries).await;
         }
         if !entries.is_empty() {
-            // Where that fails, the run is let go of, and nobody asks where it stood.
+            // If this fails, the run is dropped and nobody asks for its state.
             let journal = &self.core.journal;
             journal.write(&self.tenant, &self.id, entries).await?;
         }
@@ -275,13 +275,13 @@ impl RunTask {
         }
     }
 
-    /// What a step's move says of its resource: the intent, before the cloud is asked.
+    /// The resource's entry for a step's move: the intent is stored before the cloud is called.
     fn enter_resource(&mut self, index: StepIndex, state: StepState, entries: &mut Vec<Entry>) {
         let Some(site) = &self.site else { return };
         let step = &self.workflow.steps[index];
         let Some(name) = &step.resource else { return };
         let change = match (step.kind, state) {
-            // What gives up its name does so when the step has looked.
+            // A resource that gives up its name does so after the step has checked it.
             (StepKind::Create | StepKind::Delete, StepState::Running)
                 if step.replaces.is_some() =>
             {
@@ -322,7 +322,7 @@ impl RunTask {
         }
     }
 
-    /// What must happen before the final event: it is the last one.
+    /// Work before the final event, because no event may follow that one.
     async fn before_the_end(&self, entries: &mut Vec<Entry>) {
         if let (Some(Entry::Run { reason, .. }), Some(advice)) =
             (entries.last_mut(), self.advice(self.run.state).await)
@@ -358,7 +358,7 @@ impl RunTask {
         }
     }
 
-    /// What a person can do after a bad end.
+    /// The options of a user after a bad ending.
     async fn advice(&self, state: RunState) -> Option<&'static str> {
         if self.given_up || !matches!(state, RunState::Failed | RunState::Cancelled) {
             return None;
@@ -386,7 +386,7 @@ impl RunTask {
         })
     }
 
-    /// Nothing is left, or it is told what.
+    /// Records that nothing is left, or lists what is.
     async fn after_undeploy(&self, site: &Site, entries: &mut Vec<Entry>) {
         site.shelf().forget_all().await;
         let left = site.known.with_copies();
@@ -394,7 +394,7 @@ impl RunTask {
             return;
         };
         if reason.is_some() {
-            // A forced one: tell what is left, and where.
+            // A forced undeployment lists what is left, and where.
             let things: Vec<String> = left
                 .iter()
                 .filter(|(_, thing)| crate::catalog::item_name(&thing.spec.resource_type).is_none())
@@ -411,7 +411,7 @@ impl RunTask {
                 ));
             }
         } else if let Some(last) = entries.pop() {
-            // Software that went with its server, and what was never made.
+            // Software that went with its server, and resources that were never created.
             let gone = |name: String| Entry::Resource {
                 name,
                 change: ResourceChange::To {
@@ -455,7 +455,7 @@ impl RunTask {
         let depth = self.run.graph.nodes()[step].depth;
         let work = async move {
             let performed = driver::never_tried(never_tried, Box::pin(attempt.perform()));
-            // What was begun is finished before more is begun.
+            // Steps that were begun are finished before more are begun.
             let performed = openstack::goes_before(depth, performed);
             let result = AssertUnwindSafe(performed).catch_unwind().await;
             let event = match result {
@@ -502,7 +502,7 @@ impl RunTask {
         );
     }
 
-    /// It may come to a safe point first, but not for ever.
+    /// Tells a step to stop at a safe point, and aborts it after a time limit.
     fn stop(&mut self, step: StepIndex) {
         let Some(at_work) = self.at_work.get(&step) else {
             return;

@@ -1,19 +1,18 @@
-//! Attributes that are secrets, as the journal keeps them: sealed under the server's own key, and bound to
-//! the resource that they belong to.
+//! Secret attributes in the journal: sealed under the server's own key, and bound to the resource that they belong to.
 
 use serde_json::{Map, Value, json};
 
 use super::SealingKey;
 use store::ResourceRow;
 
-/// A map with this key alone is a sealed value.
+/// The only key of a map that is a sealed value.
 const SEALED: &str = "Stackloom::Sealed";
 
 fn purpose(deployment: &str, resource: &str, attribute: &str) -> String {
     format!("attribute/{deployment}/{resource}/{attribute}")
 }
 
-/// What is stored of a value that is a secret.
+/// The stored form of a secret value.
 pub(crate) fn seal(
     key: &SealingKey,
     deployment: &str,
@@ -25,7 +24,7 @@ pub(crate) fn seal(
     json!({ SEALED: key.seal(&purpose, &value.to_string()) })
 }
 
-/// Attributes as stored: those that are named here are sealed.
+/// The stored form of attributes: the named ones are sealed.
 pub(crate) fn seal_all(
     key: &SealingKey,
     deployment: &str,
@@ -44,14 +43,14 @@ pub(crate) fn seal_all(
     stored.collect()
 }
 
-/// Rows with all that is sealed in them opened. What this key did not seal is as if it were not known.
+/// Rows with all sealed values opened. Values that this key did not seal count as unknown.
 pub(crate) fn open(
     key: &SealingKey,
     deployment: &str,
     mut rows: Vec<ResourceRow>,
 ) -> Vec<ResourceRow> {
     for row in &mut rows {
-        // An older copy was sealed under the name that it had.
+        // An older copy was sealed under its original name.
         let name = planner::workflow::copy_of(&row.name).unwrap_or(&row.name);
         let name = name.to_owned();
         let reference = row.reference.take();
@@ -88,7 +87,7 @@ fn open_one(
     serde_json::from_str(&opened).ok()
 }
 
-/// What tells whether a hidden parameter of a deployment has the value that it had another time.
+/// A digest that tells if a hidden parameter of a deployment has the same value at two times.
 pub fn digest(key: &SealingKey, deployment: &str, parameter: &str, value: &Value) -> String {
     key.digest(
         &format!("hidden {deployment} {parameter}"),

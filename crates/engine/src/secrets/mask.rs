@@ -1,8 +1,7 @@
-//! Takes secrets out of text before it is stored.
+//! Removes secrets from text before it is stored.
 //!
-//! Exact values, also as they look inside JSON and as base64. Each line of a longer secret counts
-//! alone, since logs come in lines. Very short values are left: masking every `a` would hide the
-//! log and betray the secret by the gaps.
+//! Masks exact values, also in their JSON-escaped and base64 forms. Each line of a longer secret is masked separately, since logs
+//! come in lines. Very short values are not masked: masking every `a` would hide the log, and the gaps would reveal the secret.
 
 use std::{
     borrow::Cow,
@@ -16,20 +15,20 @@ use base64::{
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// The secrets of one run. Steps add what they learn, a private key for instance.
+/// The secrets of one run. Steps add secrets that they learn, for example a private key.
 #[derive(Default)]
 pub struct Mask {
-    /// Longest first, so that a secret inside another leaves nothing behind.
+    /// Longest first, so that a secret inside another one leaves nothing behind.
     words: RwLock<Vec<Zeroizing<String>>>,
 }
 
-/// What stands in a secret's place.
+/// The text in place of a secret.
 const HIDDEN: &str = "***";
-/// Characters that a secret must have to be masked.
+/// Minimum length of a masked secret in characters.
 const SHORTEST: usize = 4;
 
 impl Mask {
-    /// Masks one more text.
+    /// Adds a text to mask.
     pub fn add(&self, secret: &str) {
         let mut known = self.words.write().unwrap_or_else(PoisonError::into_inner);
         let whole = secret.trim();
@@ -55,7 +54,7 @@ impl Mask {
         known.sort_by_key(|word| std::cmp::Reverse(word.len()));
     }
 
-    /// Masks every text and number inside a value.
+    /// Adds every text and number inside a value.
     pub fn add_value(&self, secret: &Value) {
         match secret {
             Value::String(text) => self.add(text),
@@ -66,7 +65,7 @@ impl Mask {
         }
     }
 
-    /// The text without secrets.
+    /// The text with secrets masked.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(text);
         for word in self

@@ -1,9 +1,9 @@
-//! Secrets: what seals them, where they are kept, and how they are kept out of the log.
+//! Secrets: how they are sealed, where they are stored, and how they are kept out of the log.
 //!
-//! Two keys, two lives. What a *run* needs (the token, hidden parameters, the key to the vault) is
-//! sealed under the server's own key and gone when the run ends. What a *deployment* keeps (private
-//! keys, hidden parameters) is in the cloud's key manager under the person's token, or sealed under
-//! a key that only the person can make: without them, neither the server nor who runs it opens it.
+//! There are two keys with two lifetimes. Secrets of a *run* (the token, hidden parameters, the vault key) are sealed under the
+//! server's own key and removed when the run ends. Secrets of a *deployment* (private keys, hidden parameters) are in the cloud's
+//! key manager under the user's token, or sealed under a key that only the user can derive: without them, neither the server nor
+//! its operator can open these secrets.
 
 pub(crate) mod kept;
 mod mask;

@@ -1,4 +1,4 @@
-//! What a run needs of its person, sealed while the run lasts, gone when it ends.
+//! The secrets that a run needs of its user, sealed while the run lasts, removed when it ends.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use zeroize::{Zeroize, Zeroizing};
 use super::SealingKey;
 use crate::{Result, Tenant, VaultKey};
 
-/// Token, hidden parameters, and the key to the sealed vault where there is no key manager.
+/// Token, hidden parameters, and the key of the sealed vault if there is no key manager.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunSecrets {
-    /// A Keystone token of the person.
+    /// A Keystone token of the user.
     pub token: String,
     /// Values of hidden parameters.
     pub parameters: BTreeMap<String, Value>,
-    /// Base64.
+    /// The key of the sealed vault, in base64.
     vault_key: Option<String>,
 }
 
 impl RunSecrets {
-    /// All of it.
+    /// The secrets of a new run.
     pub fn new(
         token: &str,
         parameters: BTreeMap<String, Value>,
@@ -36,7 +36,7 @@ impl RunSecrets {
         }
     }
 
-    /// The key to the sealed vault.
+    /// The key of the sealed vault.
     pub fn vault_key(&self) -> Option<VaultKey> {
         let bytes = Zeroizing::new(STANDARD.decode(self.vault_key.as_ref()?).ok()?);
         Some(VaultKey(Zeroizing::new(bytes.as_slice().try_into().ok()?)))
@@ -60,13 +60,13 @@ fn purpose(run: &str) -> String {
     format!("run/{run}")
 }
 
-/// Seals them for [`SealedKind::Run`].
+/// Seals a run's secrets for [`SealedKind::Run`].
 pub(crate) fn seal_run(key: &SealingKey, run: &str, secrets: &RunSecrets) -> String {
     let text = Zeroizing::new(store::to_json(secrets));
     key.seal(&purpose(run), &text)
 }
 
-/// Reads and opens them. `None` where they are gone, or sealed with a key that is.
+/// Reads and opens a run's secrets. `None` if they are gone, or sealed with another key.
 pub(crate) async fn load_run(
     store: &Store,
     key: &SealingKey,

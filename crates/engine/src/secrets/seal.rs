@@ -1,4 +1,4 @@
-//! Sealing: XChaCha20-Poly1305, a random nonce each, bound to what it is for.
+//! Sealing: XChaCha20-Poly1305 with a random nonce each, bound to a purpose.
 
 use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path};
 
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct SealingKey(Zeroizing<[u8; 32]>);
 
-/// It was sealed with another key, for something else, or it was changed.
+/// The text was sealed with another key or for another purpose, or it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a sealed secret cannot be opened with this key")]
 pub struct Unsealable;
@@ -24,15 +24,15 @@ pub struct Unsealable;
 const NONCE: usize = 24;
 
 impl SealingKey {
-    /// From bytes that are random, or derived from a secret.
+    /// A key from bytes that are random, or derived from a secret.
     pub fn new(bytes: Zeroizing<[u8; 32]>) -> SealingKey {
         SealingKey(bytes)
     }
 
-    /// The server's own key, from a file that only it may read; made where it is missing.
+    /// The server's own key, from a file that only the server may read. The file is created if it is missing.
     ///
     /// # Errors
-    /// Where the file cannot be read or made, or is not a key.
+    /// If the file cannot be read or created, or is not a key.
     pub fn from_file(path: &Path) -> io::Result<SealingKey> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -63,7 +63,7 @@ impl SealingKey {
         }
     }
 
-    /// Seals a text for a purpose; only with the same purpose it opens again.
+    /// Seals a text for a purpose. It opens only with the same purpose.
     pub fn seal(&self, purpose: &str, secret: &str) -> String {
         let nonce: [u8; NONCE] = rand::random();
         let payload = Payload {
@@ -77,10 +77,10 @@ impl SealingKey {
         STANDARD.encode([&nonce[..], &sealed].concat())
     }
 
-    /// Opens what [`SealingKey::seal`] made.
+    /// Opens the output of [`SealingKey::seal`].
     ///
     /// # Errors
-    /// [`Unsealable`], without a reason: there is none that would help an honest caller.
+    /// [`Unsealable`], without a reason, because no reason would help an honest caller.
     pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<String>, Unsealable> {
         let bytes = STANDARD.decode(sealed).map_err(|_not_base64| Unsealable)?;
         let (nonce, sealed) = bytes.split_at_checked(NONCE).ok_or(Unsealable)?;
@@ -97,7 +97,7 @@ impl SealingKey {
             .map_err(|_not_text| Unsealable)
     }
 
-    /// What tells whether a text is the same as another time, and nothing else of it without the key.
+    /// A keyed digest that tells if two texts are equal. Without the key it reveals nothing else.
     pub fn digest(&self, purpose: &str, secret: &str) -> String {
         let mut digest = [0u8; 16];
         let expander =

@@ -1,9 +1,9 @@
-//! Where a deployment's hidden parameters stand in the vault.
+//! The place of a deployment's hidden parameters in the vault.
 //!
-//! The vault is no part of our database, so no transaction covers both. Hence each set of values is a secret of
-//! its own: it is kept first, under a name at which nothing points; the transaction that takes up a change makes the
-//! deployment point at it. A change that is refused leaves what was there, and what a crash leaves over is known by
-//! the names that were written down before.
+//! The vault is not part of our database, so no transaction covers both. Hence each set of values is a secret of its own. It is
+//! stored first, under a name that no deployment refers to. The transaction that accepts a change makes the deployment refer to
+//! it. A refused change leaves the old values in place. Leftovers of a crash are found by their names, which were written down
+//! before.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) struct Shelf<'a> {
 }
 
 impl Shelf<'_> {
-    /// Keeps values for a change that is about to be taken up. Returns the name.
+    /// Stores values for a change that is about to be accepted. Returns the name.
     pub async fn put(&self, values: &BTreeMap<String, Value>) -> Result<String> {
         let name = format!(
             "stackloom-{}-parameters-{}",
@@ -51,11 +51,11 @@ impl Shelf<'_> {
         }
     }
 
-    /// The values under a name; none where nothing was ever kept.
+    /// The values under a name. Empty if nothing was ever stored.
     ///
     /// # Errors
-    /// [`Error::Lost`] where the secret is gone or cannot be opened: no values are not the same as none that
-    /// are known, for defaults would come in their place.
+    /// [`Error::Lost`] if the secret is gone or cannot be opened. Lost values are not the same as no values: defaults would
+    /// replace them.
     pub async fn get(&self, name: Option<&str>) -> Result<BTreeMap<String, Value>> {
         let Some(name) = name else {
             return Ok(BTreeMap::new());
@@ -67,19 +67,19 @@ impl Shelf<'_> {
         }
     }
 
-    /// Migration 0206 gave these names to every deployment, those without hidden parameters included.
+    /// Migration 0206 gave these names to every deployment, including those without hidden parameters.
     fn may_be_empty(&self, name: &str) -> bool {
         let first = format!("stackloom-{}-parameters", self.deployment);
         name == first || name.strip_prefix(&first) == Some("-good")
     }
 
-    /// The change was not taken up.
+    /// Removes the values of a change that was refused.
     pub async fn give_up(&self, name: &str) {
         let marked = self.store.hidden_reject(self.tenant, name).await;
         self.tidy_up_after(marked).await;
     }
 
-    /// Removes what neither the deployment nor its last good state points at.
+    /// Removes values that neither the deployment nor its last good state refers to.
     pub async fn forget_useless(&self) {
         let store = self.store;
         let marked = store
@@ -88,7 +88,7 @@ impl Shelf<'_> {
         self.tidy_up_after(marked).await;
     }
 
-    /// Removes all that the deployment has.
+    /// Removes all values of the deployment.
     pub async fn forget_all(&self) {
         let store = self.store;
         let marked = store.hidden_release_all(self.tenant, self.deployment).await;
@@ -102,8 +102,7 @@ impl Shelf<'_> {
         self.tidy_up().await;
     }
 
-    /// Removes what is of no use, the project's leavings from earlier included. What cannot be removed is
-    /// tried again with the next change.
+    /// Removes useless values, including the project's older leftovers. A removal that fails is tried again with the next change.
     pub async fn tidy_up(&self) {
         let going = self.store.hidden_list_released(self.tenant).await;
         for name in going.unwrap_or_default() {
@@ -127,7 +126,7 @@ fn from_vault(error: DriverError) -> Error {
     }
 }
 
-/// What a vault says of a secret that it has and does not give is final; a cloud or a database that fails says nothing of it.
+/// A vault's answer about a secret that it has and does not give is final. A failure of the cloud or the database is not.
 fn unread(error: DriverError) -> Error {
     match from_vault(error) {
         Error::NotNow(why) => Error::Lost(why),

@@ -1,7 +1,6 @@
-//! Where a deployment's secrets are kept: the cloud's key manager, else the sealed store.
+//! The place of a deployment's secrets: the cloud's key manager, else the sealed store.
 //!
-//! A cloud may get a key manager later. What was sealed before that is still in the store, so it is looked for there
-//! too.
+//! A cloud may get a key manager later. Older secrets are still in the sealed store then, so they are looked for there too.
 
 use async_trait::async_trait;
 use openstack::{Secret, Service, Session};
@@ -18,9 +17,10 @@ pub struct RunVault {
     session: Session,
     store: Store,
     tenant: Tenant,
-    /// Barbican, under the person's token.
+    /// True if the cloud has Barbican, which is used with the user's token.
     has_key_manager: bool,
-    /// To our table: a key that the person makes. Without it and a key manager keeping fails, and says why.
+    /// The key to our table, which the user can derive. Without it and without a key manager, storing a secret fails with a
+    /// reason.
     key: Option<SealingKey>,
 }
 
@@ -28,7 +28,7 @@ const NOWHERE: &str = "there is nowhere to keep a secret: the cloud has no key m
     with a password or an application credential, and start again";
 
 impl RunVault {
-    /// As the session's cloud offers it.
+    /// The vault of a session's cloud.
     pub fn new(session: Session, store: Store, tenant: Tenant, key: Option<VaultKey>) -> RunVault {
         RunVault {
             has_key_manager: session.has_service(Service::KeyManager),
@@ -39,7 +39,7 @@ impl RunVault {
         }
     }
 
-    /// Whether secrets can be kept at all.
+    /// True if secrets can be stored at all.
     pub fn is_there(&self) -> bool {
         self.has_key_manager || self.key.is_some()
     }

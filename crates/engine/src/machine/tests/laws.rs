@@ -1,4 +1,4 @@
-//! What holds for any workflow and whatever happens to it.
+//! Laws that hold for any workflow and any sequence of events.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn any_class() -> impl Strategy<Value = FailureClass> {
     ]
 }
 
-/// What may happen next: an index picks the step.
+/// An event that may happen next. An index selects the step.
 #[derive(Clone, Debug)]
 enum Happening {
     Success(prop::sample::Index),
@@ -105,7 +105,7 @@ impl Walk {
         }
     }
 
-    /// What holds after every move.
+    /// Checks the laws that hold after every move.
     fn check(&self, before: usize, event: &Event) {
         let run = &self.run;
         for &step in &self.starts[before..] {
@@ -151,7 +151,7 @@ impl Walk {
         }
     }
 
-    /// Every effect gets its outcome, every clock its tick: the run must end.
+    /// Gives every effect its outcome and every clock its tick: the run must end.
     fn finish(&mut self) {
         for _ in 0..10_000 {
             if self.run.state.is_final() {
