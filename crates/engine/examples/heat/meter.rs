@@ -212,7 +212,7 @@ fn kind(line: &str) -> Option<String> {
     let asked = |method: &&str| {
         let (_, path) = line.split_once(&format!("\"{method} /"))?;
         let path = path.split(['?', ' ', '"']).next()?;
-        let is_id = |word: &str| openstack::network::looks_like_id(word);
+        let is_id = |word: &str| openstack::looks_like_id(word);
         let words: Vec<&str> = path
             .split('/')
             .map(|word| if is_id(word) { "*" } else { word })

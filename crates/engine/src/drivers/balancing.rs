@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use openstack::load_balancer::{Balanced, Part};
-use openstack::network::looks_like_id;
+use openstack::looks_like_id;
 use serde_json::{Map, Value, json};
 
 use super::mark;

@@ -121,7 +121,7 @@ async fn find(context: &Context<'_>, id: &str) -> Result<Option<FloatingIp>, Dri
     match context.session.network().get::<FloatingIp>(id).await {
         Ok(found) => Ok(Some(found).filter(|found| match (&found.port_id, &port) {
             (None, _) => false,
-            (Some(there), Some(ours)) if openstack::network::looks_like_id(ours) => there == ours,
+            (Some(there), Some(ours)) if openstack::looks_like_id(ours) => there == ours,
             (Some(_), _) => true,
         })),
         Err(error) if error.is_not_found() => Ok(None),

@@ -5,7 +5,8 @@
 
 use async_trait::async_trait;
 use openstack::inside::Inside;
-use openstack::network::{FloatingIp, Port, looks_like_id};
+use openstack::looks_like_id;
+use openstack::network::{FloatingIp, Port};
 use serde_json::{Map, Value};
 
 use super::neutron::done_if_gone;

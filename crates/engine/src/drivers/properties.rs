@@ -166,7 +166,7 @@ impl<'a> Properties<'a> {
     ) -> Result<String, DriverError> {
         // What has the form of an id mostly comes from `get_resource`: looking it up would be a call
         // for nothing, and the service says itself when it does not exist.
-        if openstack::network::looks_like_id(given) {
+        if openstack::looks_like_id(given) {
             return Ok(given.to_string());
         }
         let found = session.network().find::<E>(given).await;

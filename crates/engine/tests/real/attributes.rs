@@ -104,7 +104,7 @@ fn differences(place: &str, heats: &Value, ours: &Value, found: &mut Vec<String>
 
 /// Ids are other ones.
 fn is_name(key: &str) -> bool {
-    openstack::network::looks_like_id(key)
+    openstack::looks_like_id(key)
 }
 
 fn kind(value: &Value) -> &'static str {

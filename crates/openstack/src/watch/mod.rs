@@ -28,18 +28,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use reqwest::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-pub(crate) use servers::Way;
-
 use crate::block_storage::Volume;
 use crate::compute::Server;
 use crate::load_balancer::{Balanced, Part};
 use crate::network::Entity;
-use crate::{Error, Service, Session, pages};
+use crate::{Error, Service, Session};
 
 /// How long the first question waits for others.
 const GATHERING: Duration = Duration::from_millis(40);
@@ -91,6 +90,13 @@ struct State {
     servers: servers::Known,
 }
 
+impl Session {
+    /// How things are that change, at the price of one call for many.
+    pub fn watcher(&self) -> Watcher<'_> {
+        Watcher(self)
+    }
+}
+
 /// What looks at a session's things.
 pub struct Watcher<'a>(pub(crate) &'a Session);
 
@@ -125,11 +131,6 @@ impl Watcher<'_> {
         self.tell(Source::of::<E>(), id, &Value::Null);
     }
 
-    /// Nova has taken the order for a server, or that for its end.
-    pub(crate) fn ordered(&self, id: &str, order: Way) {
-        self.desk(Source::Servers).lock().servers.ordered(id, order);
-    }
-
     fn tell(&self, source: Source, id: &str, thing: &impl Serialize) {
         if let Ok(thing) = serde_json::to_value(thing) {
             let desk = self.desk(source);
@@ -156,8 +157,8 @@ impl Watcher<'_> {
     }
 
     fn desk(&self, source: Source) -> Arc<Desk> {
-        let desks = &self.0.watch().desks;
-        let mut desks = desks.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = self.0.extension::<Watch>();
+        let mut desks = watch.desks.lock().unwrap_or_else(PoisonError::into_inner);
         desks.entry(source).or_default().clone()
     }
 }
@@ -224,9 +225,10 @@ impl Source {
                     let query: Vec<(&str, &str)> =
                         ids.iter().map(|id| ("id", id.as_str())).collect();
                     let path: Vec<&str> = path.split('/').collect();
-                    let service = Service::Network;
-                    let page: Vec<Value> =
-                        pages::list(session, service, &path, many, &query, None).await?;
+                    let call = session
+                        .call(Service::Network, Method::GET, &path)
+                        .query(query);
+                    let page: Vec<Value> = call.list(many).await?;
                     found.extend(page);
                 }
                 Ok(found)

@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Answered, Desk, FEW, Source, by_id, one_by_one};
-use crate::discovery::Microversion;
-use crate::{Error, Service, Session};
+use crate::compute::{Orders, Way};
+use crate::{Error, Microversion, Service, Session};
 
 /// Clocks of the cloud's machines differ, and what is written takes a moment to be seen.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(15);
@@ -27,15 +27,6 @@ const DOUBTED_AT_ONCE: usize = 5;
 /// The first that filters by what Nova does with a server, whoever asks.
 const BY_TASK: Microversion = Microversion(2, 83);
 
-/// Where a server goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Way {
-    /// It is being made.
-    In,
-    /// It is being deleted.
-    Out,
-}
-
 /// What is known of servers that Nova works on.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -45,32 +36,8 @@ pub(super) struct Known {
     moving: HashMap<String, (Value, Instant)>,
 }
 
-impl Way {
-    fn of(server: &Value) -> Option<Way> {
-        let task = server["OS-EXT-STS:task_state"].as_str();
-        match (server["status"].as_str(), task) {
-            (_, Some("deleting")) => Some(Way::Out),
-            (Some("BUILD"), _) => Some(Way::In),
-            _ => None,
-        }
-    }
-
-    /// Ids of all that go there, if Nova can tell.
-    async fn all(self, session: &Session) -> Result<Option<HashSet<String>>, Error> {
-        let spoken = session.endpoint(Service::Compute).await?.microversions;
-        let can = spoken.is_some_and(|(_, newest)| newest >= BY_TASK);
-        let query = match self {
-            Way::In => ("status", "BUILD"),
-            Way::Out if can => ("task_state", "deleting"),
-            Way::Out => return Ok(None),
-        };
-        let ids = session.compute().server_ids(&[query], BY_TASK).await?;
-        Ok(Some(ids.into_iter().collect()))
-    }
-}
-
 impl Known {
-    pub(super) fn ordered(&mut self, id: &str, way: Way) {
+    fn ordered(&mut self, id: &str, way: Way) {
         let server = match way {
             Way::In => json!({"id": id, "status": "BUILD"}),
             Way::Out => {
@@ -81,7 +48,7 @@ impl Known {
     }
 
     fn way_of(&self, id: &str) -> Option<Way> {
-        Way::of(&self.moving.get(id)?.0)
+        way_of(&self.moving.get(id)?.0)
     }
 
     fn seen(&mut self, id: &str, answer: &Answered) {
@@ -102,6 +69,9 @@ impl Desk {
         session: &Session,
         ids: &[String],
     ) -> Result<HashMap<String, Answered>, Error> {
+        for (id, way) in session.extension::<Orders>().take() {
+            self.lock().servers.ordered(&id, way);
+        }
         let mut answers = self.still_on_their_way(session, ids).await?;
         let open = ids.iter().filter(|id| !answers.contains_key(*id));
         let open: Vec<String> = open.cloned().collect();
@@ -135,7 +105,7 @@ impl Desk {
             if on_it.is_empty() {
                 continue;
             }
-            let Some(there) = way.all(session).await? else {
+            let Some(there) = all_on(way, session).await? else {
                 continue;
             };
             let state = self.lock();
@@ -174,7 +144,7 @@ impl Desk {
                 match known.moving.get(id) {
                     // What a list of ids has missed is known to have changed.
                     Some((server, seen))
-                        if Way::of(server).is_none()
+                        if way_of(server).is_none()
                             && (seen.elapsed() < TRUSTED || doubted.len() >= DOUBTED_AT_ONCE) =>
                     {
                         answers.insert(id.clone(), Ok(Some(server.clone())));
@@ -191,6 +161,29 @@ impl Desk {
         answers.extend(looked_at);
         Ok(answers)
     }
+}
+
+/// The direction of a server that Nova works on.
+fn way_of(server: &Value) -> Option<Way> {
+    let task = server["OS-EXT-STS:task_state"].as_str();
+    match (server["status"].as_str(), task) {
+        (_, Some("deleting")) => Some(Way::Out),
+        (Some("BUILD"), _) => Some(Way::In),
+        _ => None,
+    }
+}
+
+/// Ids of all servers that go there, if Nova can tell.
+async fn all_on(way: Way, session: &Session) -> Result<Option<HashSet<String>>, Error> {
+    let spoken = session.microversions(Service::Compute).await?;
+    let can = spoken.is_some_and(|(_, newest)| newest >= BY_TASK);
+    let query = match way {
+        Way::In => ("status", "BUILD"),
+        Way::Out if can => ("task_state", "deleting"),
+        Way::Out => return Ok(None),
+    };
+    let ids = session.compute().server_ids(&[query], BY_TASK).await?;
+    Ok(Some(ids.into_iter().collect()))
 }
 
 /// Whether Nova still works on it.
@@ -230,8 +223,8 @@ mod tests {
     #[test]
     fn a_server_that_is_deleted_while_it_is_built_goes_out() {
         let server = json!({"status": "BUILD", "OS-EXT-STS:task_state": "deleting"});
-        assert_eq!(Way::of(&server), Some(Way::Out));
+        assert_eq!(way_of(&server), Some(Way::Out));
         let resized = json!({"status": "RESIZE", "OS-EXT-STS:task_state": "resize_prep"});
-        assert_eq!(Way::of(&resized), None);
+        assert_eq!(way_of(&resized), None);
     }
 }

@@ -13,7 +13,7 @@ async fn cloud(
     })
     .await;
     let mut config = CloudConfig::new("lab", &format!("{}/identity/v3", canned.url));
-    config.parallel_calls = 2;
+    config.connection.parallel_calls = 2;
     let credentials = Credentials::password("demo", "Default", "demo");
     let scope = Scope::project("demo", "Default");
     let session = Session::login(&config, &credentials, Some(&scope))

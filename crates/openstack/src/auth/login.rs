@@ -1,0 +1,419 @@
+//! The way in: from credentials to a [`Session`].
+//!
+//! Keystone answers 401 to a wrong password and to a project that does not exist alike. To tell a
+//! person which it was, a refused password login is tried once more without a project: if that
+//! works, the project was at fault, and the projects that would work are named. It costs a second
+//! attempt where a cloud counts wrong passwords; a message that sends people the wrong way costs more.
+
+use std::sync::Arc;
+
+use reqwest::{Method, Url};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::catalog::Catalog;
+use super::config::CloudConfig;
+use super::credentials::{Credentials, Scope};
+use super::session::{Session, TokenFacts};
+use crate::wire::answer::Answer;
+use crate::wire::call::segments;
+use crate::wire::error::Wire;
+use crate::wire::transport::{Outgoing, Transport};
+use crate::{Certificate, ConfigError, Error, LoginMethod, Secret, Service};
+
+impl Session {
+    /// Log in to `cloud`. Without a scope, the token is for the user's default project, or for the one
+    /// that an application credential or token carries already. Gives up after [`CloudConfig::login_timeout`].
+    ///
+    /// # Errors
+    /// [`Error::WrongCredentials`], [`Error::SecondFactor`], [`Error::UnknownProject`], [`Error::UnknownRegion`],
+    /// [`Error::Unreachable`], [`Error::Untrusted`] and [`Error::NotOpenStack`] say what a person can do about it.
+    pub async fn login(
+        cloud: &CloudConfig,
+        credentials: &Credentials,
+        scope: Option<&Scope>,
+    ) -> Result<Session, Error> {
+        in_time(cloud, Session::open(cloud, credentials, scope)).await
+    }
+
+    async fn open(
+        cloud: &CloudConfig,
+        credentials: &Credentials,
+        scope: Option<&Scope>,
+    ) -> Result<Session, Error> {
+        let door = Door::find(cloud).await?;
+        if let (Credentials::Token { token }, None) = (credentials, scope) {
+            return door.validate(token.clone()).await;
+        }
+        // An application credential is for one project; Keystone refuses another scope with it.
+        let scope =
+            scope.filter(|_| !matches!(credentials, Credentials::ApplicationCredential { .. }));
+        let refused = match door.authenticate(credentials, scope).await {
+            Err(error @ Error::WrongCredentials { .. }) => error,
+            other => return other,
+        };
+        match scope {
+            Some(scope @ Scope::Project(project)) if *scope != Scope::Unscoped => {
+                match door.authenticate(credentials, Some(&Scope::Unscoped)).await {
+                    Ok(unscoped) => {
+                        let accessible = accessible_projects(&unscoped).await;
+                        if !matches!(credentials, Credentials::Token { .. }) {
+                            let _ = unscoped.revoke().await;
+                        }
+                        Err(Error::UnknownProject {
+                            cloud: cloud.name.clone(),
+                            project: project.as_str().into(),
+                            accessible: accessible.unwrap_or_default(),
+                        })
+                    }
+                    Err(_) => Err(refused),
+                }
+            }
+            _ => Err(refused),
+        }
+    }
+
+    /// The same person in another project, without another password.
+    pub async fn in_scope(&self, scope: &Scope) -> Result<Session, Error> {
+        let credentials = Credentials::Token {
+            token: self.token().clone(),
+        };
+        Session::login(self.cloud(), &credentials, Some(scope)).await
+    }
+
+    /// A session on a token that exists already, after asking the cloud whether it is good. Gives up after
+    /// [`CloudConfig::login_timeout`].
+    ///
+    /// # Errors
+    /// As [`Session::login`].
+    pub async fn from_token(cloud: &CloudConfig, token: Secret) -> Result<Session, Error> {
+        in_time(cloud, async {
+            Door::find(cloud).await?.validate(token).await
+        })
+        .await
+    }
+}
+
+/// Names of the projects that the user has a role in.
+async fn accessible_projects(session: &Session) -> Result<Vec<String>, Error> {
+    #[derive(Deserialize)]
+    struct Listed {
+        name: String,
+    }
+    let call = session.call(Service::Identity, Method::GET, &["auth", "projects"]);
+    let projects: Vec<Listed> = call.list("projects").await?;
+    Ok(projects.into_iter().map(|project| project.name).collect())
+}
+
+/// Gives up on a cloud that accepts connections, or lets them wait, and never answers.
+async fn in_time(
+    cloud: &CloudConfig,
+    login: impl Future<Output = Result<Session, Error>>,
+) -> Result<Session, Error> {
+    let limit = cloud.login_timeout;
+    let done = tokio::time::timeout(limit, login).await;
+    done.unwrap_or_else(|_elapsed| {
+        Err(Error::Unreachable {
+            cloud: cloud.name.clone(),
+            url: identity_address(cloud).to_owned(),
+            why: format!("no answer within {} s", limit.as_secs_f64()),
+        })
+    })
+}
+
+/// Keystone's address as the configuration has it.
+fn identity_address(cloud: &CloudConfig) -> &str {
+    cloud
+        .endpoint_overrides
+        .get(&Service::Identity)
+        .unwrap_or(&cloud.auth_url)
+}
+
+/// Refuses a region that the catalogue does not have: nothing would be found in it. A token without a project has no catalogue,
+/// and an address that the configuration gives needs none.
+fn check_region(cloud: &CloudConfig, catalog: &Catalog) -> Result<(), Error> {
+    let known = catalog.regions();
+    if known.is_empty() {
+        return Ok(());
+    }
+    let looked_for = Service::LOOKED_FOR
+        .into_iter()
+        .filter(|service| !cloud.endpoint_overrides.contains_key(service));
+    let mut regions = looked_for.filter_map(|service| cloud.region_of(service));
+    match regions.find(|region| !known.contains(region)) {
+        None => Ok(()),
+        Some(region) => Err(Error::UnknownRegion {
+            cloud: cloud.name.clone(),
+            region: region.to_owned(),
+            known: known.into_iter().map(str::to_owned).collect(),
+        }),
+    }
+}
+
+/// Where a receipt stands, both ways.
+const RECEIPT: &str = "openstack-auth-receipt";
+
+/// Keystone, before anybody is logged in.
+struct Door {
+    cloud: CloudConfig,
+    transport: Arc<Transport>,
+    identity: Url,
+}
+
+impl Door {
+    async fn find(cloud: &CloudConfig) -> Result<Door, Error> {
+        let wrong = |why: &str| {
+            Error::Config(ConfigError::Cloud {
+                cloud: cloud.name.clone(),
+                why: why.into(),
+            })
+        };
+        let mut address: Url = identity_address(cloud)
+            .parse()
+            .map_err(|_| wrong("`auth_url` is no address"))?;
+        if !matches!(address.scheme(), "http" | "https") || address.host().is_none() {
+            return Err(wrong("`auth_url` must begin with http:// or https://"));
+        }
+        // Version 2 is gone everywhere; its address in old files still shows where Keystone is.
+        if let Some(root) = address.path().trim_end_matches('/').strip_suffix("/v2.0") {
+            let root = root.to_string();
+            address.set_path(&root);
+        }
+        let transport = cloud.transport()?;
+        let endpoint = transport
+            .discover(Service::Identity, &address, None, None)
+            .await
+            .map_err(|error| at_the_door(cloud, &address, error))?;
+        Ok(Door {
+            cloud: cloud.clone(),
+            transport,
+            identity: endpoint.base,
+        })
+    }
+
+    /// `POST /auth/tokens`.
+    async fn authenticate(
+        &self,
+        credentials: &Credentials,
+        scope: Option<&Scope>,
+    ) -> Result<Session, Error> {
+        let mut body = json!({"auth": {"identity": credentials.to_json()}});
+        if let Some(scope) = scope {
+            body["auth"]["scope"] = scope.to_json();
+        }
+        let headers = match credentials {
+            Credentials::Passcode { receipt, .. } => {
+                vec![(RECEIPT, receipt.expose().to_string())]
+            }
+            _ => Vec::new(),
+        };
+        let out = Outgoing {
+            headers,
+            body: Some(body),
+            ..self.outgoing(Method::POST)
+        };
+        let answer = self.ask(out, credentials.method()).await?;
+        let token = answer.header("x-subject-token").map(Secret::from);
+        match token {
+            Some(token) if !token.is_empty() => self.session(token, &answer),
+            _ => {
+                Err(self
+                    .nonsense("the login was accepted, but there is no token in the answer".into()))
+            }
+        }
+    }
+
+    /// `GET /auth/tokens`: is it good, and whose is it?
+    async fn validate(&self, token: Secret) -> Result<Session, Error> {
+        let subject = vec![("x-subject-token", token.expose().to_string())];
+        let out = Outgoing {
+            token: Some(&token),
+            headers: subject,
+            ..self.outgoing(Method::GET)
+        };
+        let answer = self.ask(out, LoginMethod::Token).await?;
+        self.session(token, &answer)
+    }
+
+    /// A call about tokens.
+    fn outgoing<'a>(&self, method: Method) -> Outgoing<'a> {
+        Outgoing {
+            service: Service::Identity,
+            method,
+            url: segments(&self.identity, &["auth", "tokens"]),
+            token: None,
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Sends it; `method` is how the person logs in.
+    async fn ask(&self, out: Outgoing<'_>, method: LoginMethod) -> Result<Answer, Error> {
+        let url = out.url.clone();
+        let answer = self
+            .transport
+            .exchange(out)
+            .await
+            .map_err(|error| at_the_door(&self.cloud, &url, error))?;
+        if let Some(error) = self.half_accepted(&answer) {
+            return Err(error);
+        }
+        match answer.check() {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.refused(error, method)),
+        }
+    }
+
+    /// Some clouds want several proofs of some people. What was right so far is kept under a receipt.
+    fn half_accepted(&self, answer: &Answer) -> Option<Error> {
+        #[derive(Default, Deserialize)]
+        struct Half {
+            receipt: Given,
+            required_auth_methods: Vec<Vec<String>>,
+        }
+        #[derive(Default, Deserialize)]
+        struct Given {
+            methods: Vec<String>,
+        }
+        let receipt = answer.header(RECEIPT).filter(|_| answer.status == 401)?;
+        let half: Half = answer.json().unwrap_or_default();
+        let given = half.receipt.methods;
+        let mut missing = half.required_auth_methods;
+        for way in &mut missing {
+            way.retain(|method| !given.contains(method));
+        }
+        Some(Error::SecondFactor {
+            cloud: self.cloud.name.clone(),
+            missing,
+            receipt: receipt.into(),
+            request_id: Some(answer.request_id()),
+        })
+    }
+
+    fn session(&self, token: Secret, answer: &Answer) -> Result<Session, Error> {
+        let facts: TokenFacts = answer.json_at("token").map_err(|error| match error {
+            Error::Malformed { why, .. } => self.nonsense(why),
+            other => other,
+        })?;
+        check_region(&self.cloud, facts.catalog())?;
+        Ok(Session::new(
+            self.cloud.clone(),
+            self.transport.clone(),
+            self.identity.clone(),
+            token,
+            facts,
+        ))
+    }
+
+    /// A refusal at login: whose fault is it?
+    fn refused(&self, error: Error, method: LoginMethod) -> Error {
+        let Some(api) = error.api() else {
+            return error;
+        };
+        match api.status {
+            // A token that Keystone does not know is 404 when asked about and 401 when used; an application
+            // credential that is gone is 404, too.
+            401 => {}
+            404 if api.kind.is_some() => {}
+            // Keystone always says what is wrong in JSON; somebody else's page has no such words.
+            300..=399 | 404 | 405 => {
+                return self.nonsense(format!("status {}: {}", api.status, api.message));
+            }
+            _ => return error,
+        }
+        Error::WrongCredentials {
+            cloud: self.cloud.name.clone(),
+            method,
+            message: api.message.clone(),
+            request_id: api.request_id.clone(),
+        }
+    }
+
+    fn nonsense(&self, why: String) -> Error {
+        Error::NotOpenStack {
+            cloud: self.cloud.name.clone(),
+            url: self.identity.to_string(),
+            why,
+        }
+    }
+}
+
+/// At login, a broken connection means that the cloud cannot be reached.
+fn at_the_door(cloud: &CloudConfig, url: &Url, error: Error) -> Error {
+    match error {
+        Error::Connection {
+            wire: Wire::Tls,
+            why,
+            ..
+        } => match refused_by(&why) {
+            Some(whose) => Error::Untrusted {
+                cloud: cloud.name.clone(),
+                url: url.to_string(),
+                whose,
+                why,
+            },
+            None => Error::Unreachable {
+                cloud: cloud.name.clone(),
+                url: url.to_string(),
+                why,
+            },
+        },
+        Error::Connection { why, .. } => Error::Unreachable {
+            cloud: cloud.name.clone(),
+            url: url.to_string(),
+            why,
+        },
+        Error::Malformed { why, .. } => Error::NotOpenStack {
+            cloud: cloud.name.clone(),
+            url: url.to_string(),
+            why,
+        },
+        other => other,
+    }
+}
+
+/// Whose certificate is refused, in what TLS said; nobody's where the other side has something else against us, such as a version that it does
+/// not speak, or trouble of its own. The other side speaks by alerts. Source of their names: RFC 8446, section 6.2.
+fn refused_by(why: &str) -> Option<Certificate> {
+    const OURS: [&str; 9] = [
+        "NoCertificate",
+        "BadCertificate",
+        "UnsupportedCertificate",
+        "CertificateRevoked",
+        "CertificateExpired",
+        "CertificateUnknown",
+        "CertificateRequired",
+        "UnknownCA",
+        "AccessDenied",
+    ];
+    match why.rsplit_once("fatal alert: ") {
+        Some((_, alert)) => OURS.contains(&alert).then_some(Certificate::Ours),
+        None => Some(Certificate::Theirs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_alerts_about_certificates_ask_for_one() {
+        for (why, whose) in [
+            (
+                "invalid peer certificate: UnknownIssuer",
+                Some(Certificate::Theirs),
+            ),
+            (
+                "received fatal alert: CertificateRequired",
+                Some(Certificate::Ours),
+            ),
+            ("received fatal alert: UnknownCA", Some(Certificate::Ours)),
+            ("received fatal alert: ProtocolVersion", None),
+            ("received fatal alert: HandshakeFailure", None),
+            ("received fatal alert: InternalError", None),
+            ("received fatal alert: BadCertificateStatusResponse", None),
+        ] {
+            assert_eq!(refused_by(why), whose, "{why}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Nova's record of what was done to a server, request by request ("instance actions").
+//!
+//! Nova answers most requests about a server before it carries them out. If that fails later, the server often just
+//! returns to its former state, and this record alone tells that the request failed.
+//! Source: Compute API, "Servers actions" (`os-instance-actions`).
+
+use reqwest::Method;
+use serde::Deserialize;
+
+use super::Compute;
+use crate::wire::call::Call;
+use crate::{Error, Microversion, Service};
+
+/// The first that gives the reason of a failure (`details`), to whom the cloud's policy allows.
+const WITH_DETAILS: Microversion = Microversion(2, 84);
+
+/// One request that Nova accepted about a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ServerAction {
+    /// `create`, `resize`, `attach_volume`, `detach_interface` ...
+    pub action: String,
+    /// Id of the request, as in the header of Nova's answer to it.
+    pub request_id: String,
+    /// `Error` if a part of it failed.
+    pub message: Option<String>,
+    /// The parts of the work that have begun, in any order. Empty in lists.
+    pub events: Vec<ServerEvent>,
+}
+
+/// A part of the work on a request, done by one of Nova's services.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ServerEvent {
+    /// `conductor_migrate_server`, `compute_attach_volume` ...
+    pub event: String,
+    /// `Success` or `Error`; `None` while it lasts.
+    pub result: Option<String>,
+    /// Reason of a failure. By default Nova shows it to administrators only.
+    pub details: Option<String>,
+}
+
+/// How far a request is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActionOutcome {
+    /// Not begun, or not finished.
+    UnderWay,
+    /// Everything that has begun succeeded.
+    Succeeded,
+    /// It failed, for this reason. `None`: Nova does not show the reason to this user.
+    Failed(Option<String>),
+}
+
+impl ServerAction {
+    /// How far the request is. Between two parts of the work it may look finished, so it is to be asked only once the
+    /// server has no `task_state` any more.
+    pub fn outcome(&self) -> ActionOutcome {
+        let failed = |event: &&ServerEvent| event.result.as_deref() == Some("Error");
+        if self.message.is_some() || self.events.iter().any(|event| failed(&event)) {
+            let reasons = self
+                .events
+                .iter()
+                .filter_map(|event| event.details.as_ref());
+            let reason = reasons
+                .map(|text| text.trim())
+                .find(|text| !text.is_empty());
+            return ActionOutcome::Failed(reason.map(str::to_owned));
+        }
+        let ended = |event: &ServerEvent| event.result.is_some();
+        match !self.events.is_empty() && self.events.iter().all(ended) {
+            true => ActionOutcome::Succeeded,
+            false => ActionOutcome::UnderWay,
+        }
+    }
+}
+
+impl Compute<'_> {
+    /// All requests about a server, newest first, without their events.
+    pub async fn action_list(&self, server: &str) -> Result<Vec<ServerAction>, Error> {
+        let call = self.actions(&["servers", server, "os-instance-actions"]);
+        call.fetch("instanceActions").await
+    }
+
+    /// One request about a server, with its events.
+    pub async fn action_get(&self, server: &str, request: &str) -> Result<ServerAction, Error> {
+        let call = self.actions(&["servers", server, "os-instance-actions", request]);
+        call.fetch("instanceAction").await
+    }
+
+    fn actions(&self, path: &[&str]) -> Call<'_> {
+        let call = self.0.call(Service::Compute, Method::GET, path);
+        call.microversion(WITH_DETAILS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn outcome(action: Value) -> ActionOutcome {
+        serde_json::from_value::<ServerAction>(action)
+            .unwrap()
+            .outcome()
+    }
+
+    #[test]
+    fn a_request_that_has_not_begun_or_lasts_is_under_way() {
+        assert_eq!(
+            outcome(json!({"message": null, "events": []})),
+            ActionOutcome::UnderWay
+        );
+        let events = json!([{"event": "cold_migrate", "result": "Success"}, {"event": "compute_prep_resize", "result": null}]);
+        assert_eq!(outcome(json!({"events": events})), ActionOutcome::UnderWay);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_shown_to_administrators() {
+        let events = json!([{"event": "cold_migrate", "result": "Error", "details": "No valid host was found. "}]);
+        assert_eq!(
+            outcome(json!({"message": "Error", "events": events})),
+            ActionOutcome::Failed(Some("No valid host was found.".into()))
+        );
+        let events = json!([{"event": "cold_migrate", "result": "Error"}]);
+        assert_eq!(
+            outcome(json!({"message": "Error", "events": events})),
+            ActionOutcome::Failed(None)
+        );
+    }
+}

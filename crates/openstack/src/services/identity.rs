@@ -1,0 +1,129 @@
+//! Keystone, after login: who there is, who may do what, and which services are where. But for what is one's own, all of it is an
+//! administrator's.
+
+use reqwest::Method;
+
+use super::collection::{ChangedBy, Collection};
+use crate::{Error, Service, Session};
+
+impl Session {
+    /// Keystone.
+    pub fn identity(&self) -> Identity<'_> {
+        Identity(self)
+    }
+}
+
+/// Calls to Keystone.
+pub struct Identity<'a>(pub(crate) &'a Session);
+
+const fn kept(
+    path: &'static str,
+    words: (&'static str, &'static str),
+    title: &'static str,
+) -> Collection {
+    Collection {
+        changed_by: ChangedBy::Patch,
+        ..Collection::of(Service::Identity, path, words, title)
+    }
+}
+
+/// Projects.
+pub static PROJECTS: Collection = kept("projects", ("project", "projects"), "project");
+/// Users.
+pub static USERS: Collection = kept("users", ("user", "users"), "user");
+/// Groups of users.
+pub static GROUPS: Collection = kept("groups", ("group", "groups"), "group");
+/// Roles.
+pub static ROLES: Collection = kept("roles", ("role", "roles"), "role");
+/// Domains.
+pub static DOMAINS: Collection = kept("domains", ("domain", "domains"), "domain").lasting();
+/// Regions; a region's name is its id.
+pub static REGIONS: Collection = Collection {
+    by_name: false,
+    ..kept("regions", ("region", "regions"), "region")
+};
+/// Services of the catalogue.
+pub static SERVICES: Collection = kept("services", ("service", "services"), "service");
+/// Where services are; they can be asked for by service, interface and region.
+pub static ENDPOINTS: Collection = Collection {
+    by_name: false,
+    ..kept("endpoints", ("endpoint", "endpoints"), "endpoint")
+};
+
+/// Who gets a role, by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor<'a> {
+    /// One person.
+    User(&'a str),
+    /// All that are in it.
+    Group(&'a str),
+}
+
+/// A role and where it counts, by ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Grant {
+    /// Which role.
+    pub role: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a role counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In a project.
+    Project(String),
+    /// In a domain.
+    Domain(String),
+}
+
+impl Identity<'_> {
+    /// Give a role. One that is given already is fine.
+    pub async fn grant(&self, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
+        self.role(Method::PUT, actor, grant).await
+    }
+
+    /// Whether a role is given; not where the role, the place or who gets it is unknown.
+    pub async fn is_granted(&self, actor: Actor<'_>, grant: &Grant) -> Result<bool, Error> {
+        match self.role(Method::GET, actor, grant).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Take a role away. One that is not given is an error of status 404.
+    pub async fn revoke(&self, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
+        self.role(Method::DELETE, actor, grant).await
+    }
+
+    async fn role(&self, method: Method, actor: Actor<'_>, grant: &Grant) -> Result<(), Error> {
+        let (places, place) = match &grant.place {
+            Place::Project(id) => ("projects", id),
+            Place::Domain(id) => ("domains", id),
+        };
+        let (actors, actor) = match actor {
+            Actor::User(id) => ("users", id),
+            Actor::Group(id) => ("groups", id),
+        };
+        let path = [places, place, actors, actor, "roles", &grant.role];
+        self.act(method, &path).await
+    }
+
+    /// Put a user into a group. One that is in it already is fine.
+    pub async fn group_add(&self, group: &str, user: &str) -> Result<(), Error> {
+        self.act(Method::PUT, &["groups", group, "users", user])
+            .await
+    }
+
+    /// Take a user out of a group. One that is not in it is an error of status 404.
+    pub async fn group_remove(&self, group: &str, user: &str) -> Result<(), Error> {
+        self.act(Method::DELETE, &["groups", group, "users", user])
+            .await
+    }
+
+    async fn act(&self, method: Method, path: &[&str]) -> Result<(), Error> {
+        let call = self.0.call(Service::Identity, method, path);
+        call.send().await.map(drop)
+    }
+}

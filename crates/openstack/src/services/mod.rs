@@ -1,0 +1,12 @@
+//! The services of a cloud. Each adds its own entry point to [`Session`](crate::Session).
+
+pub mod block_storage;
+pub mod collection;
+pub mod compute;
+pub mod identity;
+pub mod image;
+pub mod key_manager;
+pub mod load_balancer;
+mod lookups;
+pub mod network;
+pub mod quota_sets;

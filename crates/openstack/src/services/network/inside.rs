@@ -1,0 +1,80 @@
+//! Neutron: what lives inside another thing and is found below it only: the rules of a QoS policy, the port forwardings of a
+//! floating IP. They have an id, and mostly neither name nor owner of their own.
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::NetworkService;
+use crate::wire::call::Call;
+use crate::{Error, Service, Session};
+
+/// One of them, as Neutron says it; its id is under `id`.
+pub type Piece = Map<String, Value>;
+
+/// Those of one kind in one thing.
+pub struct Inside<'a> {
+    session: &'a Session,
+    /// Of the collection: `qos`, `policies`, the policy's id, `dscp_marking_rules`.
+    path: Vec<String>,
+    one: &'static str,
+    many: &'static str,
+}
+
+impl<'a> Inside<'a> {
+    /// `one` and `many` are the words in bodies; the path ends with `many`.
+    pub(super) fn of(
+        session: &'a Session,
+        owner: &[&str],
+        one: &'static str,
+        many: &'static str,
+    ) -> Inside<'a> {
+        let path = owner.iter().copied().chain([many]);
+        Inside {
+            session,
+            path: path.map(str::to_owned).collect(),
+            one,
+            many,
+        }
+    }
+
+    fn call(&self, method: Method, rest: &[&str]) -> Call<'_> {
+        let path = self.path.iter().map(String::as_str);
+        let path: Vec<&str> = path.chain(rest.iter().copied()).collect();
+        self.session.call(Service::Network, method, &path)
+    }
+
+    /// All of them.
+    pub async fn list(&self) -> Result<Vec<Piece>, Error> {
+        self.call(Method::GET, &[]).list(self.many).await
+    }
+
+    /// One.
+    pub async fn get(&self, id: &str) -> Result<Piece, Error> {
+        self.call(Method::GET, &[id]).fetch(self.one).await
+    }
+
+    /// Make one.
+    pub async fn create(&self, fields: &Value) -> Result<Piece, Error> {
+        let call = self.call(Method::POST, &[]);
+        call.json(&json!({self.one: fields})).fetch(self.one).await
+    }
+
+    /// Change one.
+    pub async fn update(&self, id: &str, fields: &Value) -> Result<Piece, Error> {
+        let call = self.call(Method::PUT, &[id]);
+        call.json(&json!({self.one: fields})).fetch(self.one).await
+    }
+
+    /// Remove one. Not there is an error of status 404.
+    pub async fn delete(&self, id: &str) -> Result<(), Error> {
+        self.call(Method::DELETE, &[id]).send().await.map(drop)
+    }
+}
+
+impl<'a> NetworkService<'a> {
+    /// The port forwardings of a floating IP. Source: Networking API v2.0, "Floating IPs port forwarding".
+    pub fn port_forwardings(&self, floating_ip: &str) -> Inside<'a> {
+        let owner = ["floatingips", floating_ip];
+        Inside::of(self.0, &owner, "port_forwarding", "port_forwardings")
+    }
+}

@@ -1,0 +1,150 @@
+//! Neutron: networks, subnets, ports, routers, floating IPs, security groups and their rules.
+//!
+//! All kinds work alike (a collection, a word for one, a word for many), so [`Entity`] names the words
+//! and the calls are written once: `session.network().list::<Port>(...)`.
+
+mod entity;
+pub mod inside;
+pub mod qos;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::lookups::{LONG, SHORT, only};
+use crate::wire::call::Call;
+use crate::wire::id::looks_like_id;
+use crate::{Error, Service, Session};
+
+pub use entity::{
+    AddressGroup, AddressScope, Entity, FixedIp, FloatingIp, MeteringLabel, MeteringRule, Network,
+    Port, QosPolicy, RbacPolicy, Router, SecurityGroup, SecurityGroupRule, Segment, Subnet,
+    SubnetPool, Trunk,
+};
+
+impl Session {
+    /// Neutron.
+    pub fn network(&self) -> NetworkService<'_> {
+        NetworkService(self)
+    }
+}
+
+/// Calls to Neutron.
+pub struct NetworkService<'a>(pub(crate) &'a Session);
+
+impl NetworkService<'_> {
+    /// A call on the collection, or on what `rest` names in it.
+    fn of<E: Entity>(&self, method: Method, rest: &[&str]) -> Call<'_> {
+        let path: Vec<&str> = E::PATH.split('/').chain(rest.iter().copied()).collect();
+        self.0.call(Service::Network, method, &path)
+    }
+
+    /// All that match; filters as Neutron names them.
+    pub async fn list<E: Entity>(&self, query: &[(&str, &str)]) -> Result<Vec<E>, Error> {
+        let call = self.of::<E>(Method::GET, &[]).query(query.iter().copied());
+        call.list(E::MANY).await
+    }
+
+    /// One.
+    pub async fn get<E: Entity>(&self, id: &str) -> Result<E, Error> {
+        self.of::<E>(Method::GET, &[id]).fetch(E::ONE).await
+    }
+
+    /// Make one; `fields` without the word around them.
+    pub async fn create<E: Entity>(&self, fields: &Value) -> Result<E, Error> {
+        let call = self.of::<E>(Method::POST, &[]);
+        call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
+    }
+
+    /// Change one; `fields` without the word around them.
+    pub async fn update<E: Entity>(&self, id: &str, fields: &Value) -> Result<E, Error> {
+        let call = self.of::<E>(Method::PUT, &[id]);
+        call.json(&json!({E::ONE: fields})).fetch(E::ONE).await
+    }
+
+    /// Remove one. Not there is an error of status 404.
+    pub async fn delete<E: Entity>(&self, id: &str) -> Result<(), Error> {
+        self.of::<E>(Method::DELETE, &[id]).send().await.map(drop)
+    }
+
+    /// By id, or by a name that only one has. Of several, the one of the session's own project is
+    /// meant: administrators see everybody's. Networks outside are kept for half a minute.
+    pub async fn find<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
+        let lookups = self.0.lookups();
+        let fetch = || self.find_now(name_or_id);
+        let keep = |found: &E| if found.is_the_clouds() { LONG } else { SHORT };
+        lookups.find(E::PATH, name_or_id, keep, fetch).await
+    }
+
+    async fn find_now<E: Entity>(&self, name_or_id: &str) -> Result<E, Error> {
+        if looks_like_id(name_or_id) {
+            match self.get(name_or_id).await {
+                Err(error) if error.is_not_found() => {}
+                other => return other,
+            }
+        }
+        let mut named: Vec<E> = self.list(&[("name", name_or_id)]).await?;
+        named.retain(|entity| entity.name() == Some(name_or_id));
+        let project = self.0.project().map(|project| project.id.as_str());
+        let is_own = |entity: &E| project.is_some() && entity.project_id() == project;
+        if named.len() > 1 && named.iter().any(is_own) {
+            named.retain(is_own);
+        }
+        only(named, E::TITLE, name_or_id, |entity| entity.id())
+    }
+
+    /// Set all tags of one, in place of those that it has.
+    pub async fn set_tags<E: Entity>(&self, id: &str, tags: &[String]) -> Result<(), Error> {
+        let call = self.of::<E>(Method::PUT, &[id, "tags"]);
+        call.json(&json!({"tags": tags})).send().await.map(drop)
+    }
+
+    /// Do what the service offers on one thing: `add_extraroutes`, `add_subports` ... Returns the whole answer.
+    pub async fn act<E: Entity>(
+        &self,
+        id: &str,
+        action: &str,
+        body: &Value,
+    ) -> Result<Value, Error> {
+        let call = self.of::<E>(Method::PUT, &[id, action]);
+        call.json(body).send().await?.json()
+    }
+
+    /// Networks that floating IPs can come from.
+    pub async fn external_networks(&self) -> Result<Vec<Network>, Error> {
+        self.list(&[("router:external", "true")]).await
+    }
+
+    /// Connect a router to a subnet, by its gateway address.
+    pub async fn router_add_subnet(&self, router: &str, subnet: &str) -> Result<(), Error> {
+        let path = [Router::PATH, router, "add_router_interface"];
+        let call = self.0.call(Service::Network, Method::PUT, &path);
+        call.json(&json!({"subnet_id": subnet}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Connect a router by a port that exists.
+    pub async fn router_add_port(&self, router: &str, port: &str) -> Result<(), Error> {
+        let path = [Router::PATH, router, "add_router_interface"];
+        let call = self.0.call(Service::Network, Method::PUT, &path);
+        call.json(&json!({"port_id": port})).send().await.map(drop)
+    }
+
+    /// Disconnect a router from a subnet.
+    pub async fn router_remove_subnet(&self, router: &str, subnet: &str) -> Result<(), Error> {
+        let path = [Router::PATH, router, "remove_router_interface"];
+        let call = self.0.call(Service::Network, Method::PUT, &path);
+        call.json(&json!({"subnet_id": subnet}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Disconnect a router from a port.
+    pub async fn router_remove_port(&self, router: &str, port: &str) -> Result<(), Error> {
+        let path = [Router::PATH, router, "remove_router_interface"];
+        let call = self.0.call(Service::Network, Method::PUT, &path);
+        call.json(&json!({"port_id": port})).send().await.map(drop)
+    }
+}

@@ -1,0 +1,147 @@
+//! How much a project may have of a service's things, as administrators set it. Nova and Cinder say it alike, and so do Neutron and
+//! Octavia, in other words. Source: Compute API and Block Storage API v3, "Quota sets"; Networking API v2.0 and Load Balancer API v2, "Quotas".
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::collection::Record;
+use super::load_balancer::Part;
+use crate::wire::call::Call;
+use crate::{Error, Service, Session};
+
+/// Limit and use of one quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// How much the project may have; negative means without limit.
+    pub limit: i64,
+    /// How much it has, reservations included.
+    pub used: i64,
+}
+
+/// A quota with its use, as Nova, Cinder (`in_use`) and Neutron (`used`) answer.
+#[derive(Deserialize)]
+struct Detail {
+    limit: i64,
+    #[serde(alias = "in_use")]
+    used: i64,
+    #[serde(default)]
+    reserved: i64,
+}
+
+/// What Octavia limits and lists for a project. It tells no use of quotas.
+const BALANCED: [(&str, Part<'_>); 5] = [
+    ("load_balancer", Part::LoadBalancer),
+    ("listener", Part::Listener),
+    ("pool", Part::Pool),
+    ("health_monitor", Part::HealthMonitor),
+    ("l7policy", Part::L7Policy),
+];
+
+/// Calls about a service's limits.
+pub struct QuotaSets<'a> {
+    session: &'a Session,
+    service: Service,
+}
+
+impl Session {
+    /// The limits of Nova, Cinder, Neutron or Octavia.
+    pub fn quota_sets(&self, service: Service) -> QuotaSets<'_> {
+        QuotaSets {
+            session: self,
+            service,
+        }
+    }
+}
+
+impl QuotaSets<'_> {
+    fn call(&self, method: Method, project: &str) -> Call<'_> {
+        self.call_below(method, project, &[])
+    }
+
+    fn call_below(&self, method: Method, project: &str, below: &[&str]) -> Call<'_> {
+        let path: &[&str] = match self.service {
+            Service::Network => &["quotas", project],
+            Service::LoadBalancer => &["lbaas", "quotas", project],
+            _ => &["os-quota-sets", project],
+        };
+        self.session
+            .call(self.service, method, &[path, below].concat())
+    }
+
+    /// The word around the limits in bodies.
+    fn word(&self) -> &'static str {
+        match self.service {
+            Service::Network | Service::LoadBalancer => "quota",
+            _ => "quota_set",
+        }
+    }
+
+    /// A project's limits, its own and the usual ones.
+    pub async fn get(&self, project: &str) -> Result<Record, Error> {
+        self.call(Method::GET, project).fetch(self.word()).await
+    }
+
+    /// Limit and use of a project's quotas, by the service's names. Members may ask for their own project.
+    ///
+    /// Nova's use of `key_pairs` is always 0: key pairs belong to users. Of Octavia's quotas those are left out that would need a
+    /// call per pool or policy to count.
+    ///
+    /// # Errors
+    /// Where the service does not answer, or refuses.
+    pub async fn usage(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
+        let call = match self.service {
+            Service::LoadBalancer => return self.balanced(project).await,
+            Service::Network => self.call_below(Method::GET, project, &["details.json"]),
+            Service::Compute => self.call_below(Method::GET, project, &["detail"]),
+            _ => self.call(Method::GET, project).query([("usage", "true")]),
+        };
+        let details: Record = call.fetch(self.word()).await?;
+        let usage = details.into_iter().filter_map(|(name, value)| {
+            let detail: Detail = serde_json::from_value(value).ok()?;
+            let quota = Quota {
+                limit: detail.limit,
+                used: detail.used + detail.reserved,
+            };
+            Some((name, quota))
+        });
+        Ok(usage.collect())
+    }
+
+    /// Counts what is limited.
+    async fn balanced(&self, project: &str) -> Result<BTreeMap<String, Quota>, Error> {
+        let limits = self.get(project).await?;
+        let mut usage = BTreeMap::new();
+        for (name, part) in BALANCED {
+            let Some(limit) = limits.get(name).and_then(serde_json::Value::as_i64) else {
+                continue;
+            };
+            let used = if limit < 0 {
+                0
+            } else {
+                let mine = [("project_id", project)];
+                let all = self.session.load_balancer().list(part, &mine).await?;
+                i64::try_from(all.len()).unwrap_or(i64::MAX)
+            };
+            usage.insert(name.to_owned(), Quota { limit, used });
+        }
+        Ok(usage)
+    }
+
+    /// Set some limits of a project; -1 is none.
+    pub async fn set(&self, project: &str, limits: &Record) -> Result<(), Error> {
+        let call = self.call(Method::PUT, project);
+        call.json(&json!({self.word(): limits}))
+            .send()
+            .await
+            .map(drop)
+    }
+
+    /// Give a project the usual limits again. Neutron and Octavia answer with status 404 where it had no others.
+    pub async fn reset(&self, project: &str) -> Result<(), Error> {
+        let call = self.call(Method::DELETE, project);
+        call.send().await.map(drop)
+    }
+}

@@ -1,0 +1,163 @@
+//! One call to a service, built up and then sent.
+
+use reqwest::{Method, Url};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::endpoint::{Endpoint, Microversion};
+use super::transport::{Outgoing, Transport};
+use crate::{Error, Secret, Service};
+
+/// The identity under which a call is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub transport: &'a Transport,
+    pub token: &'a Secret,
+    pub project_id: Option<&'a str>,
+}
+
+/// A call to a service.
+#[derive(Clone)]
+pub struct Call<'a> {
+    caller: Caller<'a>,
+    pub(super) service: Service,
+    /// The address of the service by the configuration or the catalogue.
+    address: Result<Url, Error>,
+    method: Method,
+    pub(super) path: Vec<String>,
+    pub(super) query: Vec<(String, String)>,
+    body: Option<Value>,
+    microversion: Option<Microversion>,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Caller<'_> {
+    /// The endpoint of a service that is at this address.
+    pub(crate) async fn endpoint(
+        &self,
+        service: Service,
+        address: &Url,
+    ) -> Result<Endpoint, Error> {
+        self.transport
+            .endpoint(service, address, self.project_id, self.token)
+            .await
+    }
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(
+        caller: Caller<'a>,
+        service: Service,
+        address: Result<Url, Error>,
+        method: Method,
+        path: &[&str],
+    ) -> Call<'a> {
+        Call {
+            caller,
+            service,
+            address,
+            method,
+            path: path.iter().map(|segment| segment.to_string()).collect(),
+            query: Vec::new(),
+            body: None,
+            microversion: None,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Adds to the query.
+    pub fn query<'q>(mut self, pairs: impl IntoIterator<Item = (&'q str, &'q str)>) -> Self {
+        let pairs = pairs
+            .into_iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()));
+        self.query.extend(pairs);
+        self
+    }
+
+    /// Sets the JSON body.
+    pub fn json(mut self, body: &Value) -> Self {
+        self.body = Some(body.clone());
+        self
+    }
+
+    /// Adds a header field; its name is in lower case.
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_string()));
+        self
+    }
+
+    /// Sets the least microversion that has what the call needs. Older clouds get their own newest, and
+    /// refuse what they do not know.
+    pub fn microversion(mut self, wanted: Microversion) -> Self {
+        self.microversion = Some(wanted);
+        self
+    }
+
+    /// Sends the call. A refusal is an error.
+    pub async fn send(self) -> Result<Answer, Error> {
+        self.answer().await?.check()
+    }
+
+    /// Sends the call. Any status is an answer.
+    pub async fn answer(self) -> Result<Answer, Error> {
+        let Caller {
+            transport, token, ..
+        } = self.caller;
+        let endpoint = self.caller.endpoint(self.service, &self.address?).await?;
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let mut url = segments(&endpoint.base, &path);
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        let mut headers = self.headers;
+        if let Some(wanted) = self.microversion {
+            let spoken = endpoint
+                .microversions
+                .map_or(wanted, |(_, newest)| wanted.min(newest));
+            let service = self.service.microversion_name();
+            headers.push(("openstack-api-version", format!("{service} {spoken}")));
+            if self.service == Service::Compute {
+                headers.push(("x-openstack-nova-api-version", spoken.to_string()));
+            }
+        }
+        let out = Outgoing {
+            service: self.service,
+            method: self.method,
+            url,
+            token: Some(token),
+            headers,
+            body: self.body,
+        };
+        transport.exchange(out).await
+    }
+
+    /// Sends the call and reads the value under a key of the answer.
+    pub async fn fetch<T: DeserializeOwned>(self, key: &str) -> Result<T, Error> {
+        self.send().await?.json_at(key)
+    }
+}
+
+/// Adds encoded segments: what a person typed cannot climb out of its place in the path.
+pub(crate) fn segments(base: &Url, path: &[&str]) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_climb_out_of_the_path() {
+        let base: Url = "http://h/compute/v2.1".parse().unwrap();
+        let url = segments(&base, &["os-keypairs", "../servers/x?y#z"]);
+        assert_eq!(
+            url.as_str(),
+            "http://h/compute/v2.1/os-keypairs/..%2Fservers%2Fx%3Fy%23z"
+        );
+    }
+}

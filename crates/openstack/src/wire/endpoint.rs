@@ -1,0 +1,29 @@
+//! Endpoints of services.
+
+use reqwest::Url;
+
+/// The address of the API version that we speak, and the microversions of the service.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Endpoint {
+    /// The address, without a slash at the end.
+    pub base: Url,
+    /// The least and the greatest microversion.
+    pub microversions: Option<(Microversion, Microversion)>,
+}
+
+/// A small step of an API: `2.52`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Microversion(pub u32, pub u32);
+
+impl Microversion {
+    pub(crate) fn parse(text: &str) -> Option<Microversion> {
+        let (major, minor) = text.split_once('.')?;
+        Some(Microversion(major.parse().ok()?, minor.parse().ok()?))
+    }
+}
+
+impl std::fmt::Display for Microversion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}

@@ -1,0 +1,52 @@
+//! The kind of a failed connection.
+
+use std::error::Error as _;
+use std::io;
+
+use super::error::Wire;
+
+/// The kind of the failure, and the words of the innermost layer.
+pub(super) fn diagnose(error: &reqwest::Error) -> (Wire, String) {
+    let mut io_kind = None;
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if let Some(error) = inner.downcast_ref::<io::Error>() {
+            io_kind = Some(error.kind());
+        }
+        cause = inner.source();
+    }
+    let why = deepest(error);
+    let lower = why.to_lowercase();
+    let wire = match io_kind {
+        Some(io::ErrorKind::ConnectionRefused) => Wire::Refused,
+        Some(
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof,
+        ) => Wire::Reset,
+        Some(io::ErrorKind::TimedOut) => Wire::Timeout,
+        _ if error.is_timeout() => Wire::Timeout,
+        _ if error.is_dns() => Wire::Name,
+        _ if ["certificate", "tls", "fatal alert"]
+            .iter()
+            .any(|word| lower.contains(word)) =>
+        {
+            Wire::Tls
+        }
+        _ if lower.contains("before message completed") || lower.contains("connection closed") => {
+            Wire::Reset
+        }
+        _ => Wire::Other,
+    };
+    (wire, why)
+}
+
+/// The message of the innermost error.
+pub(super) fn deepest(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(inner) = deepest.source() {
+        deepest = inner;
+    }
+    deepest.to_string()
+}

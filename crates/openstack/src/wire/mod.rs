@@ -1,0 +1,15 @@
+//! Calls to a cloud, whoever makes them: transport, version discovery, pages of lists, errors.
+
+pub(crate) mod answer;
+pub(crate) mod call;
+pub(crate) mod client;
+mod discovery;
+pub(crate) mod endpoint;
+pub(crate) mod error;
+mod failure;
+pub(crate) mod gate;
+pub(crate) mod id;
+mod pages;
+pub(crate) mod secret;
+pub(crate) mod service;
+pub(crate) mod transport;

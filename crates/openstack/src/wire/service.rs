@@ -1,0 +1,95 @@
+//! The services of a cloud, with their types in catalogues and the versions that we speak.
+
+use std::fmt;
+
+/// An OpenStack service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Service {
+    /// Keystone.
+    Identity,
+    /// Nova.
+    Compute,
+    /// Neutron.
+    Network,
+    /// Glance.
+    Image,
+    /// Cinder.
+    BlockStorage,
+    /// Barbican.
+    KeyManager,
+    /// Heat.
+    Orchestration,
+    /// Octavia.
+    LoadBalancer,
+    /// Designate.
+    Dns,
+    /// Swift.
+    ObjectStore,
+    /// Placement.
+    Placement,
+}
+
+impl Service {
+    /// Services that a session looks for in the catalogue.
+    pub(crate) const LOOKED_FOR: [Service; 6] = [
+        Service::Compute,
+        Service::Network,
+        Service::Image,
+        Service::BlockStorage,
+        Service::KeyManager,
+        Service::LoadBalancer,
+    ];
+
+    /// The official type.
+    pub fn as_str(self) -> &'static str {
+        self.types()[0]
+    }
+
+    /// The official type, then the aliases, best first.
+    pub fn types(self) -> &'static [&'static str] {
+        match self {
+            Service::Identity => &["identity"],
+            Service::Compute => &["compute", "computev21"],
+            Service::Network => &["network"],
+            Service::Image => &["image"],
+            Service::BlockStorage => &["block-storage", "block-store", "volumev3", "volume"],
+            Service::KeyManager => &["key-manager"],
+            Service::Orchestration => &["orchestration"],
+            Service::LoadBalancer => &["load-balancer"],
+            Service::Dns => &["dns"],
+            Service::ObjectStore => &["object-store"],
+            Service::Placement => &["placement"],
+        }
+    }
+
+    /// The major version that we speak, and the path segment it has where the service does not tell.
+    pub(crate) fn version(self) -> Option<(u32, &'static str)> {
+        match self {
+            Service::Identity => Some((3, "v3")),
+            Service::Compute => Some((2, "v2.1")),
+            Service::Network => Some((2, "v2.0")),
+            Service::Image => Some((2, "v2")),
+            Service::BlockStorage => Some((3, "v3")),
+            Service::KeyManager => Some((1, "v1")),
+            Service::Orchestration => Some((1, "v1")),
+            Service::LoadBalancer => Some((2, "v2")),
+            Service::Dns => Some((2, "v2")),
+            Service::ObjectStore | Service::Placement => None,
+        }
+    }
+
+    /// The name of the service in the header that asks for a microversion.
+    pub(crate) fn microversion_name(self) -> &'static str {
+        match self {
+            // Cinder never took to the name that the authority gave it.
+            Service::BlockStorage => "volume",
+            other => other.as_str(),
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
