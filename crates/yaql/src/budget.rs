@@ -8,8 +8,6 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use super::value::Got;
-
 /// Steps; lists in lists are gone through item by item.
 const STEPS_MAX: u32 = 200_000;
 
@@ -37,12 +35,12 @@ pub(super) fn begin() {
 /// There were too many.
 pub(super) fn step() -> Result<(), String> {
     STEPS.set(STEPS.get().saturating_add(1));
-    match STEPS.get() > STEPS_MAX {
-        true => Err(format!(
+    if STEPS.get() > STEPS_MAX {
+        return Err(format!(
             "an expression of `yaql` takes more than {STEPS_MAX} steps: give it less `data`, or let fewer lists go through each other"
-        )),
-        false => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// Take so much off.
@@ -51,29 +49,16 @@ pub(super) fn step() -> Result<(), String> {
 /// So much is not left.
 pub(super) fn spend(weight: usize) -> Result<(), String> {
     WEIGHT.set(WEIGHT.get().saturating_add(weight));
-    match WEIGHT.get() > WEIGHT_MAX {
-        true => Err(format!(
+    if WEIGHT.get() > WEIGHT_MAX {
+        return Err(format!(
             "an expression of `yaql` makes more than {} MiB on its way: give it less `data`, or let it repeat and put together less",
             WEIGHT_MAX >> 20
-        )),
-        false => Ok(()),
+        ));
     }
+    Ok(())
 }
 
-/// Take off what something weighs.
-///
-/// # Errors
-/// So much is not left, or it is too deep.
-pub(super) fn pay(got: &Got) -> Result<(), String> {
-    spend(match got {
-        Got::Data(value) => weight(value, 0)?,
-        Got::Iter(items) | Got::Set(items) => all(items.iter(), 1)?,
-        Got::Sorted(items) => all(items.iter().map(|(_, item)| item), 1)?,
-        Got::Regex(_) | Got::Frame(_) => VALUE,
-    })
-}
-
-/// What a value weighs that stands in so many lists and maps.
+/// The weight of a value that stands in so many lists and maps.
 ///
 /// # Errors
 /// It is too deep.
@@ -94,7 +79,11 @@ pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
     }
 }
 
-fn all<'v>(items: impl Iterator<Item = &'v Value>, depth: usize) -> Result<usize, String> {
+/// The weight of some values together.
+///
+/// # Errors
+/// One of them is too deep.
+pub(super) fn all<'v>(items: impl Iterator<Item = &'v Value>, depth: usize) -> Result<usize, String> {
     let mut sum = VALUE;
     for item in items {
         sum = sum.saturating_add(weight(item, depth)?);

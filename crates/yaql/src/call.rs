@@ -1,4 +1,4 @@
-//! Functions and methods: which there are, what they take, and who does them.
+//! A call of a function or method, and its arguments.
 //!
 //! As in YAQL an argument is given by its place or by its name (`split(':', maxSplits => 1)`), and one that decides about items
 //! (`where`, `select`) is an expression that is evaluated for each of them, with the item as `$`.
@@ -7,124 +7,15 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::{
-    evaluate::{self, evaluate},
-    functions, lists, maps,
+use crate::{
     parse::Tree,
-    regex, texts,
-    value::{Frame, Got},
+    shown,
+    signatures::{ALL, Form, REST},
+    value::{Frame, Got, key_text},
 };
-use crate::shown;
 
-/// How it may be called.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// `name(arguments)`.
-    Function,
-    /// `value.name(arguments)`.
-    Method,
-    /// Both: the value comes first.
-    Either,
-}
-
-use Form::{Either, Function, Method};
-
-/// Any number of further arguments.
-const REST: &str = "*";
-
-/// Names, forms and arguments, without the value that a method is of.
-#[rustfmt::skip]
-const ALL: &[(&str, Form, &[&str])] = &[
-    // What decides.
-    ("bool", Function, &["value"]), ("coalesce", Function, &[REST]), ("examine", Function, &[REST]),
-    ("selectAllCases", Function, &[REST]), ("selectCase", Function, &[REST]), ("switch", Function, &[REST]),
-    ("switchCase", Method, &[REST]), ("let", Function, &[REST]), ("with", Function, &[REST]), ("unpack", Method, &[REST]),
-    ("assert", Method, &["condition", "message"]), ("isBoolean", Function, &["value"]),
-    // Numbers.
-    ("abs", Function, &["op"]), ("int", Function, &["value"]), ("float", Function, &["value"]),
-    ("max", Function, &["a", "b"]), ("min", Function, &["a", "b"]), ("pow", Function, &["a", "b", "c"]),
-    ("sign", Function, &["num"]), ("round", Function, &["number", "ndigits"]), ("isInteger", Function, &["value"]),
-    ("isNumber", Function, &["value"]), ("bitwiseAnd", Function, &["left", "right"]), ("bitwiseOr", Function, &["left", "right"]),
-    ("bitwiseXor", Function, &["left", "right"]), ("bitwiseNot", Function, &["arg"]),
-    ("shiftBitsLeft", Function, &["value", "bitsNumber"]), ("shiftBitsRight", Function, &["value", "bitsNumber"]),
-    ("hex", Function, &["num"]),
-    // Makers.
-    ("list", Function, &[REST]), ("dict", Function, &[REST]), ("set", Function, &[REST]), ("range", Function, &["start", "stop", "step"]),
-    ("concat", Function, &[REST]), ("str", Function, &["value"]), ("regex", Function, &["pattern", "ignoreCase", "multiLine", "dotAll"]),
-    ("escapeRegex", Function, &["string"]), ("isRegex", Function, &["value"]), ("isString", Function, &["arg"]),
-    ("isList", Function, &["arg"]), ("isDict", Function, &["arg"]), ("isSet", Function, &["arg"]), ("isIterable", Function, &["value"]),
-    ("generate", Function, &["initial", "predicate", "producer", "selector"]),
-    // Texts.
-    ("toUpper", Method, &[]), ("toLower", Method, &[]), ("rightSplit", Method, &["separator", "maxSplits"]),
-    ("trim", Method, &["chars"]), ("trimLeft", Method, &["chars"]), ("trimRight", Method, &["chars"]),
-    ("norm", Either, &["chars"]), ("isEmpty", Either, &["trim", "chars"]), ("format", Either, &[REST]),
-    ("substring", Method, &["start", "length"]), ("toCharArray", Method, &[]), ("startsWith", Method, &[REST]),
-    ("endsWith", Method, &[REST]), ("split", Method, &["separator", "maxSplits"]), ("replace", Method, &["old", "new", "count"]),
-    ("matches", Method, &["regexp"]), ("search", Method, &["string", "selector"]), ("searchAll", Method, &["string", "selector"]),
-    ("replaceBy", Method, &["string", "repl", "count"]),
-    // Maps.
-    ("get", Method, &["key", "default"]), ("set", Method, &[REST]), ("keys", Method, &[]), ("values", Method, &[]), ("items", Method, &[]),
-    ("containsKey", Method, &["key"]), ("containsValue", Method, &["value"]), ("deleteAll", Method, &["keys"]),
-    ("mergeWith", Method, &["another", "listMerger", "itemMerger", "maxLevels"]),
-    // Lists.
-    ("len", Either, &[]), ("count", Method, &[]), ("memorize", Method, &[]), ("where", Method, &["predicate"]), ("filter", Method, &["predicate"]),
-    ("select", Method, &["selector"]), ("map", Method, &["selector"]), ("skip", Method, &["count"]), ("limit", Method, &["count"]),
-    ("take", Method, &["count"]), ("append", Either, &[REST]), ("distinct", Either, &["keySelector"]), ("enumerate", Either, &["start"]),
-    ("any", Either, &["predicate"]), ("all", Either, &["predicate"]), ("concat", Method, &[REST]), ("sum", Method, &["initial"]),
-    ("max", Method, &["initial"]), ("min", Method, &["initial"]), ("first", Method, &["default"]), ("single", Method, &[]),
-    ("last", Method, &["default"]), ("selectMany", Method, &["selector"]), ("orderBy", Method, &["selector"]),
-    ("orderByDescending", Method, &["selector"]), ("thenBy", Method, &["selector"]), ("thenByDescending", Method, &["selector"]),
-    ("groupBy", Method, &["keySelector", "valueSelector", "aggregator"]), ("join", Method, &["separator", "predicate", "selector"]),
-    ("zip", Method, &[REST]), ("zipLongest", Method, &[REST]), ("repeat", Method, &["times"]), ("takeWhile", Method, &["predicate"]),
-    ("skipWhile", Method, &["predicate"]), ("indexOf", Method, &["item", "start", "length"]), ("lastIndexOf", Method, &["item", "start", "length"]),
-    ("indexWhere", Method, &["predicate"]), ("lastIndexWhere", Method, &["predicate"]), ("slice", Method, &["length"]),
-    ("splitWhere", Method, &["predicate"]), ("sliceWhere", Method, &["predicate"]), ("splitAt", Method, &["index"]),
-    ("aggregate", Method, &["selector", "seed"]), ("reduce", Method, &["selector", "seed"]), ("accumulate", Method, &["selector", "seed"]),
-    ("reverse", Method, &[]), ("defaultIfEmpty", Method, &["default"]), ("flatten", Method, &[]), ("toList", Method, &[]),
-    ("toSet", Method, &[]), ("toDict", Method, &["keySelector", "valueSelector"]), ("contains", Method, &["value"]),
-    ("delete", Method, &[REST]), ("replaceMany", Method, &["position", "values", "count"]), ("insert", Method, &["position", "value"]),
-    ("insertMany", Method, &["position", "values"]), ("union", Method, &["right"]), ("intersect", Method, &["right"]),
-    ("difference", Method, &["right"]), ("symmetricDifference", Method, &["right"]), ("add", Method, &[REST]), ("remove", Method, &[REST]),
-];
-
-/// How each is called, as the page for authors has it.
-#[cfg(test)]
-pub(super) fn signatures() -> Vec<String> {
-    let all = ALL.iter().map(|(name, form, arguments)| {
-        let of = match form {
-            Function => "",
-            Method | Either => "value.",
-        };
-        let arguments = arguments.join(", ").replace(REST, "...");
-        format!("{of}{name}({arguments})")
-    });
-    all.collect()
-}
-
-/// `of.name(arguments)`.
-pub(super) fn method(
-    of: Got,
-    name: &str,
-    arguments: &[Tree],
-    frame: &Rc<Frame>,
-) -> Result<Got, String> {
-    let arguments: Vec<&Tree> = arguments.iter().collect();
-    let call = Call::of(name, &[Method, Either], &arguments, frame)?;
-    call.on(of)
-}
-
-/// `name(arguments)`.
-pub(super) fn function(name: &str, arguments: &[Tree], frame: &Rc<Frame>) -> Result<Got, String> {
-    let arguments: Vec<&Tree> = arguments.iter().collect();
-    let is_either = ALL
-        .iter()
-        .any(|(one, form, _)| *one == name && *form == Either);
-    if let (true, Some((first, rest))) = (is_either, arguments.split_first()) {
-        let of = evaluate(first, frame)?;
-        return Call::of(name, &[Either], rest, frame)?.on(of);
-    }
-    functions::call(&Call::of(name, &[Function], &arguments, frame)?)
-}
+/// The interpreter: from an expression to its value.
+pub(super) type Evaluate = fn(&Tree, &Rc<Frame>) -> Result<Got, String>;
 
 /// A call with its arguments in their places.
 pub(super) struct Call<'t> {
@@ -132,14 +23,16 @@ pub(super) struct Call<'t> {
     places: Vec<Option<&'t Tree>>,
     pub rest: Vec<&'t Tree>,
     pub frame: &'t Rc<Frame>,
+    evaluate: Evaluate,
 }
 
 impl<'t> Call<'t> {
-    fn of(
+    pub(super) fn of(
         name: &str,
         forms: &[Form],
         arguments: &[&'t Tree],
         frame: &'t Rc<Frame>,
+        evaluate: Evaluate,
     ) -> Result<Call<'t>, String> {
         let known = ALL
             .iter()
@@ -152,6 +45,7 @@ impl<'t> Call<'t> {
             places: vec![None; names.len()],
             rest: Vec::new(),
             frame,
+            evaluate,
         };
         if names.first() == Some(&REST) {
             call.rest = arguments.to_vec();
@@ -181,17 +75,6 @@ impl<'t> Call<'t> {
         Ok(call)
     }
 
-    /// Who does it hangs on what it is called on.
-    fn on(self, of: Got) -> Result<Got, String> {
-        if let Some(done) = maps::call(&self, &of)
-            .or_else(|| regex::call(&self, &of))
-            .or_else(|| texts::call(&self, &of))
-        {
-            return done;
-        }
-        lists::call(&self, of)
-    }
-
     pub(super) fn has(&self, place: usize) -> bool {
         self.tree(place).is_some()
     }
@@ -213,9 +96,14 @@ impl<'t> Call<'t> {
         )
     }
 
+    /// The value of one of the arguments.
+    pub(super) fn evaluate(&self, tree: &Tree) -> Result<Got, String> {
+        (self.evaluate)(tree, self.frame)
+    }
+
     pub(super) fn got(&self, place: usize) -> Result<Option<Got>, String> {
         let tree = self.tree(place);
-        tree.map(|tree| evaluate(tree, self.frame)).transpose()
+        tree.map(|tree| self.evaluate(tree)).transpose()
     }
 
     pub(super) fn need(&self, place: usize) -> Result<Got, String> {
@@ -248,18 +136,15 @@ impl<'t> Call<'t> {
 
     /// The further arguments, evaluated.
     pub(super) fn values(&self) -> Result<Vec<Got>, String> {
-        self.rest
-            .iter()
-            .map(|tree| evaluate(tree, self.frame))
-            .collect()
+        self.rest.iter().map(|tree| self.evaluate(tree)).collect()
     }
 
-    /// What is evaluated for each item.
+    /// An argument that is evaluated for each item.
     pub(super) fn lambda(
         &self,
         place: usize,
     ) -> Option<impl Fn(&[Got]) -> Result<Got, String> + 't> {
-        let (tree, frame) = (self.tree(place)?, self.frame);
+        let (tree, frame, evaluate) = (self.tree(place)?, self.frame, self.evaluate);
         Some(move |arguments: &[Got]| evaluate(tree, &Frame::with(frame, arguments)?))
     }
 
@@ -275,18 +160,28 @@ impl<'t> Call<'t> {
         &self,
         place: usize,
     ) -> Option<impl Fn(&Rc<Frame>) -> Result<Got, String> + 't> {
-        let tree = self.tree(place)?;
+        let (tree, evaluate) = (self.tree(place)?, self.evaluate);
         Some(move |frame: &Rc<Frame>| evaluate(tree, frame))
     }
 
+    /// The map of the further arguments.
     pub(super) fn map(&self) -> Result<Value, String> {
-        let mut map = serde_json::Map::new();
-        for tree in &self.rest {
-            let entry = evaluate::map(std::slice::from_ref(*tree), self.frame)?;
-            if let Value::Object(entry) = entry {
-                map.extend(entry);
-            }
-        }
-        Ok(map.into())
+        map(self.rest.iter().copied(), |tree| self.evaluate(tree))
     }
+}
+
+/// A map from `key => value` pairs.
+pub(super) fn map<'t>(
+    pairs: impl Iterator<Item = &'t Tree>,
+    evaluate: impl Fn(&Tree) -> Result<Got, String>,
+) -> Result<Value, String> {
+    let mut map = serde_json::Map::new();
+    for pair in pairs {
+        let Tree::Pair(key, value) = pair else {
+            return Err("a map of `yaql` consists of `key => value`".to_owned());
+        };
+        let key = key_text(&evaluate(key)?.value()?);
+        map.insert(key, evaluate(value)?.value()?);
+    }
+    Ok(map.into())
 }

@@ -1,7 +1,7 @@
 //! `yaql`: a query over data, as the YAQL library has it.
 //!
 //! There are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all functions
-//! and methods of YAQL's own library: [`call`] lists them, and `docs/yaql.md` shows each at work. What is not there is refused by its name: times, chance,
+//! and methods of YAQL's own library: [`signatures`] lists them, and `docs/yaql.md` shows each at work. Others are refused by name: times, chance,
 //! definitions of functions, and lists without an end. In the argument of `select` and its like `$` is the item.
 //!
 //! As in Heat no list of more than 200 items is gone through.
@@ -12,13 +12,11 @@ mod budget;
 mod call;
 mod evaluate;
 mod functions;
-mod lists;
-mod maps;
+mod operators;
 mod parse;
 pub mod pattern;
 pub mod python;
-mod regex;
-mod texts;
+mod signatures;
 mod value;
 
 /// Items of a list that is gone through.

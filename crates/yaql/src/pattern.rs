@@ -174,6 +174,26 @@ fn rewritten(pattern: &str) -> String {
     out
 }
 
+/// A pattern as Python reads it.
+pub(crate) struct Regex(pub regex_lite::Regex);
+
+impl Regex {
+    /// # Errors
+    /// A sentence: what is no pattern, or one that we cannot try.
+    pub(crate) fn new(
+        pattern: &str,
+        ignore_case: bool,
+        multi_line: bool,
+        dot_all: bool,
+    ) -> Result<Regex, String> {
+        let flags: String = [(ignore_case, 'i'), (multi_line, 'm'), (dot_all, 's')]
+            .into_iter()
+            .filter_map(|(is, flag)| is.then_some(flag))
+            .collect();
+        search_pattern(pattern, &flags).map(Regex)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

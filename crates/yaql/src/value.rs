@@ -1,4 +1,4 @@
-//! What an expression comes to.
+//! The values of expressions.
 //!
 //! Python tells a list from what is gone through once (`select` and its like), from a set and from a map's keys: which functions there
 //! are for it hangs on that, and so does whether it counts as true. At the end all of them are lists.
@@ -7,8 +7,7 @@ use std::{collections::HashMap, rc::Rc};
 
 use serde_json::Value;
 
-use super::{ITEMS_MAX, budget, regex::Regex};
-use crate::{python, shown};
+use crate::{ITEMS_MAX, budget, pattern::Regex, python, shown};
 
 #[derive(Clone)]
 pub(super) enum Got {
@@ -44,7 +43,7 @@ impl Frame {
     ) -> Result<Rc<Frame>, String> {
         let mut behind = parent.map_or(0, |parent| parent.frames);
         for got in names.values() {
-            budget::pay(got)?;
+            got.pay()?;
             if let Got::Frame(frame) = got {
                 behind = behind.max(frame.frames);
             }
@@ -87,6 +86,19 @@ impl<T: Into<Value>> From<T> for Got {
 }
 
 impl Got {
+    /// Takes its weight off the budget.
+    ///
+    /// # Errors
+    /// The budget is spent, or the value is too deep.
+    pub(super) fn pay(&self) -> Result<(), String> {
+        budget::spend(match self {
+            Got::Data(value) => budget::weight(value, 0)?,
+            Got::Iter(items) | Got::Set(items) => budget::all(items.iter(), 1)?,
+            Got::Sorted(items) => budget::all(items.iter().map(|(_, item)| item), 1)?,
+            Got::Regex(_) | Got::Frame(_) => budget::VALUE,
+        })
+    }
+
     pub(super) fn truth(&self) -> bool {
         match self {
             Got::Data(value) => python::truth(value),
@@ -142,12 +154,20 @@ impl Got {
 }
 
 pub(super) fn within_limit(count: usize) -> Result<(), String> {
-    match count > ITEMS_MAX {
-        true => Err(format!(
+    if count > ITEMS_MAX {
+        return Err(format!(
             "`yaql` goes through lists of at most {ITEMS_MAX} items"
-        )),
-        false => Ok(()),
+        ));
     }
+    Ok(())
+}
+
+/// Each once, in their order.
+pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
+    let mut seen = std::collections::HashSet::new();
+    let mut items = items;
+    items.retain(|item| seen.insert(python::key(item)));
+    items
 }
 
 /// A map's key; JSON has texts only.

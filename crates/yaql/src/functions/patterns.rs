@@ -1,55 +1,16 @@
-//! Patterns: `regex('...')` and what can be done with it.
+//! Methods of patterns (`regex('...')`), and methods of texts that take a pattern.
 
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::{
-    ITEMS_MAX,
+use crate::{
+    ITEMS_MAX, TEXT_BYTES_MAX,
     call::Call,
+    operators::found,
+    pattern::Regex,
     value::{Frame, Got, within_limit},
 };
-use crate::{TEXT_BYTES_MAX, pattern::search_pattern};
-
-/// A pattern as Python reads it.
-pub(super) struct Regex(regex_lite::Regex);
-
-impl Regex {
-    /// # Errors
-    /// A sentence: what is no pattern, or one that we cannot try.
-    pub(super) fn new(
-        pattern: &str,
-        ignore_case: bool,
-        multi_line: bool,
-        dot_all: bool,
-    ) -> Result<Regex, String> {
-        let flags: String = [(ignore_case, 'i'), (multi_line, 'm'), (dot_all, 's')]
-            .into_iter()
-            .filter_map(|(is, flag)| is.then_some(flag))
-            .collect();
-        search_pattern(pattern, &flags).map(Regex)
-    }
-}
-
-/// Whether a pattern, or a text that is one, is found in a text.
-pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
-    let Got::Data(Value::String(text)) = text else {
-        return Err(format!(
-            "`=~` of `yaql` takes a text, not `{}`",
-            text.shown()
-        ));
-    };
-    match by {
-        Got::Regex(regex) => Ok(regex.0.is_match(text)),
-        Got::Data(Value::String(pattern)) => {
-            Ok(Regex::new(pattern, false, false, false)?.0.is_match(text))
-        }
-        other => Err(format!(
-            "`=~` of `yaql` takes a pattern, not `{}`",
-            other.shown()
-        )),
-    }
-}
 
 /// Nothing where it has nothing to do with patterns.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{
+use crate::{
     call::Call,
-    functions::unique,
-    value::{Got, key_text},
+    parse::Tree,
+    python,
+    value::{Got, key_text, unique},
 };
-use crate::python;
 
 /// Nothing where it is no method of a map.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
@@ -57,12 +57,12 @@ fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
 fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     let mut map = map.clone();
     match call.rest.as_slice() {
-        [key, value] if !matches!(key, super::parse::Tree::Pair(..)) => {
-            let of = |tree| super::evaluate::evaluate(tree, call.frame)?.value();
+        [key, value] if !matches!(key, Tree::Pair(..)) => {
+            let of = |tree| call.evaluate(tree)?.value();
             map.insert(key_text(&of(key)?), of(value)?);
         }
-        [only] if !matches!(only, super::parse::Tree::Pair(..)) => {
-            let given = super::evaluate::evaluate(only, call.frame)?;
+        [only] if !matches!(only, Tree::Pair(..)) => {
+            let given = call.evaluate(only)?;
             let Got::Data(Value::Object(more)) = given else {
                 return Err(call.wrong(&given));
             };

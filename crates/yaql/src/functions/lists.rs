@@ -4,14 +4,13 @@ use std::{cmp::Ordering, collections::HashMap};
 
 use serde_json::Value;
 
-use super::{
-    budget,
+use crate::{
+    ITEMS_MAX, budget,
     call::Call,
-    evaluate::{binary, compare},
-    functions::{larger, unique},
-    value::{Frame, Got, key_text, within_limit},
+    operators::{binary, compare, larger},
+    python,
+    value::{Frame, Got, key_text, unique, within_limit},
 };
-use crate::python;
 
 pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
     match call.name {
@@ -529,9 +528,9 @@ fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let times = call.integer(0, -1)?;
     let times = usize::try_from(times)
         .ok()
-        .filter(|times| *times <= super::ITEMS_MAX);
+        .filter(|times| *times <= ITEMS_MAX);
     // Without an end only what is zipped with it would end it.
-    let times = times.unwrap_or(super::ITEMS_MAX);
+    let times = times.unwrap_or(ITEMS_MAX);
     let value = of.value()?;
     budget::spend(budget::weight(&value, 1)?.saturating_mul(times))?;
     Ok(Got::Iter(vec![value; times]))
@@ -546,7 +545,7 @@ fn switch_case(call: &Call<'_>, of: &Got) -> Result<Got, String> {
         .and_then(|at| call.rest.get(usize::try_from(at).ok()?))
         .or_else(|| call.rest.last());
     match chosen {
-        Some(tree) => super::evaluate::evaluate(tree, call.frame),
+        Some(tree) => call.evaluate(tree),
         None => Ok(Value::Null.into()),
     }
 }

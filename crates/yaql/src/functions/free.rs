@@ -4,15 +4,14 @@ use std::{collections::HashMap, rc::Rc};
 
 use serde_json::{Number, Value};
 
-use super::{
+use crate::{
     ITEMS_MAX,
     call::Call,
-    evaluate::{binary, compare, evaluate},
+    operators::{binary, larger},
     parse::Tree,
-    regex::Regex,
-    value::{Frame, Got, key_text, text, within_limit},
+    pattern::Regex,
+    value::{Frame, Got, key_text, text, unique, within_limit},
 };
-use crate::python;
 
 pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
     let yes = |truth: bool| Ok(truth.into());
@@ -22,7 +21,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
         "switch" => switch(call),
         "coalesce" => {
             for tree in &call.rest {
-                let value = evaluate(tree, call.frame)?;
+                let value = call.evaluate(tree)?;
                 if !value.is_null() {
                     return Ok(value);
                 }
@@ -31,7 +30,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
         }
         "selectCase" => {
             for (index, tree) in call.rest.iter().enumerate() {
-                if evaluate(tree, call.frame)?.truth() {
+                if call.evaluate(tree)?.truth() {
                     return Ok(index.into());
                 }
             }
@@ -92,11 +91,11 @@ fn names(call: &Call<'_>) -> Result<Got, String> {
                 let Tree::Word(name) = key.as_ref() else {
                     return Err("`let` of `yaql` takes `name => value`".to_owned());
                 };
-                names.insert(name.clone(), evaluate(value, call.frame)?);
+                names.insert(name.clone(), call.evaluate(value)?);
             }
             plain => {
                 place += 1;
-                names.insert(place.to_string(), evaluate(plain, call.frame)?);
+                names.insert(place.to_string(), call.evaluate(plain)?);
             }
         }
     }
@@ -109,8 +108,8 @@ fn switch(call: &Call<'_>) -> Result<Got, String> {
         let Tree::Pair(condition, value) = tree else {
             return Err("`switch` of `yaql` takes `condition => value`".to_owned());
         };
-        if evaluate(condition, call.frame)?.truth() {
-            return evaluate(value, call.frame);
+        if call.evaluate(condition)?.truth() {
+            return call.evaluate(value);
         }
     }
     Ok(Value::Null.into())
@@ -124,7 +123,7 @@ fn dict(call: &Call<'_>) -> Result<Got, String> {
     if matches!(only, Tree::Pair(..)) {
         return Ok(call.map()?.into());
     }
-    let given = evaluate(only, call.frame)?;
+    let given = call.evaluate(only)?;
     let mut map = serde_json::Map::new();
     for item in given.items("dict")? {
         let pair = Got::Data(item).items("dict")?;
@@ -149,14 +148,6 @@ fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
     Ok(all)
 }
 
-/// Each once, in their order.
-pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
-    let mut seen = std::collections::HashSet::new();
-    let mut items = items;
-    items.retain(|item| seen.insert(python::key(item)));
-    items
-}
-
 /// Texts one after the other, or lists.
 fn concat(call: &Call<'_>) -> Result<Got, String> {
     let values = call.values()?;
@@ -175,9 +166,10 @@ fn concat(call: &Call<'_>) -> Result<Got, String> {
 
 fn range(call: &Call<'_>) -> Result<Got, String> {
     let first = call.integer(0, 0)?;
-    let (start, stop) = match call.has(1) {
-        true => (first, call.integer(1, 0)?),
-        false => (0, first),
+    let (start, stop) = if call.has(1) {
+        (first, call.integer(1, 0)?)
+    } else {
+        (0, first)
     };
     let step = call.integer(2, 1)?;
     if step == 0 {
@@ -216,17 +208,6 @@ fn generate(call: &Call<'_>) -> Result<Got, String> {
     Ok(Got::Iter(all))
 }
 
-/// The larger or the smaller of two.
-pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
-    let (a, b) = (a.value()?, b.value()?);
-    let order =
-        compare(&b, &a).ok_or_else(|| format!("`{name}` of `yaql` compares numbers, or texts"))?;
-    Ok(match order.is_gt() == (name == "max") {
-        true => b.into(),
-        false => a.into(),
-    })
-}
-
 fn converted(call: &Call<'_>) -> Result<Got, String> {
     let value = call.value(0)?;
     let whole = call.name == "int";
@@ -247,9 +228,10 @@ fn converted(call: &Call<'_>) -> Result<Got, String> {
         _ => None,
     };
     let number = number.ok_or_else(|| call.wrong(&value.into()))?;
-    Ok(match whole {
-        true => (number.trunc() as i64).into(),
-        false => float(number),
+    Ok(if whole {
+        (number.trunc() as i64).into()
+    } else {
+        float(number)
     })
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{
-    budget,
+use crate::{
+    TEXT_BYTES_MAX, budget,
     call::Call,
+    parse::Tree,
     value::{Got, plain, text},
 };
-use crate::TEXT_BYTES_MAX;
 
 /// Nothing where it is no method of a text.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
@@ -194,8 +194,8 @@ fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
     let (named, placed): (Vec<_>, Vec<_>) = call
         .rest
         .iter()
-        .partition(|tree| matches!(tree, super::parse::Tree::Pair(..)));
-    let value = |tree| super::evaluate::evaluate(tree, call.frame)?.value();
+        .partition(|tree| matches!(tree, Tree::Pair(..)));
+    let value = |tree| call.evaluate(tree)?.value();
     let placed = placed.into_iter().map(&value);
     let placed = placed.collect::<Result<Vec<_>, String>>()?;
     let mut out = String::new();
@@ -221,8 +221,8 @@ fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
             field => match field.parse::<usize>() {
                 Ok(place) => placed.get(place).cloned(),
                 Err(_) => named.iter().find_map(|tree| match tree {
-                    super::parse::Tree::Pair(key, inner) => match key.as_ref() {
-                        super::parse::Tree::Word(word) if word == field => value(inner).ok(),
+                    Tree::Pair(key, inner) => match key.as_ref() {
+                        Tree::Word(word) if word == field => value(inner).ok(),
                         _ => None,
                     },
                     _ => None,
