@@ -9,7 +9,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use crate::{Error, Operator, Result};
+use crate::{Error, Result};
 
 pub(crate) type Database = sqlx::Sqlite;
 pub(crate) type Connection = sqlx::SqliteConnection;
@@ -48,14 +48,8 @@ impl Outcome {
     }
 }
 
-/// Opens a database file, makes it if it is missing, and applies the migrations.
-///
-/// The write-ahead log lets readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
-/// power cut and never breaks the file; the [`Appender`](crate::Appender) asks for more where it matters.
-///
-/// # Errors
-/// Where the file cannot be opened, or its schema is newer than the program's.
-pub async fn open(path: &Path) -> Result<Operator> {
+/// Opens a database file, makes it if it is missing, and applies the migrations. See [`open`](crate::open).
+pub(crate) async fn connect(path: &Path) -> Result<Store> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
@@ -69,7 +63,7 @@ pub async fn open(path: &Path) -> Result<Operator> {
         .await
         .map_err(Error::at("opening it"))?;
     migrate(&pool).await?;
-    Ok(Operator::new(Store { pool }))
+    Ok(Store { pool })
 }
 
 pub(crate) async fn migrate(pool: &SqlitePool) -> Result<()> {

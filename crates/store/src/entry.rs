@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use api::{DeploymentState, EventBody, LogLevel, LogStream, ResourceState, RunState, StepState};
 use planner::workflow::ResourceSpec;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Ending, Namesakes};
+use crate::Namesakes;
 
 /// An entry of a run's journal.
 #[derive(Clone, Debug)]
@@ -59,6 +60,16 @@ pub enum Entry {
         /// The change.
         change: ResourceChange,
     },
+}
+
+/// A bad end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// A step failed.
+    Failed,
+    /// A person cancelled.
+    Cancelled,
 }
 
 /// Is a roll-back that could not begin still wanted?

@@ -3,6 +3,8 @@
 //! [`open`](crate::open) makes the only [`Operator`], and hands it to the program's start. A [`Store`] leads to none, so a route
 //! that is given a store cannot ask these.
 
+use std::path::Path;
+
 use api::RunState;
 use sqlx::{QueryBuilder, Row as _};
 
@@ -10,9 +12,20 @@ use crate::{
     CreationKey, CreationsNow, Error, Result, RunRow, Store, Tenant,
     column::{from_text, now_text, to_u32},
     creation,
-    database::{Database, Row, read_all, statement},
+    database::{self, Database, Row, read_all, statement},
     run,
 };
+
+/// Opens a database file, makes it if it is missing, and applies the migrations.
+///
+/// The write-ahead log lets readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
+/// power cut and never breaks the file; the [`Appender`](crate::Appender) asks for more where it matters.
+///
+/// # Errors
+/// Where the file cannot be opened, or its schema is newer than the program's.
+pub async fn open(path: &Path) -> Result<Operator> {
+    Ok(Operator::new(database::connect(path).await?))
+}
 
 /// The handle for queries across tenants. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -1,11 +1,10 @@
 //! Runs: one execution of a workflow, which is stored whole with it.
 
 use api::{CloudFacts, Run, RunKind, RunState, Workflow};
-use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 
 use crate::{
-    Error, Outcome, Result, Store, Tenant, Transaction,
+    Ending, Error, Outcome, Result, Store, Tenant, Transaction,
     column::{from_json, from_text, now_text, to_json, to_text},
     database::{Row, read_all, read_one, statement},
     event, sealed, step,
@@ -28,16 +27,6 @@ pub struct RunRow {
     pub roll_back: Option<String>,
     /// JSON; see [`RunRow::workflow`].
     pub workflow: String,
-}
-
-/// A bad end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ending {
-    /// A step failed.
-    Failed,
-    /// A person cancelled.
-    Cancelled,
 }
 
 impl RunRow {
