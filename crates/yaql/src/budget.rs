@@ -83,7 +83,10 @@ pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
 ///
 /// # Errors
 /// One of them is too deep.
-pub(super) fn all<'v>(items: impl Iterator<Item = &'v Value>, depth: usize) -> Result<usize, String> {
+pub(super) fn all<'v>(
+    items: impl Iterator<Item = &'v Value>,
+    depth: usize,
+) -> Result<usize, String> {
     let mut sum = VALUE;
     for item in items {
         sum = sum.saturating_add(weight(item, depth)?);

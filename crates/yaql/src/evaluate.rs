@@ -64,7 +64,9 @@ fn found(tree: &Tree, frame: &Rc<Frame>) -> Result<Got, String> {
             }
             match after.as_ref() {
                 Tree::Key(_, key) => key_of(&before, key)?,
-                Tree::Method(_, name, arguments) => functions::method(before, name, arguments, frame, evaluate)?,
+                Tree::Method(_, name, arguments) => {
+                    functions::method(before, name, arguments, frame, evaluate)?
+                }
                 _ => return Err("`?.` of `yaql` is followed by a name".to_owned()),
             }
         }

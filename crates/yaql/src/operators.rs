@@ -4,12 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::{
-    TEXT_BYTES_MAX, budget,
-    pattern::Regex,
-    python,
-    value::Got,
-};
+use crate::{TEXT_BYTES_MAX, budget, pattern::Regex, python, value::Got};
 
 pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, String> {
     let wrong = || {

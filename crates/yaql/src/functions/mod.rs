@@ -45,7 +45,13 @@ pub(super) fn function(
         let of = evaluate(first, frame)?;
         return apply(&Call::of(name, &[Form::Either], rest, frame, evaluate)?, of);
     }
-    free::call(&Call::of(name, &[Form::Function], &arguments, frame, evaluate)?)
+    free::call(&Call::of(
+        name,
+        &[Form::Function],
+        &arguments,
+        frame,
+        evaluate,
+    )?)
 }
 
 /// The value decides which of the functions of this name is called.
