@@ -1,13 +1,13 @@
-//! What a cloud really has, as far as forms, checks and passes need it.
+//! Facts about a cloud, as far as forms, checks and passes need them.
 //!
-//! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON.
-//! A list that is `None` was not asked for or could not be read: checks that need it stay silent.
+//! The server asks the cloud and caches the answer briefly per project; the browser gets it as JSON. A list that is `None` was
+//! not requested or could not be read. Checks that need such a list report nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Live look-ups of one project in one cloud.
+/// The results of look-ups in one project of one cloud.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CloudFacts {
@@ -17,16 +17,16 @@ pub struct CloudFacts {
     pub flavors: Option<Vec<Flavor>>,
     /// Networks of the project and shared ones.
     pub networks: Option<Vec<Named>>,
-    /// Networks to the outside, from which floating IPs come.
+    /// External networks, from which floating IPs come.
     pub external_networks: Option<Vec<Named>>,
     /// Key pairs of the user.
     pub key_pairs: Option<Vec<Named>>,
     /// Availability zones for servers.
     pub availability_zones: Option<Vec<Named>>,
-    /// What volumes can be stored on.
+    /// Volume types.
     pub volume_types: Option<Vec<Named>>,
-    /// Other things, by the name of the custom constraint that asks for them (`neutron.subnet`). Only those that a template asks for:
-    /// see [`asked`](crate::lookup::asked).
+    /// Other objects, by the name of the custom constraint that needs them (`neutron.subnet`). Contains only the lists that a
+    /// template needs: see [`asked`](crate::lookup::asked).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub things: BTreeMap<String, Vec<Named>>,
     /// Types of the services that the catalogue lists in the cloud's region: `compute`, `load-balancer` ...
@@ -36,28 +36,28 @@ pub struct CloudFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Quotas of the project, by the services' own names: `instances`, `floatingip`, `gigabytes` ... A quota without an entry is
-    /// not known, and no limit to a plan.
+    /// unknown and does not limit a plan.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub quotas: BTreeMap<String, Quota>,
-    /// When it was asked, in seconds since 1970 (UTC): what ends must end later. Not asked: nothing ends.
+    /// Time of the look-up, in seconds since 1970 (UTC), for checks of expiry times. `None` turns these checks off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<i64>,
 }
 
 impl CloudFacts {
-    /// Names of the availability zones, where they are known.
+    /// Names of the availability zones. `None` if they are unknown.
     pub fn zone_names(&self) -> Option<Vec<String>> {
         let zones = self.availability_zones.as_ref()?;
         Some(zones.iter().map(|zone| zone.name.clone()).collect())
     }
 }
 
-/// Something with a name and an id.
+/// An object with a name and an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The cloud's id.
     pub id: String,
-    /// For people; not unique.
+    /// The name. Not unique.
     pub name: String,
 }
 
@@ -66,7 +66,7 @@ pub struct Named {
 pub struct Flavor {
     /// The cloud's id.
     pub id: String,
-    /// Such as `m1.small`.
+    /// The name, for example `m1.small`.
     pub name: String,
     /// Virtual CPUs.
     pub vcpus: u32,
@@ -79,8 +79,8 @@ pub struct Flavor {
 /// Limit and use of one quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
-    /// How much the project may have. -1: no limit.
+    /// Maximum use. -1 means no limit.
     pub limit: i64,
-    /// How much it has now.
+    /// Current use.
     pub used: i64,
 }

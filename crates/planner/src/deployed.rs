@@ -1,8 +1,8 @@
-//! What a deployment consists of, as far as a plan reads it.
+//! The resources of a deployment, as far as a plan reads them.
 //!
-//! The descriptions alone cannot tell what differs: `{get_resource: net}` reads the same before and
-//! after `net` was replaced. So each resource carries what it was really made from, and what others
-//! can refer to of it now; a plan compares values wherever both are known, and descriptions elsewhere.
+//! Descriptions alone do not show all differences: `{get_resource: net}` reads the same before and after `net` was replaced. So
+//! each resource carries the values that it was created from, and the values that others can refer to now. A plan compares values
+//! if both are known, and descriptions otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,55 +11,53 @@ use serde_json::{Map, Value};
 
 use crate::workflow::{ResourceSpec, copy_name, copy_of};
 
-/// What a deployment consists of now, by resource name.
+/// The present state of a deployment, by resource name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployed {
-    /// As they were made. Older copies that an unfinished update left stand here too, under the names
-    /// that [`copy_name`] gives.
+    /// Descriptions at creation. Older copies that an unfinished update left are included, under the names of [`copy_name`].
     pub resources: BTreeMap<String, ResourceSpec>,
-    /// What is known of them in the cloud. One without an entry is taken to be there and in order.
+    /// Their known state in the cloud. A resource without an entry counts as existing and in order.
     #[serde(default)]
     pub actual: BTreeMap<String, Actual>,
-    /// Values that the template's parameters had; hidden ones left out.
+    /// Values of the template's parameters, without hidden ones.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// Hidden parameters that have another value now.
+    /// Hidden parameters whose value has changed.
     #[serde(default)]
     pub hidden_changed: BTreeSet<String>,
-    /// The same by resource, where it is known what each was made with: a change that did not end reached some of them only.
+    /// The same by resource, if known for it: an unfinished change may have reached only some resources.
     #[serde(default)]
     pub hidden_changed_of: BTreeMap<String, BTreeSet<String>>,
-    /// Hidden values that `parameter_defaults` gave to nested templates and that the files no longer say, by the names
-    /// of [`Merged::hidden_defaults`](hot::merged::Merged::hidden_defaults). Never stored with it.
+    /// Hidden values that `parameter_defaults` gave to nested templates and that the files do not contain any more, by the names
+    /// of [`Merged::hidden_defaults`](hot::merged::Merged::hidden_defaults). Never stored with the deployment.
     #[serde(skip)]
     pub kept: BTreeMap<String, Value>,
-    /// What `OS::stack_name` and the other pseudo parameters are, as far as it is known: for conditions. Everywhere else they
-    /// are asked for when a run comes there.
+    /// Known values of `OS::stack_name` and the other pseudo parameters, for conditions. In all other places they are resolved
+    /// during the run.
     #[serde(skip)]
     pub pseudo: BTreeMap<String, Value>,
 }
 
-/// What is known of a deployed resource in the cloud.
+/// The known state of a deployed resource in the cloud.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Actual {
-    /// Whether the cloud has given it an id.
+    /// True if the cloud has given it an id.
     pub exists: bool,
-    /// Whether the last step on it ended well.
+    /// True if its last step succeeded.
     pub in_order: bool,
-    /// What `get_resource` gives.
+    /// The result of `get_resource`.
     #[serde(default)]
     pub reference: Option<Value>,
-    /// What `get_attr` gives.
+    /// The results of `get_attr`.
     #[serde(default)]
     pub attributes: Map<String, Value>,
-    /// Values of the properties that mention other resources, as they were when it was made or last
-    /// changed.
+    /// Values of the properties that refer to other resources, at its creation or last change.
     #[serde(default)]
     pub made_from: BTreeMap<String, Value>,
 }
 
 impl Deployed {
-    /// Resources of which nothing else is known.
+    /// A deployment of which only the descriptions are known.
     pub fn of(resources: BTreeMap<String, ResourceSpec>) -> Deployed {
         Deployed {
             resources,
@@ -77,7 +75,7 @@ impl Deployed {
             .filter(move |copy| copy_of(copy) == Some(name))
     }
 
-    /// The name under which the copy that is there now will be kept until it is removed.
+    /// The name under which the present copy is kept until it is deleted.
     pub(super) fn next_copy(&self, name: &str) -> String {
         let numbers = self
             .copies(name)
@@ -85,21 +83,21 @@ impl Deployed {
         copy_name(name, numbers.max().unwrap_or(0) + 1)
     }
 
-    /// The older copy takes its name back; what had the name becomes the older copy.
+    /// Exchanges the names of a resource and its older copy.
     pub(super) fn swap(&mut self, name: &str, copy: &str) {
         swap(&mut self.resources, name, copy);
         swap(&mut self.actual, name, copy);
         swap(&mut self.hidden_changed_of, name, copy);
     }
 
-    /// Whether the last step on a resource ended well.
+    /// True if the last step on a resource succeeded.
     pub(super) fn is_in_order(&self, name: &str) -> bool {
         self.actual
             .get(name)
             .is_none_or(|actual| actual.in_order && actual.exists)
     }
 
-    /// Whether a value that one was made from is the id of another.
+    /// True if a value that a resource was created from is the id of the other one.
     pub(super) fn is_made_from(&self, name: &str, other: &str) -> bool {
         let reference = self
             .actual
@@ -114,13 +112,13 @@ impl Deployed {
             .any(|value| holds(value, reference))
     }
 
-    /// Hidden parameters that have another value than a resource was made with.
+    /// Hidden parameters whose value has changed since a resource was created.
     pub(super) fn hidden_changed_of(&self, name: &str) -> &BTreeSet<String> {
         let own = self.hidden_changed_of.get(name);
         own.unwrap_or(&self.hidden_changed)
     }
 
-    /// Whether it is in the cloud.
+    /// True if it is in the cloud.
     pub(super) fn exists(&self, name: &str) -> bool {
         self.actual.get(name).is_none_or(|actual| actual.exists)
     }

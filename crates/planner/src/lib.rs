@@ -17,20 +17,20 @@
 //! created from; elsewhere it compares descriptions. A property that cannot be updated in place replaces the
 //! resource: a successor is created under the same name with a marker of its own, and the predecessor is kept
 //! as a copy (`web@1`). Dependents move over in the order of the new dependencies, then copies are deleted in
-//! the order of the old ones. Only what the cloud cannot hold twice is deleted first; a server's ports are
-//! detached from the predecessor, which stays. A failed change thus leaves what worked, and a roll back is a plan
-//! from the present state to the last template that ended well. What passes between two resources that both
-//! stay (two floating IPs that swap ports) is released before it is taken.
+//! the order of the old ones. Only resources that the cloud cannot hold twice are deleted first; a server's ports are
+//! detached from the predecessor, which stays. A failed change thus leaves the working resources, and a roll-back is a plan
+//! from the present state to the last template that was deployed successfully. A value that moves between two resources
+//! that both stay (two floating IPs that swap ports) is released before it is taken.
 //!
-//! # Foresight
+//! # Checks against the cloud
 //!
 //! Before a plan is accepted it is compared with the services in the catalogue (`services`) and with the
 //! project's quotas (`plan::quota`). A missing service is an error. A quota that is too small is a warning; a
 //! deployment is refused for it unless the request says `despite_quota`, because a quota can be raised while a
-//! run waits. The peak during the run counts, since successors exist before predecessors go. A quota that the cloud does not tell
+//! run waits. The peak during the run counts, since successors exist before predecessors are deleted. An unknown quota
 //! limits nothing.
 //!
-//! Read in this order: `cloud`, `workflow`, `validate`, `compose`, `passes`, `plan`.
+//! Reading order: `cloud`, `workflow`, `validate`, `compose`, `passes`, `plan`.
 
 pub mod cloud;
 pub mod compose;

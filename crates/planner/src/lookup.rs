@@ -1,8 +1,9 @@
-//! Which custom constraints a cloud answers, and what with.
+//! Custom constraints that are looked up in the cloud.
 //!
-//! Heat asks the service at each value. Here lists are asked for: those that forms need anyway are always there, the others
-//! only where a template asks ([`asked`]), for a project may have thousands of ports. A list that is not known keeps
-//! silent. What has no line is not looked up at all: for parameters that is said, and `docs/constraints.md` lists them.
+//! Heat asks the service for each value. Here whole lists are read: those that forms need anyway are always read, the others only
+//! if a template needs them ([`asked`]), because a project may have thousands of ports. An unknown list gives no errors. A
+//! constraint without a line here is not looked up at all; parameters with such a constraint get a notice, and
+//! `docs/constraints.md` lists them.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +14,11 @@ use types::{Property, PropertyKind, Registry};
 /// A constraint that is looked up.
 #[derive(Debug)]
 pub(crate) struct Lookup {
-    /// Heat's name of it.
+    /// Heat's name of the constraint.
     pub name: &'static str,
-    /// For people: `the cloud has no subnet ...`.
+    /// The object's name in messages: `the cloud has no subnet ...`.
     pub what: &'static str,
-    /// The type that makes such a thing: what the template itself makes need not be there yet.
+    /// The type that creates such an object. Objects of the template itself need not exist yet.
     pub made_by: &'static str,
 }
 
@@ -29,7 +30,7 @@ const fn lookup(name: &'static str, what: &'static str, made_by: &'static str) -
     }
 }
 
-/// Lists that forms need; every answer of a cloud has them.
+/// Lists that forms need and that every cloud's answer contains.
 pub(crate) const AT_HAND: [Lookup; 6] = [
     lookup("cinder.vtype", "volume type", "OS::Cinder::VolumeType"),
     lookup("glance.image", "image", "OS::Glance::WebImage"),
@@ -39,7 +40,7 @@ pub(crate) const AT_HAND: [Lookup; 6] = [
     lookup("nova.network", "network", "OS::Neutron::Net"),
 ];
 
-/// Lists that are asked for where a template needs them.
+/// Lists that are read only if a template needs them.
 pub(crate) const ON_DEMAND: [Lookup; 26] = [
     lookup("barbican.secret", "secret", "OS::Barbican::Secret"),
     lookup("cinder.backup", "backup", ""),
@@ -89,13 +90,13 @@ pub(crate) const ON_DEMAND: [Lookup; 26] = [
     lookup("octavia.pool", "pool", "OS::Octavia::Pool"),
 ];
 
-/// How a constraint is looked up; nothing for those that are not.
+/// The look-up of a constraint. `None` if it is not looked up.
 pub(crate) fn of(name: &str) -> Option<&'static Lookup> {
     let mut all = AT_HAND.iter().chain(&ON_DEMAND);
     all.find(|one| one.name == name)
 }
 
-/// Id and name of all that a constraint may mean; nothing where that is not known.
+/// Id and name of all objects that satisfy a constraint. `None` if they are unknown.
 pub(crate) fn things<'c>(name: &str, cloud: &'c CloudFacts) -> Option<Vec<(&'c str, &'c str)>> {
     let named = |list: &'c Vec<Named>| {
         let pairs = list.iter().map(|one| (one.id.as_str(), one.name.as_str()));
@@ -119,19 +120,19 @@ pub(crate) fn things<'c>(name: &str, cloud: &'c CloudFacts) -> Option<Vec<(&'c s
     }
 }
 
-/// Whether a value means one of these, by id or name. Secrets are named by their address, which ends with the id.
+/// True if a value is the id or name of one of these. Secrets are named by their URL, which ends with the id.
 pub(crate) fn is_among(value: &str, known: &[(&str, &str)]) -> bool {
     let last = value.rsplit('/').next().unwrap_or(value);
     let is_one = |(id, name): &(&str, &str)| *id == value || *name == value || *id == last;
     known.iter().any(is_one)
 }
 
-/// All that [`asked`] may name.
+/// The names that [`asked`] may return.
 pub fn askable() -> impl Iterator<Item = &'static str> {
     ON_DEMAND.iter().map(|one| one.name)
 }
 
-/// The lists that a template and the files beside it need beyond those at hand, by the names of their constraints.
+/// The lists that a template and its files need beyond those at hand, by the names of their constraints.
 pub fn asked(document: &Document, bundle: &Bundle, types: &Registry) -> BTreeSet<&'static str> {
     let mut asked = BTreeSet::new();
     of_template(document.template(), types, &mut asked);
@@ -154,7 +155,7 @@ fn of_template(template: &Template, types: &Registry, asked: &mut BTreeSet<&'sta
             .into_iter()
             .filter_map(|name| types.get(name))
         {
-            // A group's members have their properties further in: all of their type's are asked for.
+            // The properties of a group's members are nested deeper, so all lists of their type are requested.
             let is_member = described.name != resource.resource_type;
             let given = |one: &&Property| is_member || resource.property(&one.name).is_some();
             described

@@ -1,4 +1,4 @@
-//! Members of groups, chains and nested templates: which types have some, and their names.
+//! Members of groups, chains and nested templates: the types that have members, and their names.
 
 use hot::{
     expr::Expr,
@@ -7,19 +7,19 @@ use hot::{
 use serde_json::Value;
 use yaql::shown;
 
-/// Whether a resource of this type stands for members and has nothing in the cloud itself. Nested
-/// templates have their file's path as a type.
+/// True if a resource of this type stands for members and has no object in the cloud itself. The type of a nested template is its
+/// file's path.
 pub fn is_parent(resource_type: &str) -> bool {
     matches!(resource_type, GROUP | CHAIN) || hot::environment::is_file(resource_type)
 }
 
-/// The drawn resource that a name belongs to: the resource itself, or the outermost parent of a member.
+/// The drawn resource of a name: the resource itself, or the outermost parent of a member.
 pub fn drawn(name: &str) -> &str {
     name.split_once('/')
         .map_or(name, |(outermost, _)| outermost)
 }
 
-/// A template that a type names and that is not there. Nothing is fetched, from wherever.
+/// The message about a template file that a type names and that is missing. Files are never fetched.
 pub(crate) fn not_given(resource: &str, file: &str) -> String {
     let elsewhere = file.starts_with("http://") || file.starts_with("https://");
     match elsewhere {
@@ -35,7 +35,7 @@ pub(crate) fn not_given(resource: &str, file: &str) -> String {
     }
 }
 
-/// The word for the member's name: the property `index_var`, else `%index%`.
+/// The placeholder for the member's name: the property `index_var`, else `%index%`.
 pub(crate) fn index_variable(given: Option<&Expr>) -> &str {
     given
         .and_then(Expr::as_str)
@@ -43,7 +43,7 @@ pub(crate) fn index_variable(given: Option<&Expr>) -> &str {
         .unwrap_or("%index%")
 }
 
-/// A definition with the member's name in place of the word for it.
+/// A definition with the member's name in place of the placeholder.
 pub(crate) fn put_index(value: &Expr, word: &str, name: &str) -> Expr {
     value.rewrite(&mut |expr| match expr {
         Expr::Literal(Value::String(text)) if text.contains(word) => {

@@ -5,17 +5,17 @@ use std::net::IpAddr;
 use crate::workflow::ResourceSpec;
 use hot::expr::Expr;
 
-/// `10.0.0.0/24`: its first bits, and how many of them count.
+/// A CIDR such as `10.0.0.0/24`: the address bits, and the prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    /// Left-aligned in 128 bits, those that do not count set to zero.
+    /// The address, left-aligned in 128 bits, with the bits after the prefix set to zero.
     bits: u128,
     length: u8,
     is_v6: bool,
 }
 
 impl Range {
-    /// Whether an address is in both.
+    /// True if some address is in both.
     pub(crate) fn overlaps(&self, other: &Range) -> bool {
         let length = self.length.min(other.length);
         self.is_v6 == other.is_v6 && cut(self.bits, length) == cut(other.bits, length)
@@ -29,7 +29,7 @@ fn cut(bits: u128, length: u8) -> u128 {
     }
 }
 
-/// A range as people write it; an address alone is a range of one.
+/// A CIDR in text form. A single address is a range of one.
 pub(crate) fn parse(text: &str) -> Option<Range> {
     let (address, length) = match text.trim().split_once('/') {
         Some((address, length)) => (address, Some(length.parse::<u8>().ok()?)),
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Option<Range> {
     })
 }
 
-/// A subnet's own range, where it is known. One from a pool does not overlap its neighbours.
+/// A subnet's own range, if it is known. One from a pool does not overlap its neighbours.
 pub(crate) fn of_subnet(subnet: &ResourceSpec) -> Option<Range> {
     parse(subnet.properties.get("cidr").and_then(Expr::as_str)?)
 }

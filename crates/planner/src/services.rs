@@ -1,11 +1,11 @@
-//! OpenStack services that resources need, against the services that the cloud offers.
+//! OpenStack services that resources need, compared with the services that the cloud offers.
 
 use crate::{cloud::CloudFacts, passes::Model};
 use hot::{diagnostic::Diagnostic, text::few};
 use yaql::shown;
 
-/// Type of the service that makes resources of this type, as the service types authority names it. `None` where no service is
-/// needed, or it is not known which.
+/// The service for resources of this type, by its name in the service types authority. `None` if no service is needed, or if it
+/// is unknown.
 fn service_of(resource_type: &str) -> Option<&'static str> {
     let mut parts = resource_type.split("::");
     let (Some("OS"), Some(project)) = (parts.next(), parts.next()) else {

@@ -1,4 +1,4 @@
-//! What the tests of several modules need.
+//! Helpers for the tests of several modules.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub(crate) fn cloud() -> CloudFacts {
     }
 }
 
-/// A version line in front of resources.
+/// Resources with a version line before them.
 pub(crate) fn resources(text: &str) -> String {
     format!("heat_template_version: 2021-04-16\nresources:\n{text}")
 }

@@ -1,9 +1,8 @@
 //! The graph of steps that a plan compiles to.
 //!
-//! A workflow is stored whole with its run: the engine needs nothing else, and an old run can be
-//! shown as it was. Values that are known when the plan is made are already in place; what hangs on
-//! another resource stays an [`Expr`] and is resolved when the step starts. Hidden parameters stay
-//! expressions too, so that no secret is stored with the workflow.
+//! A workflow is stored completely with its run: the engine needs nothing else, and an old run can be shown as it was. Values
+//! that are known when the plan is made are inserted; values that depend on another resource stay an [`Expr`] and are resolved
+//! when the step starts. Hidden parameters stay expressions too, so that no secret is stored with the workflow.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +18,14 @@ use types::{FLOATING_IP, FLOATING_IP_ASSOCIATION, SECURITY_GROUP, SERVER};
 /// The steps of one run, and the resources that they work on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// In an order in which every step comes after all that it waits for.
+    /// The steps, each after all steps that it waits for.
     pub steps: Vec<Step>,
-    /// By resource name.
+    /// Resources by name.
     pub resources: BTreeMap<String, ResourceSpec>,
-    /// By output name; resolved when they are read.
+    /// Outputs by name, resolved when they are read.
     #[serde(default)]
     pub outputs: BTreeMap<String, OutputSpec>,
-    /// Resources that go back to an older copy, with that copy's name: the two change names before
-    /// the first step.
+    /// Resources that return to an older copy, with that copy's name. The two exchange names before the first step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub restores: BTreeMap<String, String>,
 }
@@ -37,32 +35,31 @@ pub struct Workflow {
 pub struct Step {
     /// Unique in the workflow and readable: `web:create`, `nginx:configure`, `bastion:open`.
     pub id: String,
-    /// What is done.
+    /// The kind of work.
     pub kind: StepKind,
-    /// The resource that it is done to.
+    /// The resource that the step works on. `None` for steps of the whole deployment.
     pub resource: Option<String>,
-    /// Ids of the steps that must have succeeded (or ended, if this one is `always_run`).
+    /// Ids of the steps that must have succeeded before (or ended, if this step is `always_run`).
     pub after: Vec<String>,
     /// Runs on every ending of the run: success, failure, cancel, crash.
     #[serde(default)]
     pub always_run: bool,
-    /// From start to timeout, all attempts together.
+    /// Time limit from the first start, over all attempts, in seconds.
     pub timeout_seconds: u32,
-    /// The name under which what is there now is kept, where this step makes a successor.
+    /// The name for the existing resource, if this step creates its successor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// Done only if a value that is known by then differs from what the resource was made from.
+    /// True if the step does something only when a value differs from the one that the resource was created from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_changed: bool,
-    /// Properties that say what they said and yet stand for something else, or may: the values of secrets are kept nowhere
-    /// to be compared with when the step starts.
+    /// Properties whose text is unchanged and whose value differs, or may differ. The values of secrets are not stored, so they
+    /// cannot be compared when the step starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Resources that let go of something before this step takes it, where each waits for the other: their own
-    /// steps come later.
+    /// Resources that must release a value before this step takes it, in circles of hand-overs. Their own steps come later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_from: Vec<String>,
-    /// How long a [`StepKind::Pause`] waits.
+    /// Duration of a [`StepKind::Pause`] in seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pause_seconds: u32,
 }
@@ -71,78 +68,77 @@ fn is_zero(seconds: &u32) -> bool {
     *seconds == 0
 }
 
-/// What a step does.
+/// The kind of a step's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// Make the resource in the cloud and wait until it is there.
+    /// Create the resource in the cloud and wait until it is ready.
     Create,
     /// Change the resource in the cloud without replacing it.
     Update,
-    /// Remove the resource from the cloud and wait until it is gone.
+    /// Delete the resource from the cloud and wait until it is gone.
     Delete,
-    /// Wait until the server answers over SSH with the host key that we gave it.
+    /// Wait until the server answers over SSH with our host key.
     WaitForSsh,
-    /// Let the orchestrator's address in to the bastion's port 22.
+    /// Open the bastion's port 22 for the orchestrator's address.
     OpenBastion,
-    /// Take that rule away again.
+    /// Remove that rule.
     CloseBastion,
     /// Run the component's Ansible role on its host, in a sandbox.
     Configure,
-    /// Do nothing for a while: between the batches of a group.
+    /// Wait between the batches of a group.
     Pause,
-    /// Remove what the cloud carried out late, and wait until nothing more of that can come.
+    /// Remove strays, and wait until no more can appear.
     Sweep,
 }
 
-/// A resource as a run works on it: what was drawn, with parameters filled in.
+/// A resource of a run: its description with parameters inserted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSpec {
-    /// Such as `OS::Nova::Server`.
+    /// The type, for example `OS::Nova::Server`.
     #[serde(rename = "type")]
     pub resource_type: String,
-    /// Property name to value or expression.
+    /// Values or expressions by property.
     #[serde(default)]
     pub properties: BTreeMap<String, Expr>,
-    /// Marks of ours that a driver needs: `public`, `bastion`.
+    /// Our marks that drivers need: `public`, `bastion`.
     #[serde(default)]
     pub marks: Marks,
-    /// Drawn by a person, or added by a pass.
+    /// Drawn by a user, or added by a pass.
     pub origin: Origin,
     /// Names of the resources that must exist before it.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// What becomes of it in the cloud when it is no longer wanted.
+    /// The treatment of the object in the cloud when the resource is removed.
     #[serde(default, skip_serializing_if = "DeletionPolicy::is_delete")]
     pub deletion_policy: DeletionPolicy,
-    /// Id of a thing that is there already: it is looked at, and never made, changed or removed.
+    /// Id of an existing object that is only read, and never created, changed or deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<Expr>,
 }
 
-/// The name under which an older copy of a resource is kept until it is removed: `web@1`. No template can
-/// say it, so it is nobody else's.
+/// The name under which an older copy of a resource is kept until it is deleted: `web@1`. No template can contain this name.
 pub fn copy_name(resource: &str, number: u32) -> String {
     format!("{resource}@{number}")
 }
 
-/// The resource that a name is an older copy of, if it is one.
+/// The resource of which this name is an older copy, if it is one.
 pub fn copy_of(name: &str) -> Option<&str> {
     let (resource, number) = name.rsplit_once('@')?;
     number.parse::<u32>().is_ok().then_some(resource)
 }
 
-/// Where a resource comes from.
+/// The origin of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Origin {
-    /// It stands in the template.
+    /// It is in the template.
     Drawn,
     /// A pass added it.
     Derived {
-        /// The pass, such as `floating-ip`.
+        /// The pass, for example `floating-ip`.
         pass: String,
-        /// One sentence for the person.
+        /// One sentence with the reason.
         why: String,
         /// The drawn resource that it serves.
         #[serde(rename = "for")]
@@ -153,14 +149,14 @@ pub enum Origin {
 /// One entry under `outputs:`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputSpec {
-    /// For people.
+    /// The description of the output in the template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Resolved when the output is read.
     pub value: Expr,
 }
 
-/// The server through which the others are reached, and what opens it.
+/// The bastion, and the resources that open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bastion<'a> {
     /// The server.

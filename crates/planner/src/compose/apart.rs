@@ -1,7 +1,7 @@
-//! A template taken apart for who reads designs and runs nothing: exporters.
+//! Flat templates for exporters, which read designs and run nothing.
 //!
-//! A plan knows all parameters; an export keeps them open, so that the reader can still choose. What is asked of `scope` here is
-//! therefore only what the shape hangs on, such as how many members a group has.
+//! A plan knows all parameters. An export keeps them open, so that its reader can still choose. So only the values that decide
+//! the shape, such as the number of a group's members, are read from `scope` here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use hot::{
 };
 use types::Registry;
 
-/// What [`take_apart`] reads.
+/// The input of [`take_apart`].
 pub struct Whole<'a> {
     /// The template.
     pub document: &'a Document,
@@ -26,31 +26,31 @@ pub struct Whole<'a> {
     pub bundle: &'a Bundle,
     /// Resource types, those of the catalogue included.
     pub types: &'a Registry,
-    /// What the cloud has.
+    /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
-    /// What is known of parameters.
+    /// The known values of parameters.
     pub scope: &'a dyn Scope,
-    /// Names of groups in the template itself that stay as they are.
+    /// Names of groups in the template itself that are not taken apart.
     pub keep: &'a [String],
 }
 
 /// A template without nesting.
 pub struct Apart {
-    /// Members and parents, as the module's doc says.
+    /// Members and parents, as the module's doc describes.
     pub model: Model,
-    /// By name, in full names.
+    /// Outputs by name, with full resource names.
     pub outputs: BTreeMap<String, Expr>,
-    /// Parameters beside the template's own: for the hidden values that environments give to nested templates. They
-    /// have no default.
+    /// Parameters in addition to the template's own, for the hidden values that environments give to nested templates. They have
+    /// no default.
     pub parameters: Vec<Parameter>,
-    /// What went wrong on the way, with file and line.
+    /// Problems, with file and line.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A type that no template can name: it stands for a group that is kept.
+/// A type that no template can name. It replaces the type of a group that is kept.
 const KEPT: &str = "a group as it is";
 
-/// The resources of a template, those in groups and nested templates among them, before any pass.
+/// The resources of a template, including those in groups and nested templates, before any pass.
 pub fn take_apart(whole: &Whole<'_>) -> Apart {
     let template = whole.document.template();
     let merged = Merged::of(whole.bundle, template);
@@ -114,7 +114,7 @@ pub fn take_apart(whole: &Whole<'_>) -> Apart {
     apart
 }
 
-/// Gives the names that stand for hidden values the form of parameters, which the reader of a design can declare.
+/// Turns the names that represent hidden values into parameters that an export can declare.
 fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template) -> Vec<Parameter> {
     let own = template.parameters.iter();
     let mut taken: BTreeSet<String> = own.map(|parameter| parameter.name.clone()).collect();
@@ -145,7 +145,7 @@ fn declared<'v>(values: impl Iterator<Item = &'v mut Expr>, template: &Template)
     named.into_values().collect()
 }
 
-/// A parameter for a hidden value, of a name that is not `taken`.
+/// A parameter for a hidden value, with a name that is not in `taken`.
 fn parameter(stands_for: &str, taken: &mut BTreeSet<String>) -> Parameter {
     let plain = plain_name(stands_for);
     let rest = stands_for.strip_prefix(HIDDEN_DEFAULTS);

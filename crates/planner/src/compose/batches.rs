@@ -1,32 +1,32 @@
-//! `update_policy` of a group: how many members are worked on at once, and how long the next ones wait.
+//! `update_policy` of a group: the size of batches, and the pause between them.
 //!
-//! A batch becomes order: each member waits for all of the batch before. That holds when members are
-//! made (`batch_create`) and when they are changed (`rolling_update`). A pause between two batches becomes a step of the
-//! workflow, where there is something to do in both. Source: the update policy schema of Heat's
-//! `resource_group.py`; batches of an update are at most as large as leaves `min_in_service` alone.
+//! A batch becomes an order: each member waits for all members of the batch before. That holds when members are created
+//! (`batch_create`) and when they are changed (`rolling_update`). A pause between two batches becomes a step of the workflow if
+//! both have something to do. Source: the update policy schema of Heat's `resource_group.py`. Batches of an update are small
+//! enough to leave `min_in_service` members alone.
 
 use serde_json::Value;
 
 use super::{Composer, Expr, Frame};
 
-/// The batches of a group whose next members wait for a while.
+/// The batches of a group with a pause between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
-    /// In full names.
+    /// The group's full name.
     pub group: String,
     /// Full names of the members, batch by batch.
     pub batches: Vec<Vec<String>>,
     pub seconds: u32,
 }
 
-/// How the members of a group follow each other.
+/// The order of a group's members.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
     at_once: usize,
     pause_seconds: u32,
 }
 
-/// What a group says; nothing where all members may go at once.
+/// The batches of a group. `None` if all members may run at once.
 pub(super) fn of(
     composer: &Composer<'_>,
     frame: &Frame<'_>,
@@ -52,7 +52,7 @@ pub(super) fn of(
         Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     };
-    // A float that is no whole number of its type ends at the type's ends.
+    // The cast of a float saturates at the limits of the integer type.
     let whole = |key: &str, default: usize| number(key).map_or(default, |number| number as usize);
     let spare = members.saturating_sub(whole("min_in_service", 0));
     let at_once = whole("max_batch_size", 1);
@@ -64,13 +64,13 @@ pub(super) fn of(
 }
 
 impl Batches {
-    /// Members of the batch before that of the member with this number.
+    /// Members of the batch before the batch of this member.
     pub(super) fn before(self, number: usize, names: &[String]) -> &[String] {
         let start = number / self.at_once * self.at_once;
         &names[start.saturating_sub(self.at_once)..start]
     }
 
-    /// The pause between them, if there is one.
+    /// The pause between the batches, if there is one.
     pub(super) fn pause(self, group: &str, names: &[String]) -> Option<Pause> {
         let full = |name: &String| format!("{group}/{name}");
         (self.pause_seconds > 0).then(|| Pause {

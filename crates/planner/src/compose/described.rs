@@ -1,8 +1,7 @@
-//! A nested template described like a built-in type.
+//! The description of a nested template as a resource type.
 //!
-//! Its parameters are the properties, its outputs the attributes. So forms, checks and the inspector
-//! treat `type: web.yaml` as any other type, and say of it what Heat says: unknown property, missing
-//! property, value out of bounds.
+//! Its parameters are the properties, its outputs the attributes. So forms, checks and the inspector treat `type: web.yaml` like
+//! any other type, and report the same problems as Heat: unknown property, missing property, value out of bounds.
 
 use std::borrow::Cow;
 
@@ -12,8 +11,8 @@ use types::{
     Attribute, Category, Executable, OnChange, Property, PropertyKind, ResourceType, Shape,
 };
 
-/// The types, and those that a template uses which stand for files or other types. `from` is its own
-/// file; types in `itself` stand for themselves.
+/// The types, together with descriptions of the files and aliases that a template uses as types. `from` is the template's own
+/// file; types in `itself` keep their own description.
 pub(crate) fn overlay<'t>(
     types: &'t Registry,
     bundle: &Bundle,
@@ -35,7 +34,7 @@ pub(crate) fn overlay<'t>(
                     .find(by.as_deref().or(from), &name)
                     .and_then(|path| Some((path, bundle.document(path)?)))
                     .map(|(path, document)| describe(written, path, document.template(), merged))
-                    // What is missing is told once, where it is used.
+                    // A missing file is reported once, where it is used.
                     .or_else(|| (written != name).then(|| missing(written, &name))),
             };
             if let Some(described) = described {
@@ -77,7 +76,7 @@ fn describe(written: &str, path: &str, template: &Template, merged: &Merged) -> 
     }
 }
 
-/// An alias whose file is not given.
+/// An alias whose file is missing.
 fn missing(written: &str, path: &str) -> ResourceType {
     ResourceType {
         name: written.to_owned(),
@@ -91,7 +90,7 @@ fn missing(written: &str, path: &str) -> ResourceType {
     }
 }
 
-/// `lib/web_server.yaml` is `web_server`.
+/// `lib/web_server.yaml` becomes `web_server`.
 fn title(path: &str) -> String {
     let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
     file.rsplit_once('.')
@@ -109,7 +108,7 @@ fn property(parameter: &Parameter, path: &str, merged: &Merged) -> Property {
         "number" => PropertyKind::Number,
         "boolean" => PropertyKind::Boolean,
         "string" => PropertyKind::String,
-        // Lists and maps may come as their text.
+        // Lists and maps may be given as text.
         _ => PropertyKind::Any,
     };
     let summary = parameter.description.as_ref().or(parameter.label.as_ref());

@@ -1,17 +1,17 @@
-//! `resource_facade`: what a nested template may ask of the resource that it stands for.
+//! `resource_facade`: a nested template's access to the resource that it implements.
 //!
-//! Its metadata, deletion policy and update policy, as the outer template says them; what is not said is an empty map,
-//! and `Delete`. Where they hold values of the outer template's resources, these come in full names and are known when
-//! the run comes there. Source: Heat's `hot/functions.py`, `ResourceFacade`.
+//! It gives the metadata, deletion policy and update policy that the outer template sets; the defaults are an empty map and
+//! `Delete`. Values of the outer template's resources have full names here and become known during the run. Source: Heat's
+//! `hot/functions.py`, `ResourceFacade`.
 
 use super::{BTreeMap, Composer, Expr, Frame, ResourceSpec, Value};
 use hot::expr::{Function, facade};
 
-/// What the nested template may ask for, by its name in HOT.
+/// The values that a nested template may read, by their names in HOT.
 pub(super) type Facade = BTreeMap<&'static str, Expr>;
 
 impl Composer<'_> {
-    /// Of the resource `name`, in full names.
+    /// The facade of the resource `name`, with full names.
     pub(super) fn facade(&self, frame: &Frame<'_>, name: &str, spec: &ResourceSpec) -> Facade {
         let document = match frame.file {
             Some(file) => self.around.bundle.document(file),
@@ -42,7 +42,7 @@ impl Composer<'_> {
     }
 }
 
-/// What a call of `resource_facade` gives.
+/// The value of a call of `resource_facade`.
 pub(super) fn asked<'f>(
     function: Function,
     arguments: &Expr,
@@ -58,7 +58,7 @@ pub(super) fn asked<'f>(
     facade.get(word)
 }
 
-/// As far as it is known without any resource.
+/// The part that is known without any resource.
 pub(super) fn data(facade: &Facade) -> BTreeMap<String, Value> {
     facade
         .iter()

@@ -1,4 +1,4 @@
-//! One template while it is made flat: whose names mean what, and what its parameters are.
+//! One template during flattening: the meaning of its names, and its parameters.
 
 use std::rc::Rc;
 
@@ -10,16 +10,16 @@ use super::{
 
 use hot::{expr::Function, template::Template};
 
-/// What a nested template's parameter is.
+/// The value of a nested template's parameter.
 #[derive(Clone)]
 pub(super) struct Argument {
-    /// In full names.
+    /// The value, with full names.
     pub value: Expr,
     /// See [`parts_of`].
     parts: usize,
 }
 
-/// By the parameters' names.
+/// Arguments by the names of the parameters.
 pub(super) type Arguments = HashMap<String, Argument>;
 
 impl Argument {
@@ -29,46 +29,46 @@ impl Argument {
     }
 }
 
-/// Expressions in a value, itself counted; a long text counts for several.
+/// Number of expressions in a value, including itself. A long text counts as several.
 pub(super) fn parts_of(value: &Expr) -> usize {
     let mut parts = 0;
     value.walk(&mut |part| parts += parts_alone(part));
     parts
 }
 
-/// The same without what stands in it.
+/// The same for the expression alone, without its parts.
 pub(super) fn parts_alone(value: &Expr) -> usize {
     1 + value.as_str().unwrap_or_default().len() / PART_BYTES
 }
 
-/// Text that counts for one part.
+/// Length of a text that counts as one part, in bytes.
 const PART_BYTES: usize = 512;
 
-/// Where resources are being made flat.
+/// The context in which resources are flattened.
 pub(super) struct Frame<'f> {
-    /// The file that they are written in; nothing for the template itself.
+    /// The file of the resources. `None` for the template itself.
     pub file: Option<&'f str>,
-    /// What they are written in; nothing for the template itself, where conditions keep their names.
+    /// The template of the resources. `None` for the outermost template, whose conditions keep their names.
     pub template: Option<&'f Template>,
-    /// `web/` for the members of `web`; empty for the template itself.
+    /// `web/` for the members of `web`. Empty for the template itself.
     pub prefix: &'f str,
-    /// Names of the file's resources; empty for the template itself, where names stay.
+    /// Names of the file's resources. Empty for the template itself, whose names do not change.
     pub names: HashSet<String>,
-    /// What each parameter is, in full names; nothing for the template itself, where parameters stay.
+    /// The value of each parameter, with full names. `None` for the template itself, whose parameters stay.
     pub arguments: Option<Arguments>,
-    /// What is known of parameters.
+    /// The known values of parameters.
     pub scope: &'f dyn Scope,
     /// Levels below the template.
     pub depth: usize,
-    /// What every member waits for, in full names.
+    /// Full names of the resources that every member waits for.
     pub inherits: Vec<String>,
-    /// Files that are being made flat, outermost first.
+    /// Files that are being flattened, outermost first.
     pub within: Vec<String>,
-    /// Types that stand for themselves: those in whose place these files stand.
+    /// Types that are not replaced by files here, because these files implement them.
     pub itself: Vec<String>,
-    /// What `resource_facade` gives, in full names.
+    /// The values of `resource_facade`, with full names.
     pub facade: Facade,
-    /// What conditions may become in place of their names, here and in all other frames.
+    /// The remaining size for written-out conditions, here and in all other frames.
     pub spelling: Rc<Spelling>,
 }
 
@@ -90,7 +90,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// The same names, one level deeper: for the members of a group.
+    /// The same names one level deeper: for the members of a group.
     pub(super) fn deeper(&self, inherits: Vec<String>) -> Frame<'_> {
         Frame {
             file: self.file,
@@ -113,7 +113,7 @@ impl<'f> Frame<'f> {
         format!("{}{name}", self.prefix)
     }
 
-    /// A resource in full names, waiting for all that the frame waits for.
+    /// A resource with full names, waiting for all resources that the frame waits for.
     pub(super) fn global(&self, spec: ResourceSpec) -> ResourceSpec {
         let own = spec.requires.iter().map(|name| self.full(name));
         let requires = self.inherits.iter().cloned().chain(own).collect();
@@ -132,7 +132,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// A value in full names.
+    /// A value with full names.
     pub(super) fn global_expr(&self, value: &Expr) -> Expr {
         let Some(arguments) = &self.arguments else {
             return value.clone();
@@ -161,7 +161,7 @@ impl<'f> Frame<'f> {
             Expr::GetParam(name, path) => {
                 let path = path.iter().map(|key| self.global_expr(key)).collect();
                 let Some(argument) = arguments.get(name) else {
-                    // Declared nowhere: it must not mean one of the outer template.
+                    // An undeclared name must not refer to a parameter of the outer template.
                     let is_ours = !name.contains("::");
                     return is_ours.then(|| Expr::GetParam(self.full(name), path));
                 };
@@ -173,7 +173,7 @@ impl<'f> Frame<'f> {
         })
     }
 
-    /// An `if` that only the run decides, with the condition in place of its name.
+    /// An `if` that is decided during the run, with the condition in place of its name.
     fn undecided(&self, arguments: &Expr) -> Option<Expr> {
         let Expr::List(items) = arguments else {
             return None;
@@ -185,7 +185,7 @@ impl<'f> Frame<'f> {
         Some(Expr::call(Function::If, Expr::List(items)))
     }
 
-    /// As Heat names a nested stack: the deployment, then the parents.
+    /// The name that Heat gives to a nested stack: the deployment, then the parents.
     fn stack_name(&self) -> Expr {
         let parents = self.prefix.trim_end_matches('/').split('/');
         let names: Vec<serde_json::Value> =

@@ -1,8 +1,8 @@
-//! `OS::Heat::ResourceGroup`: one definition, so many members.
+//! `OS::Heat::ResourceGroup`: one definition with a number of members.
 //!
-//! Members are named by numbers. A number that was removed by name is never given again, so that the
-//! others keep theirs: what was removed stands in the group's own attribute `removed_rsrc_list`, which
-//! is kept with what is deployed. Source: Heat's `resource_group.py`.
+//! Members are named by numbers. A number that was removed by name is never used again, so that the others keep theirs. Removed
+//! numbers are in the group's own attribute `removed_rsrc_list`, which is stored with the deployment. Source: Heat's
+//! `resource_group.py`.
 
 use super::{
     BTreeMap, BTreeSet, Composer, Expr, Frame, GROUP, Parent, Place, RESOURCES_MAX, ResourceSpec,
@@ -55,7 +55,7 @@ impl Composer<'_> {
             Some(Expr::Literal(Value::String(text))) if text.trim().parse::<u64>().is_ok() => {
                 text.trim().parse().unwrap_or_default()
             }
-            // That a parameter has no value yet is said elsewhere, if it matters.
+            // A parameter without a value is reported elsewhere, if it matters.
             Some(given) if self.waits_for_value(frame, given) => 0,
             Some(_) => {
                 let message = format!(
@@ -85,8 +85,8 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// Whether nothing is missing but values of parameters that the template itself asks for, so that no plan is made before they are
-    /// given. All else that is not known (attributes, what is hidden) would be a group without members that nobody asked for.
+    /// True if only values of the template's own parameters are missing, so that no plan is made before they are given. If
+    /// anything else is unknown (attributes, hidden values), the result would be a group without members that nobody asked for.
     fn waits_for_value(&self, frame: &Frame<'_>, given: &Expr) -> bool {
         let parameters = &self.around.document.template().parameters;
         let (mut waits, mut more) = (false, false);
@@ -104,7 +104,7 @@ impl Composer<'_> {
         waits && !more
     }
 
-    /// Names that are not given again: those of old, if they are to be kept, and those that are named now.
+    /// Names that are not used again: the stored ones, if they are to be kept, and the ones that the template removes now.
     fn removed(&self, full: &str, spec: &ResourceSpec) -> BTreeSet<String> {
         let there = &self.around.deployed.resources;
         let of_old = there.get(full).and_then(|old| old.properties.get(REMOVED));
@@ -136,8 +136,8 @@ impl Composer<'_> {
                 Expr::Literal(value) => text_of(value),
                 _ => None,
             })
-            // Of a new group all names are skipped, as in Heat; later, only those that a member has or had: others
-            // may be ids.
+            // In a new group all given names are skipped, as in Heat. Later only names that a member has or had: others may be
+            // ids.
             .filter_map(|name| {
                 let is_name = !there.contains_key(full)
                     || of_old.contains(&name)
@@ -156,7 +156,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The member of a group that the cloud knows by this id.
+    /// The member of a group with this cloud id.
     fn with_id(&self, full: &str, id: &str) -> Option<String> {
         let deployed = self.around.deployed;
         let start = format!("{full}/");
@@ -181,7 +181,8 @@ impl Composer<'_> {
         let Some(given) = spec.properties.get("resource_def") else {
             return;
         };
-        // Written out, `%index%` goes into parameters' names and keys too; else it is known already.
+        // In a literal definition, `%index%` is also replaced in names of parameters and in keys. Otherwise the definition is
+        // known already.
         let definition = match given {
             Expr::Map(_) => given.clone(),
             other => self.simplified(frame, other, &path),
@@ -237,7 +238,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Where the members of a group are written.
+    /// The place of the definition of a group's members.
     fn place_of_definition(&self, frame: &Frame<'_>, name: &str) -> Place {
         let full = frame.full(name);
         match self.places.get(&full) {
@@ -253,7 +254,7 @@ impl Composer<'_> {
     }
 }
 
-/// What `metadata: {stackloom: ...}` of a definition says.
+/// The marks in `metadata: {stackloom: ...}` of a definition.
 fn marks(metadata: Option<&Expr>) -> Marks {
     let said = |mark: &str| {
         metadata

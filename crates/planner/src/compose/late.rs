@@ -1,36 +1,37 @@
-//! Conditions of nested templates that hang on what only a run knows.
+//! Conditions of nested templates that depend on values which only the run knows.
 //!
-//! Heat makes the stack of a nested template when all that it is given is there, so its conditions may hang on an attribute
-//! of a resource outside. We make everything flat before anything is there. A value that such a condition chooses (`if`)
-//! is chosen when the run comes to it: the condition stands there in place of its name, in full names. Whether a resource
-//! is there at all must be known when the plan is made; where it is not, that is said.
+//! Heat creates the stack of a nested template when all its arguments exist, so its conditions may depend on an attribute of an
+//! outer resource. We flatten everything before anything exists. A value that such a condition selects (`if`) is selected during
+//! the run: the condition is written there in place of its name, with full names. The existence of a resource must be known when
+//! the plan is made; if it is not, an error says so.
 
 use std::cell::Cell;
 
 use super::{Composer, Diagnostic, Expr, Frame};
 use hot::{expr::Function, scope::Known, template::Template};
 
-/// Parts of conditions that are put in place of names, in all that is made flat: names may double what they stand for at each step.
+/// Maximum number of parts of conditions that are written in place of their names, in all flattened templates together. Names may
+/// double the size at each step.
 const PARTS_MAX: usize = 100_000;
 
-/// Parts of values that are put in place of the parameters of nested templates, in all that is made flat: a template that uses a
-/// parameter ten times makes ten of its value, and the next level ten of each.
+/// Maximum number of parts of values that are written in place of nested templates' parameters, in all flattened templates
+/// together. A template that uses a parameter ten times makes ten copies of its value, and the next level ten of each.
 pub(super) const VALUES_MAX: usize = 200_000;
 
-/// Functions within each other in such a condition. Each is two levels of the JSON that a workflow is stored as, which
-/// is read to 128 levels.
+/// Maximum nesting of functions in such a condition. Each function is two levels of a workflow's JSON, which is read to 128
+/// levels.
 const DEPTH_MAX: usize = 40;
 
-/// What is left for conditions in place of their names, and for values in place of parameters.
+/// The remaining size for written-out conditions, and for values in place of parameters.
 pub(super) struct Spelling {
     parts_left: Cell<usize>,
-    /// One was too long, and it was not said yet.
+    /// True if a condition was too long and that was not reported yet.
     too_long: Cell<bool>,
-    /// Parts of values that may still be put in place of parameters, in all frames together.
+    /// Remaining parts of values in place of parameters, in all frames together.
     values_left: Cell<usize>,
-    /// One was too large, and it was not said yet.
+    /// True if a value was too large and that was not reported yet.
     too_large: Cell<bool>,
-    /// It was said: nothing has room after it, and once is enough.
+    /// True if it was reported: it is reported once, because nothing fits after it.
     too_large_said: Cell<bool>,
 }
 
@@ -45,7 +46,7 @@ impl Spelling {
         }
     }
 
-    /// Whether a value of so many parts may be put in place of a parameter; where not, [`Composer::said_too_large`] says it.
+    /// True if a value of this size may be written in place of a parameter. If not, [`Composer::said_too_large`] reports it.
     pub(super) fn has_room_for(&self, parts: usize) -> bool {
         let left = self.values_left.get().checked_sub(parts);
         self.values_left.set(left.unwrap_or_default());
@@ -53,8 +54,8 @@ impl Spelling {
         left.is_some()
     }
 
-    /// A condition with those that it names put in place of their names. One in a circle keeps the name: the reader has said it.
-    /// Nothing where it would be too long: then [`Composer::said_too_long`] says it.
+    /// A condition with the conditions that it names written out. A condition in a circle keeps its name, because the parser has
+    /// reported the circle. `None` if it would be too long: then [`Composer::said_too_long`] reports it.
     pub(super) fn out(&self, condition: &Expr, template: &Template) -> Option<Expr> {
         if self.parts_left.get() == 0 {
             return None;
@@ -102,8 +103,8 @@ impl Spelling {
 }
 
 impl Frame<'_> {
-    /// The resources of an outer template that a condition hangs on, with the condition in full names; nothing where it
-    /// hangs on none.
+    /// The outer template's resources that a condition depends on, as text, with the condition in full names. `None` if it
+    /// depends on none.
     pub(super) fn late(&self, condition: &Expr) -> Option<(Expr, String)> {
         let condition = self.spelling.out(condition, self.template?)?;
         let condition = self.global_expr(&condition);
@@ -112,7 +113,7 @@ impl Frame<'_> {
     }
 }
 
-/// For messages.
+/// The message about a value that is too large.
 pub(super) fn too_large(nested: &str) -> String {
     format!(
         "what `{nested}` is given or gives is used so often, level for level, that it comes to more than {VALUES_MAX} parts: use it less \
@@ -121,7 +122,7 @@ pub(super) fn too_large(nested: &str) -> String {
 }
 
 impl Composer<'_> {
-    /// Conditions of a nested template that were too long to be put in place of their names.
+    /// Reports conditions of a nested template that were too long to be written out.
     pub(super) fn said_too_long(&mut self, frame: &Frame<'_>, nested: &str) {
         if !frame.spelling.too_long.take() {
             return;
@@ -134,7 +135,7 @@ impl Composer<'_> {
         self.error("condition-late", format!("resources.{nested}"), message);
     }
 
-    /// Values that were too large to be put in place of a nested template's parameters.
+    /// Reports values that were too large for a nested template's parameters.
     pub(super) fn said_too_large(&mut self, frame: &Frame<'_>, nested: &str) {
         let spelling = &frame.spelling;
         if spelling.too_large.take() && !spelling.too_large_said.replace(true) {
@@ -146,7 +147,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Resources of which it is not known whether they are there.
+    /// Reports resources whose existence depends on values that only the run knows.
     pub(super) fn said_too_late(
         &mut self,
         frame: &Frame<'_>,

@@ -1,21 +1,20 @@
-//! Groups and nested templates, made flat before the passes.
+//! Flattens groups and nested templates before the passes.
 //!
-//! Heat makes a stack of its own for every group and every nested template. We do not: when a plan is
-//! made, the members of each become ordinary resources named `<parent>/<member>` (`group/0`,
-//! `web/server`, `group/0/server`; `/` cannot stand in a template's names). So passes, order, diff,
-//! workflow and drivers know nothing of nesting, a server in a group can be the bastion, and a change
-//! of one member is a change of one resource.
+//! Heat creates a stack of its own for every group and every nested template. We do not: when a plan is made, the members of each
+//! become ordinary resources named `<parent>/<member>` (`group/0`, `web/server`, `group/0/server`; `/` cannot occur in a
+//! template's names). So passes, order, diff, workflow and drivers do not know about nesting, a server in a group can be the
+//! bastion, and a change of one member is a change of one resource.
 //!
-//! - In members, parameters are replaced by what the parent's properties say, and names by the full ones.
-//! - The parent stays, as a resource without anything in the cloud. It requires its members, and its
-//!   properties are what it gives to others: the outputs, or `refs` and the like.
-//! - Where a value of a parent is asked for and what stands behind it is known, that is put in place:
-//!   `get_attr: [web, port]` becomes `get_resource: web/port`, so that the rules for ports see a port.
-//!   The parent is then required all the same: as in Heat, who asks a group waits for all of it.
-//! - Members wait for all that their parent waits for, again as in Heat.
+//! - In members, parameters are replaced by the parent's property values, and names by full names.
+//! - The parent stays, as a resource without an object in the cloud. It requires its members, and its properties are the values
+//!   that it gives to others: the outputs, or `refs` and the like.
+//! - A reference to a parent's value is replaced by the expression behind it, if that is known: `get_attr: [web, port]` becomes
+//!   `get_resource: web/port`, so that the rules for ports see a port. The parent is still required: as in Heat, a resource that
+//!   refers to a group waits for all of it.
+//! - Members wait for all resources that their parent waits for, again as in Heat.
 //!
-//! What Heat checks of a nested template is checked here, and says the file and line. Depth, recursion
-//! and the number of resources have limits, so that no small template makes a large plan by accident.
+//! Heat's checks of nested templates run here too, and report the file and line. Depth, recursion and the number of resources are
+//! limited, so that no small template makes a large plan by accident.
 
 use std::{
     borrow::Cow,
@@ -62,22 +61,22 @@ pub(crate) use batches::Pause;
 pub(crate) use described::overlay;
 use frame::Frame;
 
-/// Levels of nesting below the template, as in Heat.
+/// Maximum depth of nesting below the template, as in Heat.
 pub const DEPTH_MAX: usize = 5;
-/// Resources in all, members included. Heat's default is 1,000 in a tree of stacks.
+/// Maximum number of resources, including members. Heat's default is 1,000 in a tree of stacks.
 pub const RESOURCES_MAX: usize = 10_000;
 
-/// What [`flatten`] reads beside the model.
+/// The input of [`flatten`] besides the model.
 pub(crate) struct Around<'a> {
     pub document: &'a Document,
     pub bundle: &'a Bundle,
     pub merged: &'a Merged,
-    /// Without descriptions of nested templates.
+    /// The types, without descriptions of nested templates.
     pub types: &'a Registry,
     pub cloud: &'a CloudFacts,
-    /// What is there already: names that a group has given up are not given again.
+    /// The deployed resources: names that a group has given up are not used again.
     pub deployed: &'a Deployed,
-    /// What is known of the template's parameters.
+    /// The known values of the template's parameters.
     pub scope: &'a dyn Scope,
 }
 
@@ -85,24 +84,24 @@ pub(crate) struct Around<'a> {
 pub(crate) struct Flat<'a> {
     pub model: Model,
     pub outputs: BTreeMap<String, OutputSpec>,
-    /// With file, line and column.
+    /// Problems, with file, line and column.
     pub diagnostics: Vec<Diagnostic>,
-    /// Between batches of members.
+    /// Pauses between batches of members.
     pub pauses: Vec<Pause>,
     places: HashMap<String, Place>,
     around: &'a Around<'a>,
 }
 
-/// Where a member is written.
+/// The place of a member's definition.
 #[derive(Clone, Debug)]
 struct Place {
-    /// Nothing for the template itself.
+    /// The file. `None` for the template itself.
     file: Option<String>,
-    /// Dotted path to the member's definition there.
+    /// Dotted path to the definition in that file.
     path: String,
 }
 
-/// The model of a template with all groups and nested templates taken apart.
+/// Flattens a model: takes all groups and nested templates apart.
 pub(crate) fn flatten<'a>(
     around: &'a Around<'a>,
     model: Model,
@@ -155,7 +154,7 @@ pub(crate) fn flatten<'a>(
 }
 
 impl Flat<'_> {
-    /// Give a diagnostic its place: in the template, or in the file where the member is written.
+    /// Sets the place of a diagnostic: in the template, or in the file of the member's definition.
     pub(crate) fn locate(&self, diagnostic: &mut Diagnostic) {
         if diagnostic.line.is_some() || diagnostic.file.is_some() {
             return;
@@ -174,10 +173,10 @@ impl Flat<'_> {
         diagnostic.column = at.map(|at| at.column);
     }
 
-    /// The member that a path leads into, and what follows in the path.
+    /// The member that a path leads into, and the rest of the path.
     fn place<'p>(&self, path: &'p str) -> Option<(&Place, &'p str)> {
         let name = path.strip_prefix("resources.")?;
-        // Names may hold dots: the longest one that is a member's.
+        // Names may contain dots: the longest one that is a member's wins.
         let ends = name
             .match_indices('.')
             .map(|(at, _)| at)
@@ -191,29 +190,29 @@ impl Flat<'_> {
 
 struct Composer<'a> {
     around: &'a Around<'a>,
-    /// Members before their parent.
+    /// Resources, with members before their parent.
     resources: Vec<(String, ResourceSpec)>,
     parents: HashMap<String, Parent>,
     places: HashMap<String, Place>,
     diagnostics: Vec<Diagnostic>,
-    /// Nested templates that were checked with these values: one is said of each once.
+    /// Nested templates that were checked with these values, so that each problem is reported once.
     checked: HashSet<(String, String)>,
     /// Metadata of groups' members, by full name.
     metadata: HashMap<String, Expr>,
     pauses: Vec<Pause>,
-    /// The limit was reached, and it was said.
+    /// True if the limit of resources was reached and reported.
     full: bool,
-    /// More was put in than there is room for, and it was said.
+    /// True if the size limit was exceeded and reported.
     is_too_much: bool,
-    /// What nested templates may come to while they are checked.
+    /// The budget for the checks of nested templates.
     checks: Arc<Budget>,
 }
 
-/// What stands behind the attributes of a parent.
+/// The values behind a parent's attributes.
 enum Parent {
-    /// Members in order, each with its short name.
+    /// Members in order, by short name.
     Group { members: Vec<String> },
-    /// What each output is, in full names.
+    /// The expression of each output, with full names.
     Nested { outputs: BTreeMap<String, Expr> },
 }
 
@@ -223,14 +222,14 @@ impl Composer<'_> {
             .push(Diagnostic::error(code, path, message));
     }
 
-    /// All resources of a template, or of a group's making.
+    /// Adds all resources of a template, or of a group.
     fn frame(&mut self, frame: &Frame<'_>, model: Model) {
         for (name, spec) in model.into_list() {
             self.resource(frame, &name, spec);
         }
     }
 
-    /// One resource, whatever it is. `spec` speaks the frame's names.
+    /// Adds one resource of any type. `spec` has the frame's names.
     fn resource(&mut self, frame: &Frame<'_>, name: &str, spec: ResourceSpec) {
         if self.is_too_much {
             return;
@@ -256,14 +255,14 @@ impl Composer<'_> {
         }
     }
 
-    /// More was put in than there is room for: said once, where it was met first.
+    /// Reports, once, that the size limit was exceeded at this path.
     fn too_much(&mut self, path: String) {
         if !std::mem::replace(&mut self.is_too_much, true) {
             self.diagnostics.push(hot::expr::budget_exceeded(path));
         }
     }
 
-    /// Whether there is room for another copy of so much.
+    /// True if another copy of this size fits within the limit.
     fn has_room_for(&self, weight: usize) -> bool {
         let budget = self.around.scope.budget();
         budget.is_none_or(|budget| budget.take(weight))
@@ -288,7 +287,7 @@ impl Composer<'_> {
         }
     }
 
-    /// A parent, after its members, which stand from `first` on. `waits` is what it waits for, in full names.
+    /// Adds a parent after its members, which begin at index `first`. `waits` has full names.
     fn parent(
         &mut self,
         name: String,
@@ -301,7 +300,7 @@ impl Composer<'_> {
         let members = self.resources[first..]
             .iter()
             .map(|(member, _)| member)
-            // Members of members are required by theirs.
+            // Members of members are required by their own parent.
             .filter(|member| {
                 member
                     .strip_prefix(&start)
@@ -313,7 +312,7 @@ impl Composer<'_> {
         self.add(name, ResourceSpec { requires, ..spec });
     }
 
-    /// What a resource waits for, in full names: what it says and what its properties mention.
+    /// Full names of the resources that a resource waits for: explicit ones, and those in its properties.
     fn waits_for(&self, frame: &Frame<'_>, spec: &ResourceSpec) -> Vec<String> {
         let mentioned = spec.properties.values().flat_map(|value| {
             frame
@@ -334,7 +333,7 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// Whether members may be one level deeper than `frame`.
+    /// True if members may be one level deeper than `frame`. If not, reports it.
     fn may_nest(&mut self, frame: &Frame<'_>, name: &str) -> bool {
         if frame.depth < DEPTH_MAX {
             return true;
@@ -347,7 +346,7 @@ impl Composer<'_> {
         false
     }
 
-    /// A value as far as parameters are known.
+    /// A value with the known parameters resolved.
     fn simplified(&mut self, frame: &Frame<'_>, value: &Expr, path: &dyn Fn() -> String) -> Expr {
         match value.simplify(frame.scope) {
             Ok(simple) => simple,
@@ -364,18 +363,18 @@ impl Composer<'_> {
     }
 }
 
-/// A template with what stands beside it, before anything is made flat.
+/// A template with its files, before flattening.
 pub(crate) struct Checked {
     pub merged: Merged,
-    /// Values for the template's parameters, those of environments included.
+    /// Values of the template's parameters, including those of environments.
     pub parameters: BTreeMap<String, Value>,
-    /// These, and what is known of pseudo parameters: what a scope is made from.
+    /// These values and the known pseudo parameters, for a scope.
     pub known: BTreeMap<String, Value>,
-    /// What is wrong with the template itself and with its environments.
+    /// Problems of the template itself and of its environments.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The part that looking at a template and planning it have in common.
+/// The checks that validation and planning have in common.
 pub(crate) fn check(
     document: &Document,
     bundle: &Bundle,
@@ -387,7 +386,7 @@ pub(crate) fn check(
     let template = document.template();
     let merged = Merged::of(bundle, template).with_kept(&deployed.kept);
     let parameters = merged.parameters(template, given);
-    // Nested templates are described like built-in types; the rest works on their members.
+    // Nested templates are described like built-in types; later stages work on their members.
     let described = types_for(types, bundle, &merged, document);
     let mut known = parameters.clone();
     known.extend(deployed.pseudo.clone());
@@ -405,8 +404,8 @@ pub(crate) fn check(
     }
 }
 
-/// All problems of a template, of the files beside it, and of what they make together, in the order of
-/// the text; those of the template first.
+/// All problems of a template, of its files, and of their combination. The template's problems come first, in the order of its
+/// text.
 pub fn validate(
     document: &Document,
     bundle: &Bundle,
@@ -463,8 +462,8 @@ pub fn validate(
     diagnostics
 }
 
-/// The types that a template can use: those that there are, and a description of each nested template
-/// and alias that it names, so that a form treats them alike.
+/// The types that a template can use: the known ones, and a description of each nested template and alias that it names, so that
+/// forms treat all types alike.
 pub fn described<'t>(
     types: &'t Registry,
     bundle: &Bundle,

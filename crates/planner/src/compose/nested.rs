@@ -1,7 +1,7 @@
 //! A template as a resource: its parameters are the properties, its outputs the attributes.
 //!
-//! The file is checked on its own, with the values that are known, as if it were deployed; what is wrong
-//! names the file and line. `parameter_defaults` of environments reach it, as in Heat.
+//! The file is checked on its own, with the known values, as if it were deployed. Problems name the file and line.
+//! `parameter_defaults` of environments apply to it, as in Heat.
 
 use std::{borrow::Cow, rc::Rc, sync::Arc};
 
@@ -99,7 +99,7 @@ impl Composer<'_> {
             };
             self.places.insert(inner.full(member), place);
         }
-        // What the file's own check has not said already.
+        // Problems that the file's own check has not reported already.
         let said = said
             .into_iter()
             .filter(|one| !one.is_too_much() || !std::mem::replace(&mut self.is_too_much, true))
@@ -145,7 +145,7 @@ impl Composer<'_> {
         self.parent(full, parent, inherits, Parent::Nested { outputs }, first);
     }
 
-    /// What each parameter of the nested template is, in full names.
+    /// The value of each parameter of the nested template, with full names.
     fn arguments(
         &self,
         frame: &Frame<'_>,
@@ -180,8 +180,8 @@ impl Composer<'_> {
             .collect()
     }
 
-    /// What is known of the arguments, and the names of those that are no plain data. Of these, hidden values are known
-    /// too, be they the outer template's parameters or an environment's defaults: for the nested one's conditions.
+    /// The known values of the arguments, and the names of those that are not plain data. Hidden values (of the outer template's
+    /// parameters, or an environment's defaults) are known too, for the nested template's conditions.
     fn known(
         &self,
         frame: &Frame<'_>,
@@ -215,7 +215,7 @@ impl Composer<'_> {
         (known, open)
     }
 
-    /// What the pseudo parameters are in there: the project is the same, the name is said by [`Frame::global_expr`] too.
+    /// Adds the nested template's pseudo parameters. The project is the same; [`Frame::global_expr`] writes the stack's name too.
     fn pseudo(&self, frame: &Frame<'_>, full: &str, known: &mut BTreeMap<String, Value>) {
         let of = |scope: &dyn Scope, name: &str| scope.condition_parameter(name);
         let project = of(frame.scope, PROJECT_ID);
@@ -227,7 +227,7 @@ impl Composer<'_> {
         }
     }
 
-    /// Everything that is wrong with the file as it is used here, with these [`known`] arguments.
+    /// All problems of the file with these [`known`] arguments.
     fn check(
         &mut self,
         full: &str,
@@ -244,8 +244,7 @@ impl Composer<'_> {
             return;
         }
         let template = document.template();
-        // What does not fit is nothing to Heat, where it is given by a nested template: see `child_params` in its
-        // `template_resource.py`.
+        // Values from a nested template that do not fit are ignored by Heat: see `child_params` in its `template_resource.py`.
         let mut known = Cow::Borrowed(known);
         let mut open = Cow::Borrowed(open);
         if is_within {
@@ -292,8 +291,8 @@ impl Composer<'_> {
     }
 }
 
-/// Heat looks at most values of nested templates when it makes them; at what these are given too, where that is given by one
-/// (`is_within`).
+/// Turns errors that Heat finds only at creation into warnings: most values of nested templates, and with `is_within` also
+/// arguments that come from a nested template.
 fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
     if matches!(one.code.as_str(), "parameter-invalid" | "parameter-missing") && is_within {
         one.severity = one.severity.max(Severity::Warning);
@@ -308,15 +307,15 @@ fn later(one: &mut Diagnostic, template: &Template, is_within: bool) {
     });
     if let Some(resource) = about {
         let of_members = [GROUP, SCALING_GROUP].contains(&resource.resource_type.as_str());
-        // Members' own properties were looked at as such.
+        // The members' own properties were checked separately.
         if !(of_members && one.path.matches(".properties.").count() > 1) {
             look_later(one, &resource.resource_type);
         }
     }
 }
 
-/// Parameters that a template within a nested one is not given, and whose values Heat reads before it makes anything. That they are
-/// not given is only warned of, for most are read later.
+/// Parameters without a value in a template inside a nested one, which Heat reads before it creates anything. The missing value
+/// itself is only a warning, because most are read later.
 fn read_without_value(
     template: &Template,
     known: &BTreeMap<String, Value>,
@@ -336,7 +335,7 @@ fn read_without_value(
         let properties = resource.properties.iter();
         properties
             .filter(|one| is_read_at_once(&resource.resource_type, &one.name))
-            // What members are made of is put together without values.
+            // Definitions of members are put together without values.
             .filter(|one| one.name != "resource_def")
             .map(move |one| (resource, one))
     });
@@ -359,7 +358,7 @@ fn read_without_value(
     found
 }
 
-/// What is said of a file, as said of the resource that it is used by.
+/// Moves a diagnostic about a file to the resource that uses the file.
 fn within(mut diagnostic: Diagnostic, full: &str, path: &str, document: &Document) -> Diagnostic {
     document.locate(&mut diagnostic);
     diagnostic.path = match diagnostic.path.strip_prefix("resources.") {

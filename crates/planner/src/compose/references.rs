@@ -1,8 +1,8 @@
-//! What others ask of groups and nested templates, put in place.
+//! References to groups and nested templates, replaced by the values behind them.
 //!
-//! An output of a nested template is the expression that stands behind it; `[group, resource.1, name]`
-//! is `[group/1, name]`, and `[group, name]` a list over the members. What cannot be put in place
-//! (an attribute whose name is itself a value) stays, and is read from the parent when the time comes.
+//! An output of a nested template is replaced by its expression. `[group, resource.1, name]` becomes `[group/1, name]`, and
+//! `[group, name]` a list over the members. A reference that cannot be replaced (an attribute whose name is computed) stays, and
+//! is read from the parent during the run.
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
@@ -10,7 +10,7 @@ use super::{
     late::{VALUES_MAX, too_large},
 };
 
-/// Everywhere: in resources, in outputs, and in what parents give.
+/// Replaces references in resources, in outputs, and in the values of parents.
 pub(super) fn put_in_place(
     composer: &mut Composer<'_>,
     outputs: &mut BTreeMap<String, OutputSpec>,
@@ -62,12 +62,13 @@ pub(super) fn put_in_place(
 
 struct Asking<'p> {
     parents: &'p std::collections::HashMap<String, Parent>,
-    /// Parents whose values are being put in place: a circle ends where it began.
+    /// Parents whose values are being inserted: a circle ends where it began.
     within: Vec<String>,
     problems: Vec<String>,
-    /// Parts of parents' values that may still be put in place: a level may ask the one below many times, and so may that.
+    /// Remaining parts of parents' values that may be inserted. A level may refer to the one below many times, and so may that
+    /// one.
     left: usize,
-    /// The parent at which nothing was left.
+    /// The parent at which the limit was reached.
     too_large: Option<String>,
 }
 
@@ -97,7 +98,7 @@ impl Asking<'_> {
         })
     }
 
-    /// A nested template with an output `OS::stack_id` is known by what that says.
+    /// The reference of a parent. A nested template with an output `OS::stack_id` has that as its reference.
     fn reference(&mut self, name: &str) -> Option<Expr> {
         match self.parents.get(name)? {
             Parent::Nested { outputs } => {
@@ -143,7 +144,7 @@ impl Asking<'_> {
         }
     }
 
-    /// A value of a parent, itself put in place.
+    /// A parent's value, with its own references replaced.
     fn below(&mut self, name: &str, value: &Expr) -> Option<Expr> {
         if self.within.iter().any(|outer| outer == name) {
             return None;
@@ -154,8 +155,8 @@ impl Asking<'_> {
         Some(value)
     }
 
-    /// `resource.web.first_address`, or `resource.web` and then `first_address`; without an attribute, the
-    /// member's reference.
+    /// Resolves `resource.web.first_address`, or `resource.web` and then `first_address`. Without an attribute, the member's
+    /// reference.
     fn member(
         &mut self,
         name: &str,
@@ -174,7 +175,7 @@ impl Asking<'_> {
                 0 => "it has none".to_owned(),
                 count => format!("it has {count}, named by numbers from `{}` on", members[0]),
             };
-            // Heat gives nothing for it: a group may have fewer members than a template speaks of.
+            // Heat gives null for it: a group may have fewer members than a template refers to.
             self.problems
                 .push(format!("`{name}` has no member `{member}`: {has}"));
             return Some(Expr::Literal(serde_json::Value::Null));
@@ -212,7 +213,7 @@ impl Asking<'_> {
         Expr::Map(refs.collect())
     }
 
-    /// What a group gives to those who ask by a name that is not known yet.
+    /// A group's values for references with a name that is not known yet.
     fn of_group(&mut self, name: &str, members: &[String]) -> Vec<(String, Expr)> {
         vec![
             ("refs".to_owned(), self.refs(name, members)),

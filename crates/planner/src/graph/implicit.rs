@@ -1,23 +1,23 @@
-//! Heat's unwritten order: what a resource waits for though none of its properties names it.
+//! Heat's implicit order: resources that a resource waits for although none of its properties names them.
 //!
 //! | waits | for |
 //! | --- | --- |
 //! | server | every subnet of its networks; all subnets where an entry names no network (a port, say) |
 //! | port | every subnet of its network |
-//! | router, router gateway | the subnets of the network outside; the gateway also for its router's interfaces |
+//! | router, router gateway | the subnets of the external network; the gateway also for its router's interfaces |
 //! | floating IP | routers and gateways on its network; interfaces on its port's subnets |
 //! | association, port forwarding | interfaces on the subnet of their port's first address |
 //! | extra routes | interfaces of their router (`ExtraRoute`: its gateway too) |
 //! | gateway attachment (AWS) | route tables of the same network |
 //!
-//! Two values are the same when Heat would find them so before anything exists: a reference counts as
+//! Two values are equal if Heat would find them equal before anything exists: a reference counts as
 //! the resource's name, an attribute as unknown. Source: `add_dependencies` of Heat's resources,
 //! confirmed by running it.
 //!
-//! [`Rules::Plan`] adds what Neutron needs beyond that: Heat asks the cloud for the subnets of a port
+//! [`Rules::Plan`] adds further needs of Neutron: Heat asks the cloud for the subnets of a port
 //! without fixed addresses, and finds none while the network does not exist, so a floating IP may come
-//! before the router interface that it needs. And it leaves out what our own ports make needless: a
-//! server waits for the subnets of the network that it was drawn in, not for all.
+//! before the router interface that it needs. It also leaves out orders that our own ports make needless: a
+//! server waits for the subnets of its own networks, not for all.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -26,7 +26,7 @@ use serde_json::Value;
 use super::{Node, Rules, target};
 use hot::expr::{Expr, Scope};
 
-/// What values come to as long as nothing exists: an id is the resource's name, an attribute nothing.
+/// Values before anything exists: an id is the resource's name, an attribute is unknown.
 struct Before;
 
 impl Scope for Before {
@@ -41,12 +41,12 @@ impl Scope for Before {
     }
 }
 
-/// What a property says as long as nothing exists.
+/// The value of a property before anything exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key<'a> {
-    /// Not given.
+    /// The property is not given.
     Absent,
-    /// Given, and known only later.
+    /// The value is known only later.
     Unknown,
     Is(Cow<'a, str>),
 }
@@ -72,7 +72,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Unknown counts as not given: where Heat takes one of two properties.
+    /// Treats an unknown value as absent, for pairs of properties of which Heat takes one.
     fn or_absent(self) -> Key<'a> {
         match self {
             Key::Unknown => Key::Absent,
@@ -91,28 +91,28 @@ type Index<'a> = HashMap<Key<'a>, Vec<&'a str>>;
 pub(super) struct Implicit<'a> {
     rules: Rules,
     subnets: Vec<&'a str>,
-    /// By network.
+    /// Subnets by network.
     subnets_of: Index<'a>,
-    /// By subnet; those by a port stand under `Absent`.
+    /// Router interfaces by subnet. Those by a port are under `Absent`.
     interfaces_on: Index<'a>,
-    /// By router.
+    /// Router interfaces by router.
     interfaces_of: Index<'a>,
-    /// By network outside.
+    /// Routers and gateways by external network.
     gateways_to: Index<'a>,
-    /// By router.
+    /// Gateways by router.
     gateways_of: Index<'a>,
-    /// By network, AWS's.
+    /// AWS route tables by network.
     route_tables_of: Index<'a>,
 }
 
 impl<'a> Node<'a> {
-    /// The first of these that is given: a property's name, then its former names.
+    /// The first given value of a property's name and its former names.
     fn key(&self, names: &[&str]) -> Key<'a> {
         let given = names.iter().find_map(|name| self.property(name));
         Key::of(given)
     }
 
-    /// Where a router leads outside.
+    /// The external network of a router.
     fn outside(&self) -> Option<Key<'a>> {
         let info = self.property("external_gateway_info")?;
         matches!(info, Expr::Map(_)).then(|| Key::of(info.get("network")))
@@ -187,7 +187,7 @@ impl<'a> Implicit<'a> {
         implicit
     }
 
-    /// What `node` waits for beyond `explicit`, the positions of what its properties name.
+    /// Positions of the nodes that `node` waits for, beyond those in `explicit`.
     pub(super) fn of_node(
         &self,
         node: &Node<'a>,
@@ -254,7 +254,7 @@ impl<'a> Implicit<'a> {
             let derived = |port: &str| known.get(port).is_some_and(|index| nodes[*index].derived);
             if self.rules == Rules::Plan && entry.get("port").and_then(target).is_some_and(derived)
             {
-                // The port itself waits for the subnets of the network that was drawn.
+                // The port itself waits for the subnets of its network.
                 continue;
             }
             let network = Key::of(entry.get("network").or_else(|| entry.get("uuid")));
@@ -274,7 +274,7 @@ impl<'a> Implicit<'a> {
             .collect()
     }
 
-    /// Interfaces on the subnets that a port has its first so many addresses of.
+    /// Router interfaces on the subnets of a port's first `addresses` addresses.
     fn interfaces_of_port(&self, port: &Node<'a>, addresses: usize) -> Vec<&'a str> {
         let given = match port.property("fixed_ips") {
             Some(Expr::List(given)) => given.as_slice(),
@@ -286,7 +286,7 @@ impl<'a> Implicit<'a> {
             .map(|address| Key::of(address.get("subnet").or_else(|| address.get("subnet_id"))))
             .map(Key::or_absent)
             .collect();
-        // An interface by a port may be anywhere.
+        // An interface by a port may be on any subnet.
         if given.is_empty() && addresses > 1 {
             subnets.push(Key::Absent);
         }

@@ -1,8 +1,8 @@
-//! What must exist before what.
+//! The order in which resources must exist.
 //!
-//! References say most of it. The rest is Heat's: things that Neutron needs and no property names,
-//! such as the router interface behind a floating IP (`implicit`). All look-ups go through maps that
-//! are built once, so a template of thousands of resources is ordered in near-linear time.
+//! References give most of it. The rest is Heat's: needs of Neutron that no property names, such as the router interface behind a
+//! floating IP (`implicit`). All look-ups use maps that are built once, so a template of thousands of resources is ordered in
+//! near-linear time.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -12,22 +12,22 @@ mod implicit;
 
 use implicit::Implicit;
 
-/// Which unwritten rules count.
+/// The set of implicit rules to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// Heat's and no others: the order that a template states.
+    /// Heat's rules only: the order that a template states.
     Heat,
-    /// And what the cloud needs beyond them: the order of a plan.
+    /// Heat's rules and further needs of the cloud: the order of a plan.
     Plan,
 }
 
-/// A resource as far as its order goes.
+/// A resource, as far as its order matters.
 pub(crate) struct Node<'a> {
     pub name: &'a str,
     pub resource_type: &'a str,
     pub properties: Vec<(&'a str, &'a Expr)>,
     pub depends_on: Vec<&'a str>,
-    /// A pass added it.
+    /// True if a pass added it.
     pub derived: bool,
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn target(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// For each node, in the given order, the names of those that must exist before it; no doubles.
-/// Names of nothing are left out.
+/// For each node, in the given order, the names of the nodes that must exist before it, without duplicates. Names of unknown
+/// nodes are left out.
 pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a str>> {
     let known: HashMap<&str, usize> = nodes
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a 
             for name in implicit.of_node(node, &required, nodes, &known) {
                 require(name, &mut required);
             }
-            // A node's own name lives as long as all of them.
+            // A node's own name lives as long as all nodes.
             required
                 .into_iter()
                 .map(|index| nodes[index].name)
@@ -90,8 +90,8 @@ pub(crate) fn requirements<'a>(nodes: &[Node<'a>], rules: Rules) -> Vec<Vec<&'a 
         .collect()
 }
 
-/// Names in an order in which each comes after all that it requires, else in the given order. The
-/// error is one circle, in its order.
+/// Names in an order in which each comes after all that it requires, and otherwise in the given order. The error is one circle,
+/// in its order.
 pub(crate) fn order<'a>(
     names: &[&'a str],
     requires: &[Vec<&'a str>],
@@ -130,7 +130,7 @@ pub(crate) fn order<'a>(
     Err(circle(names, requires, &index, &waiting))
 }
 
-/// From a node that never became ready, follow one that it waits for until one comes twice.
+/// Follows unready nodes from one that never became ready until a node repeats.
 fn circle<'a>(
     names: &[&'a str],
     requires: &[Vec<&'a str>],

@@ -3,8 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use hot::document::Document;
 
-/// `resources:` of a template and the edges that Heat has for it, `before>after`, in any order. All of
-/// them were asked of Heat itself.
+/// Checks the edges of a template's `resources:`, given as `before>after` in any order. All expected edges come from Heat itself.
 #[track_caller]
 fn check(resources: &str, edges: &str) {
     assert_eq!(edges_of(resources, Rules::Heat), words(edges));
@@ -57,7 +56,7 @@ fn a_server_waits_for_the_subnets_of_its_networks() {
         // By the name that the network will have.
         ("[{network: front}]", "f>web"),
         ("[{uuid: {get_resource: front}}]", "front>web f>web"),
-        // What a function makes of ids counts, too.
+        // Ids in the result of a function count too.
         (
             "[{network: {list_join: ['', [{get_resource: front}]]}}]",
             "front>web f>web",

@@ -1,4 +1,4 @@
-//! Parameters that keep the value that they were deployed with.
+//! Parameters that keep the value of the first deployment.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use hot::{diagnostic::Diagnostic, parameter::coerce, template::Template};
 
-/// Values that may not change. One that was not given then had its default; a hidden one is not known here.
+/// Reports changed values of immutable parameters. A parameter that was not given had its default; values of hidden ones are not
+/// known here.
 pub(crate) fn immutable(
     template: &Template,
     before: &BTreeMap<String, Value>,

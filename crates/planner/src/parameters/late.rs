@@ -1,9 +1,9 @@
-//! What a nested template's parameter is given, where only a run knows it.
+//! Values of nested templates' parameters that only the run knows.
 //!
-//! Heat makes the stack of a nested template when all that it is given is there: then it converts each value to its parameter's
-//! type and holds it against the constraints. We put the value in place of the parameter when the plan is made, so what is
-//! known later carries the parameter with it, as a call of [`Function::Given`], and becomes what the type says when the run
-//! comes to it. References stay bare where nothing is to be converted, because passes look for them.
+//! Heat creates the stack of a nested template when all its arguments exist: then it converts each value to its parameter's type
+//! and checks the constraints. We write the value in place of the parameter when the plan is made. So a value that is known only
+//! later carries its parameter, as a call of [`Function::Given`], and is converted during the run. References that need no
+//! conversion stay bare, because passes look for them.
 //! Source: `TemplateResource.child_params` in `heat/engine/resources/template_resource.py`.
 
 use hot::{
@@ -14,14 +14,14 @@ use hot::{
 const STRING: &str = "string";
 const LIST: &str = "comma_delimited_list";
 
-/// What stands in place of a parameter of the template `of` that is given `value`, which is no plain data.
+/// The expression in place of a parameter of the template `of` whose argument `value` is not plain data.
 pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     match (parameter.kind.as_str(), value) {
-        // Kept in the form that the type has.
+        // The stored value already has the parameter's type.
         (_, Expr::GetParam(name, path)) if name.starts_with(HIDDEN_DEFAULTS) => {
             Expr::GetParam(name, path)
         }
-        // An item that comes late may have commas, and makes more of them.
+        // An item that is known later may contain commas, which split it into more items.
         (LIST, value @ Expr::List(_)) if !is_list_of_known(&value, parameter) => {
             wrapped(parameter, of, value)
         }
@@ -45,7 +45,7 @@ pub(crate) fn late(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     }
 }
 
-/// Whether a list is what it will be: each item known or one reference, and nothing asked of all of it.
+/// True if the list already has its final form: each item is known or one reference, and no constraint applies to the whole list.
 fn is_list_of_known(list: &Expr, parameter: &Parameter) -> bool {
     let is_known = |item: &Expr| {
         matches!(item, Expr::GetResource(_) | Expr::GetParam(..)) || item.as_data().is_some()
@@ -56,7 +56,7 @@ fn is_list_of_known(list: &Expr, parameter: &Parameter) -> bool {
     parameter.constraints.is_empty() && items.iter().all(is_known)
 }
 
-/// With the parameter, so that who resolves it makes of it what the parameter is.
+/// The value with its parameter, for the conversion during the run.
 fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     let stored = Stored::of(parameter, of);
     let stored = serde_json::to_value(stored).unwrap_or_default();
@@ -65,7 +65,7 @@ fn wrapped(parameter: &Parameter, of: &str, value: Expr) -> Expr {
     Expr::call(Function::Given, Expr::Map(parts.into()))
 }
 
-/// The same without what [`late`] put around values: for readers who know no run.
+/// The expression without the calls that [`late`] added: for readers outside of runs.
 pub(crate) fn bare(value: &Expr) -> Expr {
     value.rewrite(&mut |expr| match expr {
         Expr::Call {
@@ -177,7 +177,7 @@ mod tests {
             .push(rule(Constraint::AllowedValues(values)));
         let mut hidden = parameter("number");
         hidden.hidden = true;
-        // Longer than what messages cut a value at, and a key of several lines.
+        // Longer than the limit at which messages cut a value, and a key of several lines.
         for secret in ["s3cret7x".repeat(8), "s3cret7x\nmore".to_owned()] {
             let number = parameter("number");
             let json = parameter("json");

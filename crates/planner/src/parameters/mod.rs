@@ -1,9 +1,8 @@
-//! Values of a template's parameters: what a person gave, as each type has it, against what it must
-//! fulfil.
+//! Checks of parameter values: the given values, converted to their types, against the constraints.
 //!
-//! Heat takes numbers and truths as text and lists as `a,b`; [`coerce`] does the same, so that a function
-//! sees what it would see there. Constraints that name things of a cloud are looked up in what is known
-//! of it. Source: `heat/engine/parameters.py`.
+//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that a function sees the same
+//! value as in Heat. Constraints that name objects of a cloud are looked up in the known facts. Source:
+//! `heat/engine/parameters.py`.
 
 mod immutable;
 mod late;
@@ -25,8 +24,8 @@ use hot::{
 };
 use yaql::shown;
 
-/// Missing values, wrong types, constraints, and values for nothing. Defaults that break their own
-/// constraints are [`defaults`]'.
+/// Missing values, wrong types, broken constraints, and values for unknown parameters. Defaults that break their own constraints
+/// are reported by [`defaults`].
 pub(crate) fn check(
     template: &Template,
     given: &BTreeMap<String, Value>,
@@ -73,7 +72,7 @@ pub(crate) fn check(
     diagnostics
 }
 
-/// Defaults that do not fit their own type or constraints.
+/// Reports defaults that do not fit their own type or constraints.
 pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
     template
         .parameters
@@ -101,7 +100,7 @@ pub(crate) fn defaults(template: &Template) -> Vec<Diagnostic> {
 fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic {
     let text = match problem {
         Problem::Described(text) => text,
-        // A hidden value is never told, so neither is a message that quotes it.
+        // A hidden value is never shown, so neither is a message that quotes it.
         Problem::Ours(_) if parameter.hidden => {
             "its value does not fit its type or constraints".to_owned()
         }
@@ -111,7 +110,7 @@ fn invalid(parameter: &Parameter, path: String, problem: Problem) -> Diagnostic 
     Diagnostic::error("parameter-invalid", path, message)
 }
 
-/// A constraint that only the service can answer. Said where a cloud was asked at all.
+/// The notice for a constraint that only the service can check. Only if a cloud was asked at all.
 fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Option<Diagnostic> {
     cloud.now?;
     let mut constraints = parameter.constraints.iter();
@@ -131,7 +130,7 @@ fn not_looked_up(parameter: &Parameter, path: String, cloud: &CloudFacts) -> Opt
     Some(Diagnostic::info("constraint-not-looked-up", path, message))
 }
 
-/// Whether there is what the value names. A list of the cloud that is not known keeps silent.
+/// The problem if the cloud lacks the object that the value names. An unknown list gives no problem.
 fn in_cloud(parameter: &Parameter, value: &Value, cloud: &CloudFacts) -> Option<Problem> {
     let value = coerce(&parameter.kind, value);
     parameter.constraints.iter().find_map(|rule| {

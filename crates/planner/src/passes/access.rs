@@ -1,31 +1,30 @@
-//! Who may talk to a server that carries software.
+//! Security groups of servers that carry software.
 //!
-//! A group per server, on all its ports. What its components listen on is open to everybody when the
-//! server is public; else to the servers whose components are connected to it; else, with nothing
-//! connected, to its own subnets. SSH is open to the bastion's group only; the bastion itself has no
-//! SSH rule, since the engine opens one while a run lasts.
+//! Each such server gets a group, on all its ports. The ports of its components are open to everybody if the server is public;
+//! else to the servers whose components are connected to it; else, with no connections, to its own subnets. SSH is open to the
+//! bastion's group only. The bastion itself has no SSH rule, since the engine adds one during a run.
 //!
-//! Rules stand inside their group. Only where two groups would wait for each other, a rule becomes a
-//! resource of its own: groups are made in a fixed order, the bastion's first, and a rule that looks
-//! at a later one stands apart. So no drawing can make a circle of groups.
+//! Rules are inside their group. Only if two groups would wait for each other, a rule becomes a resource of its own: groups are
+//! created in a fixed order, the bastion's first, and a rule that refers to a later group is separate. So no drawing can make a
+//! circle of groups.
 
 use super::*;
 use types::{SECURITY_GROUP, SECURITY_GROUP_RULE};
 
 const NAME: &str = "access";
-/// Versions of IP, as Neutron names them; a rule is for one of them, and for the first unless it says so.
+/// IP versions, by Neutron's names. A rule is for one version, by default the first.
 const V4: &str = "IPv4";
 const V6: &str = "IPv6";
 
-/// From where.
+/// The source of the traffic.
 enum From {
-    /// By these versions of IP.
+    /// Everybody, over these IP versions.
     Everybody(Vec<&'static str>),
     Servers(BTreeSet<String>),
     Ranges(Vec<Expr>),
 }
 
-/// One thing to open on a server.
+/// A port that is opened on a server.
 struct Opening {
     protocol: String,
     port: Expr,
@@ -147,13 +146,13 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// Where a rule inside a group lets in from.
+/// The source in a rule inside a group.
 enum Remote {
     Range(Expr),
     Group(String),
 }
 
-/// Sources that are known now, and servers whose group comes later.
+/// The sources that are known now, and the servers whose group comes later.
 fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSet<String>) {
     match from {
         From::Everybody(versions) => {
@@ -185,7 +184,7 @@ fn split(from: From, groups: &BTreeMap<String, String>) -> (Vec<Remote>, BTreeSe
     }
 }
 
-/// Whether a server has addresses of version 6.
+/// True if a server has IPv6 addresses.
 fn has_v6(model: &Model, server: &str, by_network: &BTreeMap<String, Vec<String>>) -> bool {
     let Some(spec) = model.get(server) else {
         return false;
@@ -217,7 +216,7 @@ fn inline(protocol: &str, port: &Expr, remote: &Remote, version: &str) -> Expr {
     map(rule)
 }
 
-/// What the components of each server listen on.
+/// The ports of each server's components.
 fn openings(
     model: &Model,
     context: &PassContext<'_>,
@@ -277,7 +276,7 @@ fn openings(
     (openings, diagnostics)
 }
 
-/// For each component that others are connected to: the servers of those others.
+/// For each component, the servers of the components that connect to it.
 fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let mut connected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, spec) in model.iter() {
@@ -298,7 +297,7 @@ fn connections(model: &Model, context: &PassContext<'_>) -> BTreeMap<String, BTr
     connected
 }
 
-/// The ranges of a server's own subnets.
+/// The CIDRs of a server's own subnets.
 fn own_ranges(
     model: &Model,
     server: &str,
@@ -321,7 +320,7 @@ fn own_ranges(
     ranges
 }
 
-/// Put the group on all ports of a server, behind those that are drawn.
+/// Adds the group to all ports of a server, after the drawn groups.
 fn attach(model: &mut Model, server: &str, group: &str) {
     let Some(spec) = model.get(server) else {
         return;

@@ -1,7 +1,7 @@
-//! Software is installed through one server with a public address: the bastion.
+//! Selects the bastion: the server with a public address through which software is installed.
 //!
-//! A person marks it, else the public server that reaches most of the others is taken (of several such the first by
-//! name), with a note. Whom it does not reach is a warning. Deployments without software have none.
+//! A user can mark it. Otherwise the public server that reaches most of the other servers is selected (of equals the first by
+//! name), with a notice. Servers that it does not reach get a warning. Deployments without software have no bastion.
 
 use super::*;
 
@@ -38,7 +38,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             .filter(|host| ways.reaches(model, candidate, host));
         reached.count()
     };
-    // Of equals the last is taken, so the first by name comes last.
+    // `max_by_key` takes the last of equals, so the first by name comes last.
     let Some(picked) = candidates.into_iter().rev().max_by_key(reached) else {
         let host = hosts.first().map(String::as_str).unwrap_or_default();
         let message = format!(
@@ -65,8 +65,8 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// Servers with software that share neither a network nor a router with the bastion. What leads there otherwise (routes
-/// between routers, say) is not looked through, so it is a warning.
+/// Servers with software that share neither a network nor a router with the bastion. Other connections, such as routes between
+/// routers, are not followed, so it is only a warning.
 fn out_of_reach(
     model: &Model,
     ways: &ways::Ways,

@@ -1,7 +1,7 @@
-//! Inputs of catalogue items that nobody set get their defaults.
+//! Sets inputs of catalogue items that are not set to their defaults.
 //!
-//! So a workflow says all that a role is run with, rules know the port that a component listens on,
-//! and a new default of the catalogue shows as a change.
+//! So a workflow contains all inputs of a role, rules know the port of a component, and a new default of the catalogue shows as a
+//! change.
 
 use super::*;
 

@@ -1,5 +1,4 @@
-//! A deployment that carries software has a key of its own, and its servers wait for it: its public
-//! part goes to them by cloud-init.
+//! Adds the deployment's key pair if it carries software. Its servers wait for it, because cloud-init installs the public key.
 
 use super::*;
 use types::SSH_KEY;

@@ -1,9 +1,8 @@
-//! What a person should not have to draw.
+//! Passes: resources that users need not draw.
 //!
-//! Each pass is a pure function on a [`Model`] and says what it decided; [`run`] gives their order.
-//! What they add are ordinary resources with a reason ([`Origin::Derived`]); they also fill in
-//! properties of drawn ones (a server's ports, a port's groups). Every pass leaves alone what a
-//! person drew themselves. A new pass is a file and a line in `PASSES`.
+//! Each pass is a pure function on a [`Model`] and reports its decisions; [`run`] gives their order. Passes add ordinary
+//! resources with a reason ([`Origin::Derived`]), and set properties of drawn resources (a server's ports, a port's groups). No
+//! pass changes what a user drew explicitly. A new pass is a file and a line in `PASSES`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,17 +33,17 @@ mod router;
 mod subnets;
 mod ways;
 
-/// What passes read beside the model.
+/// The input of passes besides the model.
 pub struct PassContext<'a> {
     /// Resource types, those of the catalogue included.
     pub types: &'a Registry,
-    /// What the cloud has.
+    /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
 }
 
 type Pass = fn(&mut Model, &PassContext<'_>) -> Vec<Diagnostic>;
 
-/// Each builds on what the ones before it made.
+/// The passes in order. Each uses the results of those before it.
 const PASSES: [Pass; 9] = [
     names::pass,
     inputs::pass,
@@ -57,11 +56,11 @@ const PASSES: [Pass; 9] = [
     key::pass,
 ];
 
-/// All passes, then the order: every spec's `requires` is filled.
+/// Runs all passes, then fills every spec's `requires`.
 pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     for one in PASSES.iter().flat_map(|pass| pass(model, context)) {
-        // Two passes may miss the same thing.
+        // Two passes may report the same problem.
         if !diagnostics.contains(&one) {
             diagnostics.push(one);
         }
@@ -70,7 +69,7 @@ pub fn run(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// The resources of a template, in its order, those that passes added behind them.
+/// The resources of a template in its order, followed by resources that passes added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     resources: Vec<(String, ResourceSpec)>,
@@ -78,7 +77,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A template's resources with what `scope` knows put in; the scope should not tell secrets.
+    /// A template's resources with the values of `scope` inserted. The scope must not contain secrets.
     pub fn of(template: &Template, scope: &dyn Scope) -> (Model, Vec<Diagnostic>) {
         let mut model = Model::default();
         let mut diagnostics = Vec::new();
@@ -89,7 +88,7 @@ impl Model {
             }
             let mut properties = BTreeMap::new();
             for property in &resource.properties {
-                // A group's definition is looked into once for each member.
+                // A group's definition is checked once for each member.
                 if resource.resource_type == hot::template::members::GROUP
                     && property.name == "resource_def"
                 {
@@ -112,7 +111,7 @@ impl Model {
                     }
                     property.value.clone()
                 });
-                // What was left as it is for want of room may well name files that are there.
+                // A value that was left unchanged because it is too large may name files that exist.
                 let missing = (!is_too_much).then(|| missing_files(&value));
                 for file in missing.into_iter().flatten() {
                     let path = format!("resources.{}.properties.{}", resource.name, property.name);
@@ -122,7 +121,7 @@ impl Model {
                     );
                     diagnostics.push(Diagnostic::error("file-missing", path, message));
                 }
-                // What is taken as it is waits for nothing, whatever its properties name.
+                // An external resource waits for nothing, whatever its properties name.
                 let orders = resource.external_id.is_some() && !value.resources().is_empty();
                 if !value.is_null() && !orders {
                     properties.insert(property.name.clone(), value);
@@ -152,7 +151,7 @@ impl Model {
         (model, diagnostics)
     }
 
-    /// Of resources that something else made.
+    /// A model of given resources.
     pub(crate) fn from_resources(resources: Vec<(String, ResourceSpec)>) -> Model {
         let mut model = Model::default();
         for (name, spec) in resources {
@@ -161,7 +160,7 @@ impl Model {
         model
     }
 
-    /// All, in order.
+    /// All resources, in order.
     pub(crate) fn into_list(self) -> Vec<(String, ResourceSpec)> {
         self.resources
     }
@@ -171,7 +170,7 @@ impl Model {
         self.resources.push((name, spec));
     }
 
-    /// By name.
+    /// A resource by name.
     pub fn get(&self, name: &str) -> Option<&ResourceSpec> {
         self.index.get(name).map(|index| &self.resources[*index].1)
     }
@@ -182,25 +181,25 @@ impl Model {
             .map(|index| &mut self.resources[*index].1)
     }
 
-    /// All, in order.
+    /// All resources, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ResourceSpec)> {
         self.resources
             .iter()
             .map(|(name, spec)| (name.as_str(), spec))
     }
 
-    /// All of one type, in order.
+    /// All resources of one type, in order.
     pub fn of_type(&self, resource_type: &str) -> impl Iterator<Item = (&str, &ResourceSpec)> {
         self.iter()
             .filter(move |(_, spec)| spec.resource_type == resource_type)
     }
 
-    /// By name, for a workflow.
+    /// The resources by name, for a workflow.
     pub fn into_resources(self) -> BTreeMap<String, ResourceSpec> {
         self.resources.into_iter().collect()
     }
 
-    /// Add what a pass made, as `wanted` or the next free name like it.
+    /// Adds a derived resource, named `wanted` or the next free name like it.
     fn derive(&mut self, wanted: &str, made: Derived<'_>) -> String {
         let mut name = wanted.to_owned();
         let mut number = 2;
@@ -229,7 +228,7 @@ impl Model {
         name
     }
 
-    /// What each resource needs before it, by references and by Heat's unwritten rules.
+    /// Fills the names of the resources that each resource needs before it, by references and by Heat's implicit rules.
     pub(crate) fn fill_requires(&mut self, rules: graph::Rules) {
         let required: Vec<Vec<String>> = {
             let nodes: Vec<graph::Node<'_>> =
@@ -245,7 +244,7 @@ impl Model {
     }
 }
 
-/// Files that a value includes and that were not given, so that it could not be put in.
+/// Files that a value includes and that are missing, so that their content could not be inserted.
 fn missing_files(value: &Expr) -> Vec<&str> {
     let mut names = Vec::new();
     value.walk(&mut |expr| {
@@ -260,7 +259,7 @@ fn missing_files(value: &Expr) -> Vec<&str> {
     names
 }
 
-/// Resources that the metadata names. Branches that a condition switches off do not count.
+/// Resources that the metadata refers to. Branches of false conditions do not count.
 fn mentioned_in_metadata(resource: &Resource, scope: &dyn Scope) -> Vec<String> {
     let Some(metadata) = &resource.metadata else {
         return Vec::new();
@@ -270,7 +269,7 @@ fn mentioned_in_metadata(resource: &Resource, scope: &dyn Scope) -> Vec<String> 
     known.resources().into_iter().map(str::to_owned).collect()
 }
 
-/// A spec as the graph sees it.
+/// A resource as a node of the graph.
 pub(crate) fn node<'a>(name: &'a str, spec: &'a ResourceSpec) -> graph::Node<'a> {
     graph::Node {
         name,
@@ -285,7 +284,7 @@ pub(crate) fn node<'a>(name: &'a str, spec: &'a ResourceSpec) -> graph::Node<'a>
     }
 }
 
-/// Something that a pass adds.
+/// A resource that a pass adds.
 struct Derived<'a> {
     pass: &'a str,
     resource_type: &'a str,
@@ -329,7 +328,7 @@ fn the_bastion<'m>(model: &'m Model, hosts: &BTreeSet<String>) -> Option<&'m str
         .map(|(name, _)| name)
 }
 
-/// The items of a list property, as far as they are written out.
+/// The literal items of a list property.
 fn list<'m>(spec: &'m ResourceSpec, property: &str) -> &'m [Expr] {
     match spec.properties.get(property) {
         Some(Expr::List(items)) => items,
@@ -337,7 +336,7 @@ fn list<'m>(spec: &'m ResourceSpec, property: &str) -> &'m [Expr] {
     }
 }
 
-/// Ports of a server, in the order of its networks; `ports::pass` has made them explicit.
+/// Ports of a server, in the order of its networks. `ports::pass` has made them explicit.
 fn ports_of(spec: &ResourceSpec) -> impl Iterator<Item = &str> {
     list(spec, "networks")
         .iter()
@@ -358,7 +357,7 @@ fn subnets_by_network(model: &Model) -> BTreeMap<String, Vec<String>> {
     subnets
 }
 
-/// Subnets that a port has addresses of, as far as they are drawn.
+/// Drawn subnets that a port has addresses of.
 fn subnets_of_port(
     model: &Model,
     port: &str,
@@ -382,7 +381,7 @@ fn subnets_of_port(
         .unwrap_or_default()
 }
 
-/// Servers that a drawn floating IP leads to.
+/// Servers with a drawn floating IP.
 fn with_floating_ip(model: &Model) -> BTreeSet<String> {
     let served: BTreeSet<&str> = model
         .iter()
@@ -406,7 +405,7 @@ fn with_floating_ip(model: &Model) -> BTreeSet<String> {
         .collect()
 }
 
-/// Servers that the world shall reach: marked so, or with a floating IP that is drawn.
+/// Public servers: marked ones, or those with a drawn floating IP.
 fn public_servers(model: &Model) -> BTreeSet<String> {
     let mut public = with_floating_ip(model);
     public.extend(

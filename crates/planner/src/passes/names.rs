@@ -1,5 +1,5 @@
-//! Former names of types and properties become the present ones, so that whatever comes later knows
-//! one name for one thing. Says nothing: validation told it where it is written.
+//! Replaces former names of types and properties by the present ones, so that later code knows one name only. Reports nothing:
+//! validation has reported former names where they are written.
 
 use super::*;
 use types::{Property, PropertyKind};
@@ -28,7 +28,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     Vec::new()
 }
 
-/// One thing where now a list of them stands.
+/// A single value that is now a list of one.
 fn fitting(property: &Property, value: Expr) -> Expr {
     match (&property.kind, value) {
         (PropertyKind::List { .. }, value @ Expr::Literal(_)) => Expr::List(vec![value]),
@@ -36,7 +36,7 @@ fn fitting(property: &Property, value: Expr) -> Expr {
     }
 }
 
-/// The keys of maps, and of maps in lists.
+/// Replaces the keys of maps, and of maps in lists.
 fn within(property: &Property, value: &mut Expr) {
     match (&property.kind, value) {
         (PropertyKind::List { of: Some(of) }, Expr::List(items)) => {

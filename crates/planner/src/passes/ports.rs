@@ -1,8 +1,8 @@
-//! Every network of a server gets a port of its own.
+//! Gives every network of a server a port of its own.
 //!
-//! Nova would make the ports by itself, but then nothing could name them: security groups, floating
-//! IPs and the address that we log in to hang on ports. A server's own groups move to its ports,
-//! because for given ports Nova does not look at them.
+//! Nova would create the ports itself, but then nothing could refer to them: security groups, floating IPs and the address for
+//! the login belong to ports. A server's own groups move to its ports, because Nova ignores a server's groups if its ports are
+//! given.
 
 use super::*;
 
@@ -72,7 +72,7 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
     Vec::new()
 }
 
-/// The network and fixed addresses of the port to make, if the entry asks for one.
+/// The network and fixed addresses of the port to add, if the entry needs one.
 fn wanted(model: &Model, entry: &Expr) -> Option<(Expr, Option<Expr>)> {
     let given = |key: &str| entry.get(key).filter(|value| !value.is_null());
     if given("port").is_some() || given("allocate_network").is_some() {
@@ -101,7 +101,7 @@ fn wanted(model: &Model, entry: &Expr) -> Option<(Expr, Option<Expr>)> {
     Some((network, fixed_ips))
 }
 
-/// The entry with the port in place of what the port now says.
+/// The entry with a reference to the port, in place of the values that the port now has.
 fn explicit(entry: Expr, port: String) -> Expr {
     let Expr::Map(mut keys) = entry else {
         return entry;

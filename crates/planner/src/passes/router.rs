@@ -1,7 +1,7 @@
-//! Servers that the world reaches, or that install software, need a way outside.
+//! Connects servers that are public, or that install software, to an external network.
 //!
-//! Each of their drawn networks gets an interface of a router with a gateway, where it has none: of a
-//! drawn router if there is one, else of a new one. Networks that are there already are the cloud's.
+//! Each of their drawn networks without a way outside gets an interface of a router with a gateway: of a drawn router if there is
+//! one, else of a new one. The connections of existing networks are the cloud's business.
 
 use super::*;
 use crate::range::{self, Range};
@@ -25,7 +25,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
             continue;
         };
         let ports: Vec<String> = ports_of(spec).map(str::to_owned).collect();
-        // One way is enough, except for software: its server is reached by its first network.
+        // One way is enough, except for software: its server is reached in its first network.
         let ways = ways::Ways::of(model);
         let mut networks = ways::networks_of(model, &server).into_iter().flatten();
         let has_way =
@@ -36,7 +36,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
                 .get(&port)
                 .and_then(|spec| target(spec.properties.get("network")?))
                 .map(str::to_owned);
-            // A way outside is one of version 4 first: so floating IPs go.
+            // An IPv4 way is needed first, because floating IPs are IPv4.
             let of_v4 = |subnet: &&String| !model.get(subnet).is_some_and(ways::is_v6);
             let Some(subnet) = subnets.iter().find(of_v4).or_else(|| subnets.first()) else {
                 continue;
@@ -76,7 +76,7 @@ pub(super) fn pass(model: &mut Model, context: &PassContext<'_>) -> Vec<Diagnost
     diagnostics
 }
 
-/// Router by subnet, and networks that a router has a port in.
+/// Routers by subnet, and networks in which a router has a port.
 fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
     let (mut by_subnet, mut through_ports) = (BTreeMap::new(), BTreeSet::new());
     for (_, spec) in model.of_type(ROUTER_INTERFACE) {
@@ -84,7 +84,7 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
         if let (Some(router), Some(subnet)) = (of("router"), of("subnet")) {
             by_subnet.insert(subnet.to_owned(), router.to_owned());
         } else if let Some(subnet) = of("subnet") {
-            // A router that is there already leads where it leads.
+            // The external network of an existing router is not known.
             by_subnet.insert(subnet.to_owned(), String::new());
         }
         if let Some(network) =
@@ -96,7 +96,7 @@ fn interfaces(model: &Model) -> (BTreeMap<String, String>, BTreeSet<String>) {
     (by_subnet, through_ports)
 }
 
-/// Ranges of the subnets that each router stands in.
+/// CIDRs of the subnets of each router.
 fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
     let mut ranges: BTreeMap<String, Vec<Range>> = BTreeMap::new();
     for (_, spec) in model.of_type(ROUTER_INTERFACE) {
@@ -109,7 +109,7 @@ fn ranges_by_router(model: &Model) -> BTreeMap<String, Vec<Range>> {
     ranges
 }
 
-/// Give a drawn router a gateway if it has none.
+/// Gives a drawn router a gateway if it has none.
 fn with_gateway(model: &mut Model, context: &PassContext<'_>, router: &str) -> Vec<Diagnostic> {
     let needs_one = model.get(router).is_some_and(|spec| {
         spec.resource_type == ROUTER && !spec.properties.contains_key("external_gateway_info")
@@ -140,7 +140,7 @@ fn router_with_gateway(
     server: &str,
     range: Option<Range>,
 ) -> (Option<String>, Vec<Diagnostic>) {
-    // What stands in a network whose range overlaps cannot stand in this one too.
+    // A router in a network with an overlapping range cannot be in this one too.
     let ranges = ranges_by_router(model);
     let is_free = |router: &str| {
         let there = ranges.get(router).map(Vec::as_slice).unwrap_or_default();
@@ -179,7 +179,7 @@ fn router_with_gateway(
     (Some(router), diagnostics)
 }
 
-/// The network to the outside: as the template says elsewhere, else as the cloud has.
+/// The external network: the one that the template uses elsewhere, else the cloud's.
 pub(super) fn external_network(
     model: &Model,
     context: &PassContext<'_>,

@@ -1,4 +1,4 @@
-//! A network that servers use and that has no subnet gets one: without addresses nothing works.
+//! Gives a subnet to networks that servers use and that have none, because servers need addresses.
 
 use super::*;
 use crate::range::{self, Range};
@@ -33,7 +33,7 @@ pub(super) fn pass(model: &mut Model, _: &PassContext<'_>) -> Vec<Diagnostic> {
         .filter_map(|(_, spec)| range::of_subnet(spec))
         .collect();
     for network in used {
-        // One router may lead to all of them, so they do not overlap.
+        // One router may connect all of them, so they must not overlap.
         let is_free = |cidr: &String| {
             let own = range::parse(cidr);
             own.is_some_and(|own| !taken.iter().any(|one| one.overlaps(&own)))

@@ -3,7 +3,7 @@ use crate::testing::{DEMO, cloud, resources, types};
 use hot::diagnostic::listing;
 use hot::{document::Document, scope::Known};
 
-/// All passes on resources; what they made and changed, a line each, then what they said.
+/// Runs all passes on resources. Returns the added and changed resources, a line each, then the messages.
 fn check(text: &str) -> String {
     check_in(text, &cloud())
 }

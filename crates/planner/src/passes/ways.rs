@@ -1,23 +1,23 @@
-//! Which way leads from a server: its networks, the routers that stand in them, and where those lead.
+//! Reachability: a server's networks, the routers in them, and the routers' external networks.
 //!
-//! A network is known by the resource that it is, or by the name under which the cloud has it already; of the latter
-//! nobody says here which routers stand in it, so what hangs on them is taken to work.
+//! A network is identified by its resource, or by the name of an existing network in the cloud. The routers of existing networks
+//! are not known here, so connections through them are assumed to work.
 
 use super::*;
 use types::{ROUTER, ROUTER_GATEWAY, ROUTER_INTERFACE};
 
-/// The router that a pass will make, where there is none.
+/// The key of the router that a pass will add if there is none.
 const TO_COME: &str = "+";
 
 /// Networks and routers, by their keys.
 pub(super) struct Ways {
-    /// Routers that stand in a network.
+    /// Routers by network.
     routers: BTreeMap<String, BTreeSet<String>>,
-    /// The router that networks without one will be joined to.
+    /// The router that networks without one will be connected to.
     default: String,
 }
 
-/// What a reference or a name stands for; two that are equal are the same thing.
+/// The key of a reference or a name. Equal keys mean the same object.
 pub(super) fn key(value: &Expr) -> Option<String> {
     match (target(value), value.as_str()) {
         (Some(name), _) => Some(name.to_owned()),
@@ -49,7 +49,7 @@ impl Ways {
         }
     }
 
-    /// Routers that stand, or will stand, in a network; nothing where that is not known.
+    /// Routers that are, or will be, in a network. `None` if that is not known.
     fn routers_in(&self, network: &str) -> Option<BTreeSet<String>> {
         match self.routers.get(network) {
             Some(routers) => Some(routers.clone()),
@@ -58,13 +58,13 @@ impl Ways {
         }
     }
 
-    /// The router in a network that leads outside, with where to.
+    /// The external network of the router in a network.
     pub(super) fn way_outside<'m>(&self, model: &'m Model, network: &str) -> Option<&'m Expr> {
         let routers = self.routers.get(network)?;
         routers.iter().find_map(|router| outside_of(model, router))
     }
 
-    /// Whether one server reaches the address by which another one is logged in to: that in its first network.
+    /// True if one server reaches the SSH address of the other one, which is its address in its first network.
     pub(super) fn reaches(&self, model: &Model, from: &str, to: &str) -> bool {
         let (from, to) = (networks_of(model, from), networks_of(model, to));
         let Some(Some(to)) = to.first() else {
@@ -81,7 +81,7 @@ impl Ways {
     }
 }
 
-/// A server's networks, in their order; nothing for those that cannot be read.
+/// A server's networks, in order. `None` for entries that cannot be evaluated.
 pub(super) fn networks_of(model: &Model, server: &str) -> Vec<Option<String>> {
     let Some(spec) = model.get(server) else {
         return Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn networks_of(model: &Model, server: &str) -> Vec<Option<String>> {
         .collect()
 }
 
-/// The network of an entry, itself or by its port.
+/// The network of an entry, given directly or by its port.
 pub(super) fn network_of<'m>(model: &'m Model, entry: &'m Expr) -> Option<&'m Expr> {
     let port = entry.get("port").and_then(target);
     match port {
@@ -101,7 +101,7 @@ pub(super) fn network_of<'m>(model: &'m Model, entry: &'m Expr) -> Option<&'m Ex
     }
 }
 
-/// Where a router leads outside: by what it says itself, or by a gateway that is drawn on its own.
+/// The external network of a router, from its own gateway property or a separate gateway resource.
 pub(super) fn outside_of<'m>(model: &'m Model, router: &str) -> Option<&'m Expr> {
     let own = model
         .get(router)
@@ -118,7 +118,7 @@ pub(super) fn outside_of<'m>(model: &'m Model, router: &str) -> Option<&'m Expr>
     })
 }
 
-/// Whether the cloud says that a network is one to the outside: who is in it needs no other way.
+/// True if the cloud lists the network as external: a server in it needs no router.
 pub(super) fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
     let known = context
         .cloud
@@ -131,7 +131,7 @@ pub(super) fn is_outside(context: &PassContext<'_>, network: &Expr) -> bool {
         .any(|one| Some(one.name.as_str()) == name || Some(one.id.as_str()) == name)
 }
 
-/// Servers that stand in a network to the outside themselves.
+/// Servers that are in an external network themselves.
 pub(super) fn stand_outside(model: &Model, context: &PassContext<'_>) -> BTreeSet<String> {
     let is_there = |spec: &ResourceSpec| {
         let mut entries = list(spec, "networks").iter();
@@ -146,7 +146,7 @@ pub(super) fn stand_outside(model: &Model, context: &PassContext<'_>) -> BTreeSe
         .collect()
 }
 
-/// Whether a subnet has addresses of version 6.
+/// True if a subnet is IPv6.
 pub(super) fn is_v6(subnet: &ResourceSpec) -> bool {
     let version = subnet.properties.get("ip_version").and_then(Expr::as_data);
     let version = version.and_then(|version| match version {

@@ -1,38 +1,38 @@
-//! What a plan tells: a change per resource, with the property that causes it.
+//! The changes of a plan: one per resource, with the property that causes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::workflow::Origin;
 
-/// What happens to one resource.
+/// The change of one resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// What happens.
+    /// The kind of change.
     pub action: Action,
-    /// Name in the template, or the name that a pass gave.
+    /// The name in the template, or the name that a pass chose.
     pub resource: String,
-    /// Such as `OS::Nova::Server`.
+    /// The type, for example `OS::Nova::Server`.
     #[serde(rename = "type")]
     pub resource_type: String,
     /// Drawn or derived.
     pub origin: Origin,
-    /// One sentence: the property that causes it, or what it serves.
+    /// One sentence: the property that causes the change, or the purpose of a derived resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// It hangs on a value that is known only when the run comes there; then it may stay as it is.
+    /// True if the change depends on a value that only the run knows. Then the resource may stay unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may: bool,
-    /// It is replaced, and the cloud cannot hold old and new at once: the old one is removed before the new one is made.
+    /// True for a replacement if the cloud cannot hold old and new at once: the old one is deleted before the new one is created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_goes_first: bool,
-    /// The properties that differ, each by the path of what differs in it: `networks.0.network`.
+    /// The properties that differ, each by the path of the difference: `networks.0.network`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<PropertyChange>,
 }
 
 impl Change {
-    /// Names of the properties whose text is the same and whose value is not, or may not be.
+    /// Names of the properties whose text is unchanged and whose value differs, or may differ.
     pub(super) fn beneath_the_text(&self) -> Vec<String> {
         let found = self
             .properties
@@ -47,41 +47,40 @@ impl Change {
     }
 }
 
-/// What a plan does to a resource.
+/// The kind of change of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// It is made.
+    /// It is created.
     Create,
-    /// It is changed and keeps its id.
+    /// It is updated in place and keeps its id.
     Update,
-    /// A new one is made, the old one removed.
+    /// A new one is created, and the old one is deleted.
     Replace,
-    /// It is removed.
+    /// It is deleted.
     Delete,
-    /// It stays as it is.
+    /// It is unchanged.
     None,
 }
 
 /// One property that differs. Secrets are masked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PropertyChange {
-    /// Its name, and the path within it.
+    /// The property's name, and the path within it.
     pub name: String,
-    /// As deployed, in HOT form.
+    /// The deployed value in HOT form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<Value>,
-    /// As drawn, in HOT form.
+    /// The planned value in HOT form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<Value>,
-    /// It is what the resource is replaced for.
+    /// True if this property causes the replacement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
-    /// Where the text is the same and the value is not: why.
+    /// The reason, if the text is unchanged and the value differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// Resources that the new value hangs on and that are made or changed by the same run: it is known when they are
-    /// done.
+    /// Resources that the new value depends on and that the same run creates or changes. The value is known when they are done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known_after: Vec<String>,
 }

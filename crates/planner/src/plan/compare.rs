@@ -1,9 +1,8 @@
-//! One resource, as it is deployed and as it is drawn.
+//! Compares a deployed resource with its planned description.
 //!
-//! A property that mentions other resources is compared by value, where the value is known: what it
-//! was made from is stored with it, and what the others give is stored with them. Where another
-//! resource is about to become another one, the value will differ (`get_resource`) or may differ
-//! (`get_attr`, which is known when the run comes there).
+//! A property that refers to other resources is compared by value, if the value is known: the values that it was created from are
+//! stored with it, and the values that others provide are stored with them. If another resource is replaced, the value will
+//! differ (`get_resource`) or may differ (`get_attr`, which only the run knows).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -20,39 +19,39 @@ use types::{
     SERVER, SUBNET,
 };
 
-/// What becomes of the resources that were looked at before.
+/// The changes of the resources that were compared before.
 pub(super) struct Fates<'a> {
     pub deployed: &'a Deployed,
     pub types: &'a Registry,
     pub of: HashMap<String, Fate>,
-    /// The deployment's own keys, by name.
+    /// Resources that create the deployment's own keys, by name.
     pub keys: HashSet<String>,
-    /// What is drawn.
+    /// The planned resources.
     pub model: &'a Model,
 }
 
-/// What becomes of one.
+/// The change of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fate {
     pub action: Action,
-    /// Known only when the run comes there.
+    /// True if only the run knows it.
     pub may: bool,
-    /// It gets other addresses and keeps its id.
+    /// True if it gets other addresses and keeps its id.
     pub moves: bool,
     pub component: bool,
 }
 
-/// Whether a property differs.
+/// The result of comparing a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Differs {
     No,
-    /// Known only when the run comes there; why.
+    /// Only the run knows; with the reason.
     May(String),
-    /// Why, where the text is the same.
+    /// It differs; with the reason if the text is unchanged.
     Yes(Option<String>),
 }
 
-/// What others give now, as far as it stays so.
+/// The present values of resources that stay unchanged.
 struct Staying<'a>(&'a Fates<'a>);
 
 impl Staying<'_> {
@@ -81,14 +80,13 @@ impl Scope for Staying<'_> {
     fn attribute(&self, resource: &str, name: &str) -> Option<Value> {
         let actual = self.actual(resource, &[Action::None])?;
         actual.reference.as_ref()?;
-        // Attributes that are read on demand are not stored: their values are known when the run comes there.
+        // On-demand attributes are not stored: their values are known during the run.
         actual.attributes.get(name).cloned()
     }
 }
 
 impl Fates<'_> {
-    /// What happens to `name`, which is deployed as `old` (under the name `deployed_as`) and drawn as
-    /// `new`.
+    /// The change of `name`, which is deployed as `old` (under the name `deployed_as`) and planned as `new`.
     pub fn compare(
         &self,
         name: &str,
@@ -264,7 +262,7 @@ impl Fates<'_> {
         }
     }
 
-    /// What the fate of the resources that an unchanged expression mentions means for its value.
+    /// The effect of other resources' changes on an unchanged expression that refers to them.
     fn mentioned(&self, value: &Expr) -> Differs {
         let mut found = Differs::No;
         value.walk(&mut |expr| {
@@ -307,21 +305,21 @@ impl Fates<'_> {
         found
     }
 
-    /// What others were made from was an earlier one, then.
+    /// True if its successful creation was never recorded: the values of others come from an earlier copy then.
     fn never_was_ready(&self, name: &str) -> bool {
         let actual = self.deployed.actual.get(name);
         actual.is_some_and(|actual| actual.reference.is_none())
     }
 
-    /// Whether a resource is made anew for certain.
+    /// True if a resource is certainly replaced.
     fn is_replaced(&self, name: &str) -> bool {
         let fate = self.of.get(name);
         fate.is_some_and(|fate| fate.action == Action::Replace && !fate.may)
     }
 
-    /// A port has addresses of subnets that no property of it need name. Where such a subnet goes, the port
-    /// goes before it, since the cloud would refuse otherwise. A port that names its subnets moves over in place,
-    /// unless the new subnet has to wait until the old one is gone.
+    /// A port has addresses of subnets that none of its properties needs to name. If such a subnet is deleted, the port is
+    /// deleted before it, since the cloud would refuse otherwise. A port that names its subnets moves in place, unless the new
+    /// subnet has to wait until the old one is gone.
     fn loses_its_addresses(
         &self,
         deployed_as: &str,
@@ -358,7 +356,7 @@ impl Fates<'_> {
         ))
     }
 
-    /// By what the cloud said of the port; where nothing is known, it has.
+    /// True if the port has an address of the subnet, according to its attributes. Also true if they are unknown.
     fn has_address_of(&self, port: &str, subnet: &str) -> bool {
         let actual = |name: &str| self.deployed.actual.get(name);
         let addresses = actual(port).and_then(|actual| actual.attributes.get("fixed_ips"));
@@ -371,8 +369,7 @@ impl Fates<'_> {
         }
     }
 
-    /// The router's foot that a floating IP leads through, where it is made anew: Neutron lets go of the address
-    /// meanwhile.
+    /// The router interface that a floating IP depends on, if it is replaced: Neutron releases the floating IP meanwhile.
     fn leads_through<'s>(&self, new: &'s ResourceSpec) -> Option<&'s str> {
         let leads = match new.resource_type.as_str() {
             FLOATING_IP => new.properties.contains_key("port_id"),
@@ -391,7 +388,7 @@ impl Fates<'_> {
         required.find(|name| leads && is_foot(name) && fresh(name))
     }
 
-    /// A server that was made without our login and needs one now.
+    /// True for a server that was created without our login and needs one now.
     fn lacks_login(&self, old: &ResourceSpec, new: &ResourceSpec) -> bool {
         let waits_for_key =
             |spec: &ResourceSpec| spec.requires.iter().any(|name| self.keys.contains(name));
@@ -418,7 +415,7 @@ pub(super) fn change(
     }
 }
 
-/// What a derived resource serves.
+/// The purpose of a derived resource.
 pub(super) fn why(spec: &ResourceSpec) -> Option<String> {
     match &spec.origin {
         Origin::Drawn => None,
@@ -426,7 +423,7 @@ pub(super) fn why(spec: &ResourceSpec) -> Option<String> {
     }
 }
 
-/// Whether a hidden parameter that an unchanged text mentions has another value.
+/// The difference if an unchanged text refers to a hidden parameter whose value has changed.
 fn of_another_value(text: Option<&Expr>, hidden: &BTreeSet<String>) -> Option<Differs> {
     let text = text.filter(|_| !hidden.is_empty())?;
     let mut found = None;
@@ -442,7 +439,7 @@ fn of_another_value(text: Option<&Expr>, hidden: &BTreeSet<String>) -> Option<Di
     Some(Differs::Yes(Some(why)))
 }
 
-/// A default written out is no change.
+/// True if a value is written that equals the default: that is no change.
 fn is_default(
     described: Option<&ResourceType>,
     property: &str,
@@ -469,14 +466,14 @@ fn policy<'a>(spec: &'a ResourceSpec, name: &str) -> Option<&'a str> {
     spec.properties.get(name)?.as_str()
 }
 
-/// Heat's `flavor_update_policy`: another flavor may ask for another server.
+/// Heat's `flavor_update_policy`: a new flavor may replace the server.
 fn is_replaced_by_policy(spec: &ResourceSpec, property: &str) -> bool {
     spec.resource_type == SERVER
         && property == "flavor"
         && policy(spec, "flavor_update_policy") == Some("REPLACE")
 }
 
-/// Heat's `user_data_update_policy`: other user data may be for the next server only.
+/// Heat's `user_data_update_policy`: new user data may be ignored until the next server.
 fn is_ignored(spec: &ResourceSpec, property: &str) -> bool {
     spec.resource_type == SERVER
         && (property == "user_data" && policy(spec, "user_data_update_policy") == Some("IGNORE"))

@@ -3,11 +3,10 @@
 //! ```text
 //! net:create -> port:create -> web:create -> bastion:open -> web:ssh -> nginx:configure -> bastion:close
 //! ```
-//! A resource is done by its `create` step, a component by its `configure` step; steps wait for the
-//! done steps of what their resource requires. Servers with software are waited for over SSH once the
-//! bastion is open. A resource that is replaced has a `create` step like a new one, and a `delete-old`
-//! step on its older copy; when things go is said in [`remove`](super::remove). Each list is built by
-//! one walk in dependency order, so the steps come out ordered.
+//! A resource is complete after its `create` step, a component after its `configure` step. Steps wait for the completing steps of
+//! their resource's requirements. Servers with software are checked over SSH once the bastion is open. A replaced resource has a
+//! `create` step like a new one, and a `delete-old` step on its older copy; the order of removals is in [`remove`](super::remove).
+//! Each list is built by one walk in dependency order, so the steps are ordered.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -31,7 +30,7 @@ const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
 const BASTION_SECONDS: u32 = 120;
 
-/// The workflow that leads from what is deployed to the model. The error is a circle.
+/// The workflow from the deployed resources to the model. The error is a circle.
 pub(super) fn workflow(
     model: Model,
     diff: &Diff<'_>,
@@ -96,7 +95,7 @@ pub(super) fn step(
     }
 }
 
-/// Tells of each replacement whether the old one is removed before the new one is made.
+/// Sets `old_goes_first` for each replacement.
 pub(super) fn say_what_goes_first(changes: &mut [Change], workflow: &Workflow) {
     let is_first = |name: &str| {
         let step = workflow
@@ -118,11 +117,11 @@ struct Compiler<'a> {
     types: &'a Registry,
     removals: &'a Removals<'a>,
     turns: &'a Turns<'a>,
-    /// Resource to the step that makes it usable.
+    /// The step that makes each resource usable.
     done: HashMap<&'a str, String>,
-    /// Server to its ssh step.
+    /// The SSH step of each server.
     ssh: HashMap<&'a str, String>,
-    /// Server to what must be there before it can be reached: rules and router interfaces.
+    /// For each server, the resources that its reachability needs: rules and router interfaces.
     reach: HashMap<&'a str, Vec<&'a str>>,
     bastion: Option<&'a str>,
     opened: bool,
@@ -175,7 +174,7 @@ impl<'a> Compiler<'a> {
 
     fn steps(&mut self, steps: &mut Vec<Step>) {
         let order = self.turns.order.as_slice();
-        // First all that the cloud makes; software comes after the bastion is open.
+        // The cloud's resources come first; software comes after the bastion is open.
         let late = self.after_software(order);
         let (software, things): (Vec<&'a str>, Vec<&'a str>) =
             order.iter().partition(|name| late.contains(*name));
@@ -238,7 +237,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Components, and things that wait for one. `order` has what is waited for first.
+    /// Components, and resources that wait for one. `order` has predecessors first.
     fn after_software(&self, order: &[&'a str]) -> HashSet<&'a str> {
         let mut late: HashSet<&'a str> = HashSet::new();
         for name in order {
@@ -310,7 +309,7 @@ impl<'a> Compiler<'a> {
         self.done.insert(name, id);
     }
 
-    /// Rules of a server's groups, floating IPs and router interfaces of its networks.
+    /// Rules of a server's groups, floating IPs, and router interfaces of its networks.
     fn what_reaches(&self, things: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
         let mut rules: HashMap<&str, Vec<&'a str>> = HashMap::new();
         let mut interfaces: HashMap<&str, Vec<&'a str>> = HashMap::new();
@@ -418,7 +417,7 @@ impl<'a> Compiler<'a> {
         if self.opened {
             after.push("bastion:open".to_owned());
         }
-        // Others are reached through the bastion, so it must answer first.
+        // Other servers are reached through the bastion, so it must answer first.
         if let Some(bastion) = self.bastion.filter(|bastion| *bastion != server)
             && let Some(step) = self.ssh.get(bastion)
         {

@@ -1,11 +1,11 @@
-//! What differs between what is deployed and what is drawn.
+//! Differences between the deployed and the planned resources.
 //!
-//! Both sides are resources after the passes, so what a pass now adds or leaves out shows as any
-//! other change. Order and reasons (`requires`, `origin`) are no difference. Resources are looked at
-//! in the order of their dependencies, because what becomes of one decides what others are made from.
+//! Both sides are resources after the passes, so a change in a pass's result shows like any other change. Order and reasons
+//! (`requires`, `origin`) are no difference. Resources are compared in the order of their dependencies, because the change of one
+//! decides the values of others.
 //!
-//! An update that did not end may leave two copies of a resource. The one that is nearer to what is
-//! drawn is kept, and takes its name back if it has lost it: so a roll-back finds what worked before.
+//! An unfinished update may leave two copies of a resource. The copy that is closer to the plan is kept, and gets its name back
+//! if it has lost it: so a roll-back finds the resource that worked before.
 
 use std::{
     borrow::Cow,
@@ -20,17 +20,17 @@ use crate::workflow::{Origin, copy_of};
 use hot::template::{DeletionPolicy, Template};
 use types::{ResourceType, SSH_KEY};
 
-/// What [`changes`] found.
+/// The result of [`changes`].
 pub(super) struct Diff<'a> {
-    /// One per resource: the drawn ones in their order, then what vanishes.
+    /// One per resource: planned ones in their order, then the ones that are deleted.
     pub changes: Vec<Change>,
-    /// What is deployed, each name with the copy that keeps it.
+    /// The deployed resources, each name with the copy that is kept.
     pub deployed: Cow<'a, Deployed>,
-    /// Names that went back to an older copy, with the name that the other one has now.
+    /// Names that return to an older copy, with the present name of the other copy.
     pub restores: BTreeMap<String, String>,
 }
 
-/// Compares. The model's `requires` are filled.
+/// Compares. The model's `requires` must be filled.
 pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registry) -> Diff<'a> {
     if deployed.resources.is_empty() {
         let changes = model
@@ -57,7 +57,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         .map(|(name, _)| name.to_owned())
         .collect();
     let mut of: HashMap<String, Fate> = HashMap::new();
-    // In a circle there is no order; the circle is told elsewhere.
+    // A circle has no order; it is reported elsewhere.
     let in_order = compile::order(model.iter())
         .unwrap_or_else(|_circle| model.iter().map(|(name, _)| name).collect());
     for name in in_order {
@@ -108,8 +108,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
     }
 }
 
-/// What happens to a resource, by the copy of it that is nearest to what is drawn; with the copy's
-/// name, where it is an older one.
+/// The change of a resource, for the copy that is closest to the plan; with the copy's name, if it is an older one.
 fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<String>) {
     let deployed = fates.deployed;
     let Some(old) = deployed.resources.get(name) else {
@@ -137,7 +136,7 @@ fn best(fates: &Fates<'_>, name: &str, spec: &ResourceSpec) -> (Change, Option<S
         }
     }
     if !deployed.exists(name) {
-        // An answer may have been lost: then it is there, with the properties that it had then.
+        // An answer may have been lost: then the resource exists, with the properties of that time.
         let because = "it was not made yet".to_owned();
         return (change(Action::Create, name, spec, Some(because)), None);
     }
@@ -179,8 +178,7 @@ fn vanishing(name: &str, spec: &ResourceSpec) -> Change {
     change(Action::Delete, name, spec, because)
 }
 
-/// Reasons that only the whole shows: a resource that its condition leaves out, and one that seems to be another one
-/// under a new name.
+/// Adds reasons that need the whole plan: a resource that its condition leaves out, and one that looks like a renamed resource.
 pub(super) fn explain(
     changes: &mut [Change],
     model: &Model,
@@ -219,7 +217,7 @@ pub(super) fn explain(
     }
 }
 
-/// Changes that cannot be carried out, or not as a person might think.
+/// Problems of changes that cannot be carried out, or that have effects which users may not expect.
 pub(super) fn problems(
     changes: &[Change],
     model: &Model,

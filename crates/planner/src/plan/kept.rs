@@ -1,7 +1,7 @@
-//! What stays in the way: a thing goes, and what is kept (`deletion_policy: Retain`) is still on it.
+//! Retained resources (`deletion_policy: Retain`) that block deletions.
 //!
-//! The cloud refuses to remove a network while a port is in it. What would take a kept thing along, as a load balancer
-//! takes its listeners, our drivers refuse to remove. Either way the removal fails, so a plan says it before.
+//! The cloud refuses to delete a network while a port is in it. If a deletion would include a retained resource, as a load
+//! balancer includes its listeners, our drivers refuse it. Either way the deletion fails, so the plan warns of it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::workflow::copy_of;
 
-/// A warning for each thing that cannot go because of what is kept.
+/// A warning for each resource whose deletion a retained resource blocks.
 pub(super) fn in_the_way(
     changes: &[Change],
     model: &Model,
@@ -51,7 +51,7 @@ pub(super) fn in_the_way(
     diagnostics
 }
 
-/// All that could not go before it, near and far.
+/// All resources that cannot be deleted before this one, directly or indirectly.
 fn what_it_is_on<'a>(deployed: &'a Deployed, name: &'a str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut open = vec![name];
@@ -64,7 +64,7 @@ fn what_it_is_on<'a>(deployed: &'a Deployed, name: &'a str) -> BTreeSet<&'a str>
             if !is_held(&by.resource_type, &on.resource_type) {
                 continue;
             }
-            // A listener goes without its default pool, which then stays in the load balancer.
+            // A listener is deleted without its default pool, which then stays in the load balancer.
             let goes_alone = by.resource_type == POOL && on.resource_type == LISTENER;
             let is_new = goes_alone || found.insert(other.as_str());
             if is_new {
@@ -124,7 +124,7 @@ mod tests {
             undeploy(&kept("OS::Octavia::Listener")),
             ["lb by door", "net by door", "sub by door"]
         );
-        // The listener goes without its pool.
+        // The listener is deleted without its pool.
         assert_eq!(
             undeploy(&kept("OS::Octavia::Pool")),
             ["lb by pool", "net by pool", "sub by pool"]

@@ -1,13 +1,13 @@
 //! Locks and pauses that environments put on resources.
 //!
-//! A lock (`restricted_actions`) holds: a plan that would change what is locked is refused, where Heat would fail in the
-//! middle of the update. A pause (`hooks`) is told and not made: a run stops for nobody.
+//! A lock (`restricted_actions`) is enforced: a plan that would change a locked resource is refused, while Heat would fail in the
+//! middle of the update. Pauses (`hooks`) are reported and ignored: no run stops for them.
 
 use hot::{diagnostic::Diagnostic, environment::matches, merged::Merged};
 
 use super::{Action, Change};
 
-/// Changes that a lock forbids. Names of members are compared level by level: `web/server`.
+/// Errors for changes that a lock forbids. Names of members are compared level by level: `web/server`.
 pub(super) fn locked(environments: &Merged, changes: &[Change]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for change in changes {
@@ -34,7 +34,7 @@ pub(super) fn locked(environments: &Merged, changes: &[Change]) -> Vec<Diagnosti
     found
 }
 
-/// Whether a rule is about a resource: on each level of names, with `*` for anything.
+/// True if a rule applies to a resource: on each level of names, with `*` for anything.
 fn is_of(pattern: &str, resource: &str) -> bool {
     let levels = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<_>>();
     let (patterns, names) = (levels(pattern), levels(resource));

@@ -1,8 +1,7 @@
-//! From what is deployed to what is drawn.
+//! From deployed resources to planned ones.
 //!
-//! `plan` checks the document, runs the passes, compares the result with what is deployed, and
-//! compiles the difference to a [`Workflow`]. Pure: the browser shows the same plan that the server
-//! will run.
+//! `plan` checks the document, runs the passes, compares the result with the deployed resources, and compiles the difference to a
+//! [`Workflow`]. Pure: the browser shows the same plan that the server will run.
 
 use std::collections::BTreeMap;
 
@@ -47,37 +46,37 @@ pub use quota::{QUOTA_EXCEEDED, QuotaUse};
 
 pub use parameter::coerce;
 
-/// What [`plan`] reads.
+/// The input of [`plan`].
 pub struct PlanInput<'a> {
-    /// The drawing.
+    /// The template.
     pub document: &'a Document,
-    /// Files and environments beside it.
+    /// Files and environments beside the template.
     pub bundle: &'a Bundle,
-    /// Values that the person gave for the template's parameters.
+    /// The user's values for the template's parameters.
     pub parameters: &'a BTreeMap<String, Value>,
-    /// What is there already; empty for a new deployment.
+    /// The deployed resources. Empty for a new deployment.
     pub deployed: &'a Deployed,
     /// Resource types, those of the catalogue included.
     pub types: &'a Registry,
-    /// What the cloud has.
+    /// Facts about the cloud.
     pub cloud: &'a CloudFacts,
 }
 
-/// The answer of [`plan`].
+/// The result of [`plan`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// All problems. With an error among them there is no workflow.
     pub diagnostics: Vec<Diagnostic>,
-    /// One per resource, drawn or derived, unchanged ones included.
+    /// One per resource, drawn or derived, including unchanged ones.
     pub changes: Vec<Change>,
-    /// Quotas that a run would use more or less of, as far as they are known.
+    /// Known quotas whose use the run changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<QuotaUse>,
-    /// What a run would do.
+    /// The steps of a run.
     pub workflow: Option<Workflow>,
 }
 
-/// Compare, pass, compile. See the module's doc.
+/// Checks, runs the passes and compares. See the module's doc.
 pub fn plan(input: &PlanInput<'_>) -> Plan {
     let PlanInput {
         document,
@@ -150,7 +149,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     if let Some(budget) = scope.budget() {
         budget.report(&mut diagnostics);
     }
-    // What validation warned of as "kept, not deployable" is said once, as an error.
+    // The warning of validation ("kept, not deployable") is not repeated beside the error.
     let refused: std::collections::HashSet<String> = diagnostics
         .iter()
         .filter(|one| one.is_error() && one.code == "resource-type-not-deployable")
@@ -177,7 +176,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
                 flat.locate(&mut one);
                 one
             };
-            // What was added stands nowhere.
+            // Derived resources have no place in the text.
             let drawn = circle.iter().map(told).find(|one| one.line.is_some());
             let without_place = || Diagnostic::error("circular-reference", "", message.clone());
             diagnostics.push(drawn.unwrap_or_else(without_place));
@@ -209,8 +208,8 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     }
 }
 
-/// Which of the drawn resources must exist before which: by name in the order of the template, what passes add and members of groups
-/// left out. References in `metadata` count, as in Heat.
+/// The drawn resources that each drawn resource waits for, by name in the template's order, without derived resources and members
+/// of groups. References in `metadata` count, as in Heat.
 pub fn dependencies(
     document: &Document,
     bundle: &Bundle,
@@ -227,7 +226,7 @@ pub fn dependencies(
         .collect()
 }
 
-/// The workflow that removes all of it, in the reverse order.
+/// The workflow that deletes all deployed resources, in the reverse order.
 pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     let diff = diff::changes(&Model::default(), deployed, types);
     let workflow = compile::workflow(Model::default(), &diff, types, BTreeMap::new(), &[]);
@@ -254,7 +253,7 @@ pub fn plan_undeploy(deployed: &Deployed, types: &Registry) -> Plan {
     }
 }
 
-/// Types that we keep and show, and cannot make.
+/// Errors for types that templates may contain and that we cannot deploy.
 fn undeployable(model: &Model, types: &Registry) -> Vec<Diagnostic> {
     model
         .iter()

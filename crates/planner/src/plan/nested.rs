@@ -1,5 +1,4 @@
-//! Where two values of a property differ: the places inside it, so that a person reads
-//! `networks.0.network` and not two lists.
+//! The places inside a property where two values differ, so that a user sees `networks.0.network` and not two lists.
 
 use serde_json::Value;
 
@@ -8,9 +7,9 @@ use types::{Property, PropertyKind};
 
 use super::PropertyChange;
 
-/// How deep paths go; what lies deeper is shown whole.
+/// Maximum depth of paths. A deeper value is shown whole.
 const DEPTH_MAX: usize = 6;
-/// More differing places than these in one property, and it is shown whole.
+/// Maximum number of differing places in one property. With more, it is shown whole.
 const PLACES_MAX: usize = 8;
 
 /// The places in which a property differs.
@@ -28,7 +27,7 @@ pub(super) fn places(
     found
 }
 
-/// One change that shows both values.
+/// One change that shows both values whole.
 pub(super) fn whole(
     name: String,
     known: Option<&Property>,
@@ -44,7 +43,7 @@ pub(super) fn whole(
     }
 }
 
-/// The resources that a value mentions.
+/// The resources that a value refers to.
 fn mentioned(value: Option<&Expr>) -> Vec<String> {
     let mut names: Vec<String> = value
         .map(Expr::resources)
@@ -123,7 +122,7 @@ fn item_of(known: Option<&Property>) -> Option<&Property> {
     }
 }
 
-/// A secret that stands in the text is masked; one that comes from a parameter is only named.
+/// The value to show. A secret in the text is masked; one from a parameter is only named.
 fn shown(known: Option<&Property>, value: Option<&Expr>) -> Option<Value> {
     let value = value?;
     let mut masked = value.to_json();

@@ -1,7 +1,7 @@
-//! Pauses between the batches of a group: steps that wait.
+//! Pauses between the batches of a group, as steps that wait.
 //!
-//! The members of a batch wait for those of the batch before already. Where both batches have something to do, a step of its
-//! own stands between them: it comes after all that the earlier ones do, and before all that the later ones do.
+//! The members of a batch already wait for those of the batch before. If both batches have something to do, a step of its own is
+//! between them: after all steps of the earlier one, and before all steps of the later one.
 
 use super::compile::step;
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
     workflow::{Step, StepKind},
 };
 
-/// What a pause may take beyond its time.
+/// Time limit of a pause beyond its duration, in seconds.
 const GRACE_SECONDS: u32 = 60;
 
-/// Puts them among the steps, which stay in order.
+/// Inserts the pauses into the steps, which stay in order.
 pub(super) fn insert(pauses: &[Pause], steps: &mut Vec<Step>) {
     for pause in pauses {
         for number in 1..pause.batches.len() {
@@ -21,7 +21,7 @@ pub(super) fn insert(pauses: &[Pause], steps: &mut Vec<Step>) {
     }
 }
 
-/// The pause before the batch of this number.
+/// Inserts the pause before the batch of this number.
 fn between(pause: &Pause, number: usize, steps: &mut Vec<Step>) {
     let batch = &pause.batches[number];
     let Some(first) = steps.iter().position(|step| works_on(step, batch)) else {
@@ -56,7 +56,7 @@ fn between(pause: &Pause, number: usize, steps: &mut Vec<Step>) {
     steps.insert(first, waits);
 }
 
-/// Whether a step makes or changes one of these members, or what is within one.
+/// True if a step creates or changes one of these members, or a resource inside one.
 fn works_on(step: &Step, members: &[String]) -> bool {
     let Some(resource) = &step.resource else {
         return false;

@@ -1,12 +1,12 @@
-//! Foresight of quotas: what the steps of a workflow use, against what the project may have.
+//! Quota checks: the use by a workflow's steps, against the project's limits.
 //!
-//! The highest use while the run works counts, not the use at its end: a successor is made before its predecessor is removed, so
-//! a project at its limit cannot replace anything. Steps are walked in the workflow's order, in which early removals come first
-//! and all others last. What cannot be known before the run, such as the flavor behind a reference, is not counted: a plan
-//! that fits may still fail, a plan that does not fit is certain to.
+//! The highest use during the run counts, not the use at its end: a successor is created before its predecessor is deleted, so a
+//! project at its limit cannot replace anything. Steps are walked in the workflow's order, in which early removals come first and
+//! all others last. Values that are unknown before the run, such as the flavor behind a reference, are not counted. So a plan
+//! that fits may still fail, but a plan that does not fit fails for certain.
 //!
-//! Sources: Nova `limits` and `os-quota-sets`, Neutron `quotas/{project}/details.json`, Cinder `os-quota-sets?usage=true`, Octavia
-//! `lbaas/quotas`.
+//! Sources: Nova `limits` and `os-quota-sets`, Neutron `quotas/{project}/details.json`, Cinder `os-quota-sets?usage=true`,
+//! Octavia `lbaas/quotas`.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -27,20 +27,20 @@ use types::{
 /// Code of the warnings about quotas.
 pub const QUOTA_EXCEEDED: &str = "quota-exceeded";
 
-/// A quota that a plan uses more or less of.
+/// A quota whose use a plan changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaUse {
     /// The service's own name: `instances`, `floatingip`, `gigabytes_fast` ...
     pub name: String,
-    /// What is counted, in the plural: `servers`, `GB of volumes`.
+    /// The counted objects in the plural: `servers`, `GB of volumes`.
     pub counts: String,
-    /// How much the project may have. -1: no limit.
+    /// Maximum use. -1 means no limit.
     pub limit: i64,
-    /// How much it has now.
+    /// Current use.
     pub used: i64,
-    /// The most that it has while the run works.
+    /// Highest use during the run.
     pub peak: i64,
-    /// Resources that use more of it, in the order of their steps; `at` is the first that does not fit.
+    /// Resources that use more of it, in the order of their steps. `at` is the first one that does not fit.
     #[serde(skip)]
     by: Vec<String>,
     #[serde(skip)]
@@ -48,14 +48,14 @@ pub struct QuotaUse {
 }
 
 impl QuotaUse {
-    /// Whether the run stays within the limit.
+    /// True if the run stays within the limit.
     pub fn fits(&self) -> bool {
         self.limit < 0 || self.peak <= self.limit || self.peak <= self.used
     }
 }
 
-/// Use of all known quotas that the workflow changes, sorted by name. `deployed` has what is there, by the names that it has when
-/// the run begins.
+/// Use of all known quotas that the workflow changes, sorted by name. `deployed` has the resources and their names at the start
+/// of the run.
 pub(super) fn foresee(
     workflow: &Workflow,
     deployed: &Deployed,
@@ -138,7 +138,7 @@ pub(super) fn exceeded(uses: &[QuotaUse]) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// Whether a removal gives something back: not what is kept, and not what was never made.
+/// True if a removal frees quota: not for retained resources, and not for resources that were never created.
 fn is_removed(name: &str, spec: &ResourceSpec, deployed: &Deployed) -> bool {
     let row = match deployed.resources.contains_key(name) {
         true => name,
@@ -147,7 +147,7 @@ fn is_removed(name: &str, spec: &ResourceSpec, deployed: &Deployed) -> bool {
     deployed.exists(row) && spec.deletion_policy != DeletionPolicy::Retain
 }
 
-/// Names of quotas, and what they count.
+/// Names of quotas, and the objects that they count.
 const COUNTED: [(&str, &str); 23] = [
     ("cores", "vCPUs"),
     ("floatingip", "floating IPs"),
@@ -187,14 +187,14 @@ fn counts(quota: &str) -> String {
     quota.to_owned()
 }
 
-/// What resources use of quotas.
+/// Amounts of quotas that resources use.
 struct Amounts<'a> {
     cloud: &'a CloudFacts,
     all: Vec<(Cow<'static, str>, i64)>,
 }
 
 impl Amounts<'_> {
-    /// Adds what a resource uses, `sign` times.
+    /// Adds the use of a resource, `sign` times.
     fn add(&mut self, spec: &ResourceSpec, sign: i64) {
         if spec.external_id.is_some() {
             return;
@@ -207,7 +207,7 @@ impl Amounts<'_> {
                 let size = given("size").and_then(whole);
                 return self.volume(size, given("volume_type"), sign);
             }
-            // The port of the router.
+            // The router's port.
             ROUTER_INTERFACE if given("port").is_none() => "port",
             KEY_PAIR => "key_pairs",
             "OS::Nova::ServerGroup" => "server_groups",
@@ -251,7 +251,7 @@ impl Amounts<'_> {
             self.put("cores", sign * cores);
             self.put("ram", sign * ram);
         }
-        // Ports that Nova makes itself.
+        // Ports that Nova creates itself.
         let networks = list(spec, "networks").iter();
         let is_given = |entry: &Expr, key| entry.get(key).is_some_and(|value| !value.is_null());
         let made = networks.filter(|entry| {
@@ -259,7 +259,7 @@ impl Amounts<'_> {
             network && !is_given(entry, "port")
         });
         self.put("port", sign * count(made));
-        // Volumes that Nova makes itself.
+        // Volumes that Nova creates itself.
         for devices in ["block_device_mapping", "block_device_mapping_v2"] {
             for device in list(spec, devices) {
                 let is_made = is_given(device, "image") || is_given(device, "snapshot_id");
@@ -286,7 +286,7 @@ impl Amounts<'_> {
         }
     }
 
-    /// With its inline rules, and the two that Neutron gives every group unless the template has egress rules of its own.
+    /// A group with its inline rules, and the two rules that Neutron adds to every group unless the template has egress rules.
     fn security_group(&mut self, spec: &ResourceSpec, sign: i64) {
         self.put("security_group", sign);
         let rules = list(spec, "rules");
@@ -301,7 +301,7 @@ impl Amounts<'_> {
         );
     }
 
-    /// Each quota once, without those that stay as they are.
+    /// Each quota once, without unchanged ones.
     fn sums(self) -> BTreeMap<Cow<'static, str>, i64> {
         let mut sums = BTreeMap::new();
         for (quota, amount) in self.all {
@@ -312,7 +312,7 @@ impl Amounts<'_> {
     }
 }
 
-/// Entries of a property that is a list.
+/// Entries of a list property.
 fn list<'a>(spec: &'a ResourceSpec, property: &str) -> &'a [Expr] {
     match spec.properties.get(property) {
         Some(Expr::List(entries)) => entries,
@@ -324,7 +324,7 @@ fn count(entries: impl Iterator) -> i64 {
     i64::try_from(entries.count()).unwrap_or(i64::MAX)
 }
 
-/// A whole number, as a template may write it.
+/// An integer, in any form that a template may use.
 fn whole(value: &Expr) -> Option<i64> {
     match value {
         Expr::Literal(Value::Number(number)) => number.as_i64(),
@@ -398,7 +398,7 @@ mod tests {
             shown(&plan),
             "cores: 5 -> 9 of -1\ninstances: 0 -> 4 of 2\nram: 0 -> 2048 of 4096"
         );
-        // A person may deploy all the same.
+        // A user may deploy anyway.
         assert!(plan.workflow.is_some());
     }
 
@@ -452,14 +452,14 @@ mod tests {
         };
         let quotas = [("volumes", 3, 2), ("gigabytes", 20, 10)];
         let before = deployed(&disks(&[5, 5]));
-        // One grows, one is added: three volumes, four and three GB more.
+        // One grows, one is added: three volumes, and four plus three GB more.
         let plan = planned(&disks(&[9, 5, 3]), &before, &quotas);
         assert_eq!(
             shown(&plan),
             "gigabytes: 10 -> 17 of 20\nvolumes: 2 -> 3 of 3"
         );
         assert_eq!(listing(&plan.diagnostics), "");
-        // What goes makes room at the end only; nothing is said of a project that is above its limit and needs no more.
+        // Removals make room at the end only. A project above its limit that needs no more gets no warning.
         let plan = planned(&disks(&[5]), &before, &[("volumes", 1, 2)]);
         assert_eq!(shown(&plan), "volumes: 2 -> 2 of 1");
         assert_eq!(listing(&plan.diagnostics), "");
@@ -475,7 +475,7 @@ mod tests {
         let quotas = [("volumes", 1, 1)];
         let plan = planned(&disk("b"), &deployed(&disk("a")), &quotas);
         assert_eq!(shown(&plan), "volumes: 1 -> 2 of 1");
-        // What was never made leaves no predecessor.
+        // A resource that was never created leaves no predecessor.
         let mut failed = deployed(&disk("a"));
         failed.actual.insert(
             "disk".to_owned(),

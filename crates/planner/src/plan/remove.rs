@@ -1,18 +1,18 @@
-//! Steps that take things away, and when.
+//! Steps that delete resources, and their order.
 //!
 //! ```text
-//! early removals -> what is made, changed, moved over -> late removals
+//! early removals -> creations, updates, moves -> late removals
 //! ```
-//! Late is the rule: nothing is taken away before all that is new is there and what used the old has
-//! moved over, so that a failure on the way leaves what worked. Early goes what stands in the way of
-//! its own successor ([`alone`](super::alone)) or of the copy that is taken back, with what hangs on it and vanishes too. Within each of
-//! the two, what requires others goes first, by what was deployed. Arrows lead from left to right only, and
-//! each of the three parts is ordered by one graph without circles: so the whole has none.
+//! Removals are late by default: nothing is deleted before all new resources exist and the users of the old ones have moved over, so
+//! that a failure on the way leaves working resources. A removal is early if the resource conflicts with its own successor
+//! ([`alone`](super::alone)) or with a copy that is restored; its dependents are deleted with it. Within both parts, dependents are
+//! deleted first, by the deployed requirements. Arrows lead from left to right only, and each of the three parts is ordered by one
+//! graph without circles, so the whole has none.
 //!
-//! One order more than what requires asks for: a floating IP goes after the servers at its port. Taken from a server
-//! that is still there, it makes Nova ask for the server's whole network again, which is half as much work once more.
+//! There is one order beyond the requirements: a floating IP is deleted after the servers at its port. If it were removed from an
+//! existing server, Nova would read the server's whole network again, which costs half as much work again.
 //!
-//! Software goes with its server, or is only forgotten: either way the cloud has nothing of it.
+//! Software goes with its server, or is only forgotten: in both cases the cloud has no object for it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,13 +24,13 @@ use super::{
 use crate::workflow::{Step, StepKind, copy_of};
 use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
 
-/// One thing that goes.
+/// One resource to delete.
 pub(super) struct Removal<'a> {
-    /// The name that it has by then.
+    /// Its name at that time.
     pub name: String,
-    /// The resource that it is, or was a copy of.
+    /// The resource that it is, or that it is a copy of.
     resource: &'a str,
-    /// The name that it has now.
+    /// Its present name.
     row: &'a str,
     pub spec: &'a ResourceSpec,
     /// Id of the step.
@@ -43,25 +43,25 @@ impl Removal<'_> {
         self.spec.resource_type == resource_type
     }
 
-    /// Whether the cloud is told to remove it: not what is kept, nor what is not ours.
+    /// True if the cloud deletes it: false for retained and for external resources.
     fn is_removed(&self) -> bool {
         self.spec.external_id.is_none() && self.spec.deletion_policy.is_delete()
     }
 }
 
-/// All that goes.
+/// All resources to delete.
 pub(super) struct Removals<'a> {
     all: Vec<Removal<'a>>,
-    /// Resource to its older copy, for those that are replaced.
+    /// The older copy of each replaced resource.
     pub copies: HashMap<&'a str, String>,
-    /// Resource to the steps that must have removed something before it is made or changed.
+    /// The steps that must have deleted something before a resource is created or changed.
     before: HashMap<&'a str, Vec<String>>,
-    /// Everything deployed to what it hangs on, both by the names that they have now.
+    /// For each deployed resource, the resources that it depends on, all by present names.
     required: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Removals<'a> {
-    /// What goes by these changes, ordered.
+    /// The removals of these changes, ordered.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
@@ -107,7 +107,7 @@ impl<'a> Removals<'a> {
                     });
                 }
                 (Some(_), _) if is_component(spec) => {}
-                // What was not made yet may be there all the same, as it was described then.
+                // A resource whose creation was not finished may exist nevertheless, as described at that time.
                 (Some(new), Some(done @ (Action::Replace | Action::Create)))
                     if done == Action::Replace || new.properties != spec.properties =>
                 {
@@ -135,7 +135,7 @@ impl<'a> Removals<'a> {
         removals
     }
 
-    /// What stands in the way goes early, and so does what holds on to it.
+    /// Makes removals early that block something, with the resources that depend on them.
     fn choose_early(
         &mut self,
         model: &'a Model,
@@ -155,7 +155,7 @@ impl<'a> Removals<'a> {
         let going: Vec<&str> = self.all.iter().map(|removal| removal.row).collect();
         let mut first: HashMap<&str, Vec<&str>> = alone::early(&site, &going, changes);
         for removal in &self.all {
-            // A server that never came up holds the ports that the other one needs.
+            // A server that never became active holds the ports that the other one needs.
             let in_the_way = removal.resource != removal.row
                 && removal.spec.resource_type == SERVER
                 && !deployed.is_in_order(removal.row);
@@ -167,7 +167,7 @@ impl<'a> Removals<'a> {
             return;
         }
         let mut early: HashMap<&str, &str> = HashMap::new();
-        // What requires others stands before them, so one walk from the end reaches all.
+        // Dependents come before their requirements, so one walk from the end reaches all.
         for removal in self.all.iter_mut().rev() {
             let own = removal.spec.resource_type.as_str();
             let vanishes = self.copies.get(removal.resource) != Some(&removal.name);
@@ -184,7 +184,8 @@ impl<'a> Removals<'a> {
             let ways = first.get(removal.row).into_iter().flatten().copied();
             let own = (self.copies.get(removal.resource) == Some(&removal.name))
                 .then_some(removal.resource);
-            // What it hung on and is changed in place is changed when it is gone: a router's way outside, say.
+            // A resource that it depended on and that is updated in place is updated after it is gone: a router's gateway, for
+            // example.
             let changed = self.required[removal.row].iter().copied().filter(|row| {
                 let change = by_name.get(row);
                 change.is_some_and(|change| change.action == Action::Update)
@@ -197,7 +198,7 @@ impl<'a> Removals<'a> {
         }
     }
 
-    /// Whether what was there of a resource goes before anything else.
+    /// True if the old resource is deleted before all else.
     pub fn is_early(&self, resource: &str) -> bool {
         let copy = self.copies.get(resource);
         self.all
@@ -205,12 +206,12 @@ impl<'a> Removals<'a> {
             .any(|removal| removal.early && Some(&removal.name) == copy)
     }
 
-    /// Ids of the steps that go before the resource is made or changed.
+    /// Ids of the steps that delete something before the resource is created or changed.
     pub fn before(&self, resource: &str) -> &[String] {
         self.before.get(resource).map_or(&[], Vec::as_slice)
     }
 
-    /// The steps of one side. `done` tells what step a resource is done by; `steps` has all that is made.
+    /// The early or the late steps. `done` gives the step that completes a resource; `steps` contains the creations and updates.
     pub fn steps(&self, early: bool, done: &dyn Fn(&str) -> Option<String>, steps: &mut Vec<Step>) {
         let ends = match early {
             true => Vec::new(),
@@ -245,7 +246,7 @@ impl<'a> Removals<'a> {
                 .filter(|other| !early || other.early);
             let mut after: BTreeSet<String> = first.map(|other| other.id.clone()).collect();
             if early && removal.spec.resource_type == ROUTER_INTERFACE {
-                // Floating IPs that lead through it are let go by their ports' end.
+                // Floating IPs that depend on it are released when their ports are deleted.
                 after.extend(self.ports_behind(removal).map(|port| port.id.clone()));
             }
             if free.contains(removal.row) {
@@ -286,7 +287,7 @@ impl<'a> Removals<'a> {
             let id = removal.id.clone();
             let after = after.into_iter().collect();
             steps.push(Step {
-                // It goes before its successor comes, so it is this step that takes its name.
+                // It is deleted before its successor is created, so this step takes its name.
                 replaces: (removal.early && removal.name != removal.resource)
                     .then(|| removal.name.clone())
                     .filter(|_| self.copies.get(removal.resource) == Some(&removal.name)),
@@ -304,11 +305,11 @@ impl<'a> Removals<'a> {
         }
     }
 
-    /// Pieces of load balancers that go as a whole, each with its load balancer.
+    /// Parts of load balancers that are deleted as a whole, each with its load balancer.
     ///
-    /// A load balancer takes its pieces along. Otherwise each of them would wait for the lock of the one before, and
-    /// one that is in state ERROR would let none of them go at all. Where something of another kind stands between
-    /// two pieces (a server that is told the address, and whose address a member has), they go one by one.
+    /// A load balancer includes its parts. Otherwise each of them would wait for the lock of the one before, and one in state
+    /// ERROR would block all of them. If a resource of another kind is between two parts (a server that is told the address, and
+    /// whose address a member has), they are deleted one by one.
     fn whole(&self) -> HashMap<&'a str, &'a str> {
         let mut whole: HashMap<&str, &str> = HashMap::new();
         let balancers = self
@@ -317,7 +318,7 @@ impl<'a> Removals<'a> {
             .filter(|removal| removal.spec.resource_type == LOAD_BALANCER && removal.is_removed());
         for balancer in balancers {
             let mut pieces: HashSet<&str> = HashSet::new();
-            // What hangs on the load balancer or its pieces and is none.
+            // Resources that depend on the load balancer or its parts and are not parts themselves.
             let mut between: HashSet<&str> = HashSet::new();
             let mut together = true;
             for removal in self.all.iter().rev() {
@@ -342,12 +343,12 @@ impl<'a> Removals<'a> {
         whole
     }
 
-    /// Floating IPs that go late and hang on no server that goes: those can wait for servers, for no server ever waits
-    /// for them.
+    /// Floating IPs that are deleted late and depend on no server that is deleted: they can wait for servers, because no server
+    /// ever waits for them.
     fn free_addresses(&self) -> HashSet<&'a str> {
         let mut behind_server: HashSet<&str> = HashSet::new();
         let mut free = HashSet::new();
-        // What requires others stands before them, so one walk from the end reaches all.
+        // Dependents come before their requirements, so one walk from the end reaches all.
         for removal in self.all.iter().rev() {
             let behind = || {
                 let mut required = self.required[removal.row].iter();
@@ -362,8 +363,8 @@ impl<'a> Removals<'a> {
         free
     }
 
-    /// Ports that go early and have addresses of the subnet that a router's foot stands in. Those that the foot hangs
-    /// on wait for the foot themselves.
+    /// Ports that are deleted early and have addresses of the subnet of a router interface. Ports that the interface depends on
+    /// wait for the interface themselves.
     fn ports_behind<'s>(&'s self, foot: &'s Removal<'a>) -> impl Iterator<Item = &'s Removal<'a>> {
         let subnet = foot.spec.properties.get("subnet").and_then(graph::target);
         self.all.iter().filter(move |port| {
@@ -374,7 +375,7 @@ impl<'a> Removals<'a> {
         })
     }
 
-    /// Whether `row` requires `other`, itself or through what it requires.
+    /// True if `row` requires `other`, directly or indirectly.
     fn hangs_on(&self, row: &str, other: &str) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![row];
@@ -391,7 +392,7 @@ impl<'a> Removals<'a> {
         false
     }
 
-    /// Descriptions of what goes, by the name that it has by then.
+    /// Descriptions of the deleted resources, by their names at that time.
     pub fn into_resources(self) -> impl Iterator<Item = (String, ResourceSpec)> {
         self.all
             .into_iter()
@@ -399,13 +400,13 @@ impl<'a> Removals<'a> {
     }
 }
 
-/// What a thing hangs on: by its description, among those of its time; and by the ids that it was made
-/// from, whoever has them.
-/// The id of the step that removes what is replaced.
+/// The id of the step that deletes a replaced resource.
 pub(super) fn removal_of_the_old(name: &str) -> String {
     format!("{name}:delete-old")
 }
 
+/// The resources that a resource depends on: by its description, among the copies of its time, and by the ids that it was created
+/// from, whichever resource has them.
 fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     let own = copy_of(name).unwrap_or(name);
@@ -422,7 +423,7 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
             found.extend(there);
         }
         for copy in copies {
-            // Without one of that name, a removal gave it away and failed: what the thing hangs on has the copy's name.
+            // If that name does not exist, a removal gave it up and failed: the required resource has the copy's name.
             if copy_of(name).is_some() || there.is_none() || deployed.is_made_from(name, copy) {
                 found.push(copy);
             }
@@ -431,9 +432,9 @@ fn required<'a>(deployed: &'a Deployed, name: &'a str, spec: &'a ResourceSpec) -
     found
 }
 
-/// What requires others after them. Rows were written at different times, so wishes of two templates may contradict each
-/// other: `depends_on` was turned round, and one of the two was left alone. What was deployed must go all the
-/// same: a wish gives way, what a thing was made from does not.
+/// Orders removals so that dependents come before their requirements. Rows were written at different times, so the explicit
+/// orders of two templates may contradict each other: `depends_on` was reversed, and one of the two resources was unchanged. The
+/// resources must be deleted nevertheless, so an explicit order gives way, and a dependency by value does not.
 fn in_order<'a>(
     deployed: &'a Deployed,
     required: &mut HashMap<&'a str, Vec<&'a str>>,
@@ -451,7 +452,7 @@ fn in_order<'a>(
             let other = required[name].iter().find(|other| is_wish(name, other));
             other.map(|other| (*name, *other))
         });
-        // Nothing is made from what was made from it, so there is a wish on every circle.
+        // Dependencies by value form no circle, so every circle contains an explicit order.
         let any = || {
             circle
                 .iter()
@@ -466,7 +467,7 @@ fn in_order<'a>(
     }
 }
 
-/// What is waited for stands in front.
+/// Sorts the steps so that predecessors come first.
 fn sort(steps: &mut [Step]) {
     let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let after = steps
@@ -478,7 +479,7 @@ fn sort(steps: &mut [Step]) {
     }
 }
 
-/// Steps that make, which no other one waits for.
+/// Steps that create something and that no other step waits for.
 fn ends(steps: &[Step]) -> Vec<String> {
     let made = |step: &&Step| {
         matches!(

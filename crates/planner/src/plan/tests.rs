@@ -139,10 +139,10 @@ fn an_address_goes_after_the_server_at_its_port() {
   web: {type: OS::Nova::Server, properties: {flavor: m1.small, image: debian-12, networks: [{port: {get_resource: port}}]}}
 ";
     assert!(undeploy(TEXT));
-    // One that was made after the server goes before it.
+    // An address that was created after the server is deleted before it.
     let text = TEXT.replace("  address: {", "  address: {depends_on: web, ");
     assert!(!undeploy(&text));
-    // Another server that it waited for leaves it alone: the two might wait for each other's.
+    // An order after another server is ignored: the two might wait for each other.
     let text = TEXT.replace("  address: {", "  address: {depends_on: other, ");
     assert!(!undeploy(&text));
 }
@@ -221,7 +221,7 @@ fn heats_unwritten_rules() {
     );
 }
 
-/// Steps come after all that they wait for, each once, and wait for nothing that is not there.
+/// Checks that steps come after all that they wait for, each once, and wait only for existing steps.
 fn check_order(workflow: &Workflow) {
     let mut seen = std::collections::HashSet::new();
     for step in &workflow.steps {

@@ -1,7 +1,7 @@
-//! Whose turn it is: the order in which resources are made and changed, hand-overs included.
+//! The order in which resources are created and changed, including hand-overs.
 //!
-//! A resource comes after all that it requires, and after what gives up something that it takes
-//! ([`alone::handed_over`]). Where that would make a circle, what a resource requires counts, and the other one lets go first.
+//! A resource comes after all that it requires, and after resources that release a value which it takes ([`alone::handed_over`]).
+//! If that would make a circle, requirements win, and the other resource releases its value first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use super::{
     *,
 };
 
-/// Turns of the model's resources.
+/// The order of the model's resources.
 pub(super) struct Turns<'a> {
-    /// Each after all that it waits for.
+    /// The names, each after all that it waits for.
     pub order: Vec<&'a str>,
-    /// What a resource waits for beyond what it requires.
+    /// Resources that a resource waits for beyond its requirements.
     pub after: HashMap<&'a str, Vec<&'a str>>,
-    /// Resources that let go before this one takes, and are changed later.
+    /// Resources that release a value before this one takes it, and are changed later.
     pub takes_from: HashMap<&'a str, Vec<&'a str>>,
 }
 
 impl<'a> Turns<'a> {
-    /// The error is a circle of what is required.
+    /// The error is a circle of requirements.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
@@ -61,7 +61,7 @@ impl<'a> Turns<'a> {
                 .iter()
                 .map(|name| turns.all_before(model, name).collect())
                 .collect();
-            // What is new in it makes no circle, by its making.
+            // The additional order is only added where it makes no circle.
             if let Ok(order) = graph::order(&turns.order, &waits) {
                 turns.order = order.into_iter().map(|at| turns.order[at]).collect();
             }
@@ -69,7 +69,7 @@ impl<'a> Turns<'a> {
         Ok(turns)
     }
 
-    /// What a resource waits for at once.
+    /// All resources that a resource waits for directly.
     pub fn all_before<'t>(
         &'t self,
         model: &'a Model,
@@ -81,7 +81,7 @@ impl<'a> Turns<'a> {
         required.chain(after.unwrap_or_default().iter().copied())
     }
 
-    /// Whether one waits for another, near or far.
+    /// True if one resource waits for another, directly or indirectly.
     fn waits_for(&self, model: &'a Model, name: &'a str, other: &str) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![name];

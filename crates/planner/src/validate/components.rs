@@ -1,11 +1,11 @@
-//! Software on servers: hosts, connections, ports.
+//! Checks of software on servers: hosts, connections, ports.
 
 use super::*;
 use hot::constraint;
 use types::ResourceType;
 
 impl<'a> Checker<'a> {
-    /// How many others a component is connected to.
+    /// Checks the number of a component's connections.
     pub(super) fn component(
         &mut self,
         resource: &Resource,
@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// No two components listen on one port of one server.
+    /// Checks that no two components of one server listen on the same port.
     pub(super) fn ports_in_use(&mut self) {
         let mut taken: HashMap<(String, String, String), &str> = HashMap::new();
         let mut problems = Vec::new();

@@ -1,11 +1,11 @@
-//! What descriptions of types refuse and take, as Heat does.
+//! Values that the descriptions of types refuse and accept, as in Heat.
 
 use super::*;
 use crate::testing::{resources, types};
 use hot::diagnostic::listing;
 
-/// Problems of one resource `x` of a type with these properties, in flow style; `a` is a network.
-/// Without those that say that the type cannot be deployed yet.
+/// Checks the problems of one resource `x` of a type with these properties, in flow style; `a` is a network. Errors about types
+/// that cannot be deployed are left out.
 #[track_caller]
 fn check(resource_type: &str, properties: &str, expected: &[&str]) {
     let text = resources(&format!(
@@ -67,7 +67,7 @@ fn a_property_may_exclude_another() {
             "Error property-conflict resources.x: `x` takes only one of `subnet`, `port`; it has `subnet` and `port`",
         ],
     );
-    // By a former name too; what is empty does not count.
+    // Under a former name too; an empty value does not count.
     check(
         "OS::Neutron::RouterInterface",
         "{router: r, subnet_id: s, port: \"\"}",

@@ -1,4 +1,4 @@
-//! Names against what the cloud really has. Lists that are not known keep silent.
+//! Checks of names against the cloud's facts. Unknown lists give no errors.
 
 use super::*;
 use crate::{
@@ -57,7 +57,7 @@ impl Checker<'_> {
         self.error(code, path, none_such(what, name, &known));
     }
 
-    /// What a custom constraint asks the cloud for. What the template makes under that name will be there.
+    /// Checks a custom constraint. Resources of the template with that name will exist.
     pub(super) fn looked_up(&mut self, asked: &Lookup, name: &str, path: &Path<'_>) {
         let Some(known) = lookup::things(asked.name, self.cloud) else {
             return;
@@ -71,7 +71,7 @@ impl Checker<'_> {
     }
 }
 
-/// With what it could have been.
+/// The message about a missing object, with similar names.
 fn none_such(what: &str, name: &str, known: &[(&str, &str)]) -> String {
     let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
     let hint = match did_you_mean(name, names.iter().copied()) {
@@ -83,7 +83,7 @@ fn none_such(what: &str, name: &str, known: &[(&str, &str)]) -> String {
     format!("the cloud has no {what} `{}`{hint}", shown(name))
 }
 
-/// Id and name of each.
+/// Id and name of each object.
 fn of(list: &Option<Vec<Named>>) -> Option<Vec<(&str, &str)>> {
     list.as_ref().map(|all| {
         all.iter()

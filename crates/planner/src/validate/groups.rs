@@ -1,4 +1,4 @@
-//! Members of groups, checked like any resource, where they are written.
+//! Checks of members of groups, like any resource, in the place where they are written.
 
 use super::*;
 use crate::members::{index_variable, put_index};
@@ -7,13 +7,13 @@ use hot::template::members::{CHAIN, GROUP};
 use hot::{template::ResourceProperty, text::Position};
 
 impl Checker<'_> {
-    /// Whether a property is a definition of members, which is checked as they are.
+    /// True if a property is a definition of members, which is checked as they are.
     pub(super) fn defines_members(resource_type: &str, property: &str) -> bool {
         (resource_type == GROUP && property == "resource_def")
             || (resource_type == SCALING_GROUP && property == "resource")
     }
 
-    /// The members of a group or chain.
+    /// Checks the members of a group or chain.
     pub(super) fn members(&mut self, resource: &Resource, path: &Path<'_>) {
         match resource.resource_type.as_str() {
             GROUP => self.group(resource, path),
@@ -23,7 +23,7 @@ impl Checker<'_> {
         }
     }
 
-    /// As the first member. A group of none is not looked into, as in Heat: so features are switched off.
+    /// Checks the first member. Like Heat, does not check an empty group: that is how features are switched off.
     fn group(&mut self, resource: &Resource, path: &Path<'_>) {
         let properties = path.key("properties");
         let path = properties.key("resource_def");
@@ -58,7 +58,7 @@ impl Checker<'_> {
         self.members(&member, &path);
     }
 
-    /// A member's properties, as far as Heat looks at them before it makes the member.
+    /// Checks a member's properties, as far as Heat does before it creates the member.
     fn of_member(
         &mut self,
         member: &Resource,
@@ -90,7 +90,7 @@ impl Checker<'_> {
         }
     }
 
-    /// As its first member would be, if there is one to begin with; and whether the numbers fit each other.
+    /// Checks the first member, if there is one at the start, and that the group's sizes fit each other.
     fn scaling_group(&mut self, resource: &Resource, path: &Path<'_>) {
         let properties = path.key("properties");
         let number = |name: &str| {
@@ -184,7 +184,7 @@ impl Checker<'_> {
         for written in types.iter().filter_map(Expr::as_str) {
             let member = member(resource, written, shared.iter().cloned());
             if let Some(described) = self.types.get(written) {
-                // Its properties stand beside the list of types.
+                // The properties are beside the list of types.
                 let path = properties.key("resource_properties");
                 let simple = self.simple(&member, &path);
                 self.properties(&member, &simple, described, &path);

@@ -1,6 +1,6 @@
-//! What Heat accepts and what it refuses, in one line each: the real engine was asked about every one of them.
+//! Templates that Heat accepts or refuses, one line each: each was tried on the real engine.
 //!
-//! `+` is accepted (perhaps with a warning of ours); otherwise the code of our first error.
+//! `+` is accepted (perhaps with a warning of ours). Otherwise the code of our first error.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn check(version: &str, body: &str, expected: &str) {
     assert_eq!(verdict(&text), expected, "{text}");
 }
 
-/// A value where anything may stand, beside a resource `r`.
+/// Checks a value in a place that takes any value, beside a resource `r`.
 #[track_caller]
 fn check_value(version: &str, value: &str, expected: &str) {
     let body = format!(

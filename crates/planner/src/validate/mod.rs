@@ -1,8 +1,8 @@
-//! Problems of meaning: unknown types and properties, wrong values, references to nothing, cycles.
+//! Semantic checks: unknown types and properties, wrong values, missing targets of references, circles.
 //!
-//! All at once and each beside its place. Values that hang on parameters are checked with the values
-//! that are known: those given, else the defaults; hidden ones are not looked at, so that no message
-//! can tell them. What hangs on other resources is checked by its type only.
+//! Reports all problems at once, each with its place. Values that depend on parameters are checked with the known values: the
+//! given ones, else the defaults. Hidden values are not checked, so that no message can contain them. Values that depend on other
+//! resources are checked by type only.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -34,12 +34,12 @@ mod values;
 
 pub(crate) use later::{is_read_at_once, look_later};
 
-/// All problems of a document, those of syntax and structure included, in the order of the text.
+/// All problems of a document, including syntax and structure, in the order of the text.
 pub fn validate(document: &Document, types: &Registry, cloud: &CloudFacts) -> Vec<Diagnostic> {
     validate_with(document, types, cloud, &BTreeMap::new())
 }
 
-/// The same, with values for parameters.
+/// The same with values of parameters.
 pub fn validate_with(
     document: &Document,
     types: &Registry,
@@ -55,19 +55,19 @@ pub fn validate_with(
     validate_call(document, types, cloud, call)
 }
 
-/// With what a template is used.
+/// The arguments with which a template is used.
 pub(crate) struct Call<'a> {
     /// Values of parameters.
     pub known: &'a BTreeMap<String, Value>,
-    /// Parameters whose values are known when it runs.
+    /// Parameters whose values are known during the run.
     pub open: &'a HashSet<String>,
-    /// What is put in is taken from it.
+    /// The budget for inserted values.
     pub budget: Arc<Budget>,
-    /// Another template uses it, so Heat looks at most of its values when it makes them.
+    /// True if another template uses it, so that Heat checks most of its values at creation.
     pub is_nested: bool,
 }
 
-/// The same for a template as it is used.
+/// The same for a template with its arguments.
 pub(crate) fn validate_call(
     document: &Document,
     types: &Registry,
@@ -113,7 +113,7 @@ pub(crate) fn validate_call(
         diagnostics.push(one);
     }
     diagnostic::sort(&mut diagnostics);
-    // Half a text: what seems to be missing may stand in the half that could not be read.
+    // The text is incomplete: a missing part may be in the half that could not be parsed.
     if !document.is_readable() {
         diagnostics.retain(|one| {
             !matches!(
@@ -129,7 +129,7 @@ pub(crate) fn validate_call(
     diagnostics
 }
 
-/// A path that is only written out when something is wrong there.
+/// A path that is turned into text only if there is a problem at its place.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -175,7 +175,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Properties by name, as far as they are known; nothing where a function cannot work with what it got.
+/// Known properties by name. `None` if a function failed on its arguments.
 type Simple<'a> = Vec<(&'a str, Option<Expr>)>;
 
 struct Checker<'a> {
@@ -184,13 +184,13 @@ struct Checker<'a> {
     cloud: &'a CloudFacts,
     scope: Known<'a>,
     index: HashMap<&'a str, &'a Resource>,
-    /// Resources that are there, with their properties as far as they are known.
+    /// Existing resources with their known properties.
     there: Vec<(&'a Resource, Simple<'a>)>,
-    /// Whether what is looked at is one of Heat's own types, whose properties are not converted.
+    /// True for Heat's own types, whose properties are not converted.
     strict: bool,
-    /// Whether what is looked at gets a stack of its own: members of groups, resources of nested templates.
+    /// True for resources with a stack of their own: members of groups, resources of nested templates.
     is_made_later: bool,
-    /// More was put in than there is room for, and it was said.
+    /// True if the size limit was exceeded and reported.
     is_too_much: bool,
     diagnostics: Vec<Diagnostic>,
 }
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
             }
         }
         let properties = path.key("properties");
-        // Of what is taken as it is the properties are not looked at.
+        // The properties of an external resource are not checked.
         if resource.external_id.is_none() {
             for property in &resource.properties {
                 self.references(&property.value, &properties.key(&property.name));
@@ -250,7 +250,7 @@ impl<'a> Checker<'a> {
         }
         let simple = self.simple(resource, &properties);
         let described = self.types.get(&resource.resource_type);
-        // What is taken as it is needs no properties.
+        // An external resource needs no properties.
         if let Some(described) = described.filter(|_| resource.external_id.is_none()) {
             self.properties(resource, &simple, described, &path);
         }
@@ -263,14 +263,14 @@ impl<'a> Checker<'a> {
         self.there.push((resource, simple));
     }
 
-    /// Properties as far as they are known; `path` is theirs.
+    /// The known properties. `path` is that of the properties.
     fn simple<'r>(&mut self, resource: &'r Resource, path: &Path<'_>) -> Simple<'r> {
         resource
             .properties
             .iter()
             .map(|property| {
                 let value = if Self::defines_members(&resource.resource_type, &property.name) {
-                    // Functions in it may wait for the member's number.
+                    // Its functions may need the member's number.
                     Some(property.value.clone())
                 } else {
                     let path = path.key(&property.name);
@@ -285,10 +285,10 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    /// Few types can leave a snapshot behind.
+    /// Checks the deletion policy. Few types support snapshots.
     fn deletion(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
         let can = described.snapshots || !is_of_heat(&described.name);
-        // One that is written out was looked at when it was read.
+        // A literal policy was checked by the parser.
         if let Some(policy) = resource.deletion_policy.as_ref()
             && policy.as_str().is_none()
             && let Ok(Expr::Literal(word)) = policy.simplify(&self.scope)
@@ -314,7 +314,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What it may say hangs on the type; most have nothing to say.
+    /// Checks the update policy. Its keys depend on the type; most types have none.
     fn update_policy(&mut self, resource: &Resource, described: &ResourceType, path: &Path<'_>) {
         let path = path.key("update_policy");
         let Some(policy) = &resource.update_policy else {
@@ -335,7 +335,7 @@ impl<'a> Checker<'a> {
         self.map(&property, &entries, &path);
     }
 
-    /// What is taken as it is cannot wait for others. That its properties name some does not order it.
+    /// Checks that an external resource has no explicit order. References in its properties give no order.
     fn external(&mut self, resource: &Resource, path: &Path<'_>) {
         if resource.external_id.is_none() {
             return;
@@ -415,8 +415,8 @@ impl<'a> Checker<'a> {
             let before = self.diagnostics.len();
             self.references(&output.value, &path);
             self.simplified(&output.value, &path);
-            // What an output cannot be made of is found when it is read, and the rest goes on without it. Heat looks for
-            // resources of attributes alone.
+            // A bad output fails when it is read, and the deployment works without it. Heat only checks the resources of
+            // attributes.
             let (mut strange, mut off) = (false, false);
             output.value.walk(&mut |expr| {
                 if let Expr::GetAttr(name, _) = expr {
@@ -440,7 +440,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Resources and parameters share their names.
+    /// Checks that resources and parameters have different names.
     fn names(&mut self) {
         for parameter in &self.template.parameters {
             let there = self
@@ -459,7 +459,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A value as far as parameters are known.
+    /// A value with known parameters inserted.
     fn simplified(&mut self, value: &Expr, path: &Path<'_>) -> Option<Expr> {
         match value.simplify(&self.scope) {
             Ok(simple) => Some(simple),
@@ -499,7 +499,7 @@ impl<'a> Checker<'a> {
                 derived: false,
             })
             .collect();
-        // A resource that names itself is a circle of one.
+        // A resource that refers to itself is a circle of one.
         for node in &nodes {
             let mentioned = node
                 .properties
@@ -537,12 +537,12 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A type that Heat has by itself, neither a nested template nor an item of the catalogue.
+/// A type of Heat itself, neither a nested template nor a catalogue item.
 fn is_of_heat(name: &str) -> bool {
     name.starts_with("OS::") || name.starts_with("AWS::")
 }
 
-/// One letter off, or another case: a typing error rather than another type.
+/// True if the names differ in one letter or in case: a typing error rather than another type.
 fn is_typo(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known) || (nearest(name, [known]).is_some() && one_off(name, known))
 }

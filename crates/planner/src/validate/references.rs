@@ -1,7 +1,7 @@
-//! References to resources, attributes, parameters and conditions: that there is such a thing.
+//! Checks of references: resources, attributes, parameters and conditions must exist.
 //!
-//! Of an `if` whose condition is known only the branch that counts is looked at, as in Heat: the other
-//! one may name a resource that the same condition switches off.
+//! Of an `if` with a known condition only the selected branch is checked, as in Heat: the other one may refer to a resource that
+//! the same condition switches off.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::*;
 use hot::{expr::Function, parameter::PSEUDO_PARAMETERS, template::read::conditions};
 
 impl Checker<'_> {
-    /// Every reference in a value.
+    /// Checks every reference in a value.
     pub(super) fn references(&mut self, value: &Expr, path: &Path<'_>) {
         match value {
             Expr::Literal(_) => {}
@@ -50,7 +50,7 @@ impl Checker<'_> {
         }
     }
 
-    /// References whose names are themselves the result of a function, once that is known.
+    /// Checks references whose computed names are now known.
     pub(super) fn made_names(&mut self, written: &Expr, simple: &Expr, path: &Path<'_>) {
         let made = |expr: &Expr| match expr {
             Expr::Call { function, .. } => matches!(
@@ -105,9 +105,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Names of conditions, and parameters, in a condition.
+    /// Checks names of conditions, and parameters, in a condition.
     pub(super) fn condition(&mut self, condition: &Expr, used: bool, path: &Path<'_>) {
-        // Of one that is not asked for nobody notices that it is missing: Heat stops where the answer is sure.
+        // A missing name in a part that is not evaluated is not reported: Heat stops when the result is certain.
         let asked = match condition.holds(&self.scope) {
             Err(Unresolved::Condition(asked)) => Some(asked),
             _ => None,
@@ -154,7 +154,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether there is such a resource, and it is on.
+    /// True if the resource exists and its condition holds.
     fn resource_named(&mut self, name: &str, path: &Path<'_>) -> bool {
         let Some(resource) = self.index.get(name).copied() else {
             self.unknown_resource(name, path);
@@ -181,7 +181,7 @@ impl Checker<'_> {
         else {
             return;
         };
-        // A group asks its members for what it does not have itself.
+        // A group asks its members for attributes that it does not have itself.
         let of_members = self.index.get(resource).and_then(|resource| {
             let definition = match resource.resource_type.as_str() {
                 hot::template::members::GROUP => resource.property("resource_def"),
@@ -219,7 +219,7 @@ impl Checker<'_> {
                 return self.error("unknown-attribute", path, message);
             }
         }
-        // A parent gives what its members give, by their names.
+        // A parent has its members' attributes, by their names.
         if described.any_attribute || attribute.starts_with("resource.") {
             return;
         }
@@ -247,7 +247,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What each condition comes to, as far as that is wrong whatever the parameters are.
+    /// Checks conditions for errors that do not depend on parameters.
     pub(super) fn conditions(&mut self) {
         let top = Path::top("conditions");
         let template = self.template;
@@ -268,7 +268,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `condition:` of a resource or an output; whether it is there, unless that is not known.
+    /// Checks `condition:` of a resource or an output. True if the resource or output exists, or if that is unknown.
     pub(super) fn is_on(&mut self, condition: Option<&Expr>, path: &Path<'_>) -> bool {
         let Some(condition) = condition else {
             return true;
@@ -286,7 +286,7 @@ impl Checker<'_> {
     }
 }
 
-/// Names of conditions that something hangs on: a resource, an output, an `if`, or another one of these.
+/// Names of conditions that are used by a resource, an output, an `if`, or another used condition.
 fn used(template: &Template) -> HashSet<&str> {
     let mut waiting: Vec<&str> = Vec::new();
     let resources = template.resources.iter();

@@ -1,15 +1,14 @@
-//! What properties owe each other, by the rules in the description of their type. Values that are not
-//! known yet count as given, and fulfil no condition.
+//! Rules between properties, from the description of their type. Unknown values count as given, and fulfil no condition.
 
 use super::*;
 use hot::constraint::as_text;
 use types::{Property, Rule, When};
 
-/// What stands somewhere: a resource's properties, or the entries of a map.
+/// The values to check: a resource's properties, or the entries of a map.
 pub(super) struct Given<'a> {
-    /// What messages call it: a resource's or a property's name.
+    /// The name in messages: a resource's or a property's name.
     pub name: &'a str,
-    /// What is known of it.
+    /// The descriptions of the values.
     pub described: &'a [Property],
     /// A value by name.
     pub value: &'a dyn Fn(&str) -> Option<Expr>,
@@ -39,7 +38,7 @@ impl Given<'_> {
         }
     }
 
-    /// The value as far as it is known; the default where none is given.
+    /// The known value, or the default if none is given.
     fn known(&self, name: &str) -> Option<Value> {
         match self.value(name) {
             Some(Expr::Literal(value)) => Some(value),
@@ -48,7 +47,7 @@ impl Given<'_> {
         }
     }
 
-    /// Why a rule counts, as the end of a sentence; nothing where it does not count.
+    /// The reason why a rule applies, as the end of a sentence. `None` if it does not apply.
     fn counts(&self, rule: &Rule) -> Option<String> {
         match &rule.when {
             None => Some(String::new()),
@@ -65,7 +64,7 @@ impl Given<'_> {
     }
 }
 
-/// Code and sentence for each rule that is broken.
+/// Code and sentence for each broken rule.
 pub(super) fn broken(rules: &[Rule], given: &Given<'_>) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let name = shown(given.name);

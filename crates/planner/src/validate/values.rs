@@ -1,4 +1,4 @@
-//! Properties against the description of their type.
+//! Checks of properties against the description of their type.
 
 use super::*;
 use hot::constraint;
@@ -13,7 +13,7 @@ impl<'a> Checker<'a> {
         path: &Path<'_>,
     ) {
         let properties = path.key("properties");
-        // What could not be evaluated is reported already.
+        // Values that could not be evaluated are reported already.
         let given = |wanted: &str| {
             simple.iter().any(|(name, value)| {
                 *name == wanted && value.as_ref().is_none_or(|value| !value.is_null())
@@ -51,7 +51,7 @@ impl<'a> Checker<'a> {
             if Self::defines_members(&resource.resource_type, name) {
                 continue;
             }
-            // A former name may have stood for one of what is a list now.
+            // A former property may have been a single value of the present list.
             let one = known.name != *name
                 && matches!(known.kind, PropertyKind::List { .. })
                 && value.as_ref().is_some_and(|value| value.as_str().is_some());
@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
             }
         }
         self.strict = true;
-        // Heat leaves it to the cloud what a reference leads to; what an item of the catalogue needs, only we know.
+        // Heat leaves the target of a reference to the cloud; the needs of a catalogue item are known only here.
         if is_of_heat(&described.name) {
             for one in &mut self.diagnostics[before..] {
                 if one.code == "reference-type" {
@@ -73,8 +73,7 @@ impl<'a> Checker<'a> {
         }
         for known in described.properties.iter().filter(|known| known.required) {
             let given = given(&known.name) || known.formerly.as_deref().is_some_and(given);
-            // What is there already needs nothing to be made of.
-            // Nothing, where anything may stand, is a value too.
+            // An external resource needs no properties. Null is a value too if any value is allowed.
             let nothing = known.kind == PropertyKind::Any
                 && simple.iter().any(|(name, _)| *name == known.name);
             if given || nothing || resource.external_id.is_some() {
@@ -127,7 +126,7 @@ impl<'a> Checker<'a> {
         self.component(resource, described, path);
     }
 
-    /// A property by its former name, which goes unless the present one is there too.
+    /// Checks a property under its former name, which is dropped if the present name is there too.
     fn former_name(
         &mut self,
         known: &Property,
@@ -158,7 +157,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// A value and what is in it.
+    /// Checks a value and its parts.
     fn value(&mut self, property: &Property, value: &Expr, path: &Path<'_>) {
         match value {
             Expr::Literal(Value::Null) => {}
@@ -180,9 +179,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A required property that is written with nothing after it. Heat takes the empty value of its kind and holds that
-    /// against the constraints; what passes there is the cloud's to refuse, so it is only warned of. Source: `get_value` of
-    /// Heat's `properties.py`.
+    /// Checks a required property with an empty value. Heat takes the empty value of its type and checks the constraints; if
+    /// those pass, the cloud decides, so it is only a warning. Source: `get_value` of Heat's `properties.py`.
     fn empty(&mut self, property: &Property, owner: &str, path: &Path<'_>) {
         let before = self.diagnostics.len();
         let stands_for = match &property.kind {
@@ -346,7 +344,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A reference leads to a type that fits.
+    /// Checks that the target of a reference has a fitting type.
     fn target(&mut self, property: &Property, name: &str, path: &Path<'_>) {
         let Some(reference) = &property.reference else {
             return;
@@ -357,7 +355,7 @@ impl<'a> Checker<'a> {
         let Some(described) = self.types.get(&resource.resource_type) else {
             return;
         };
-        // Helpers give values of any kind, and what is named like AWS's stands for several things.
+        // Helper types give values of any kind, and AWS names have several meanings.
         let any = described.name.starts_with("OS::Heat::")
             || described.name.starts_with("AWS::")
             || crate::members::is_parent(&described.name);
@@ -396,8 +394,8 @@ impl<'a> Checker<'a> {
         self.error("reference-type", path, message);
     }
 
-    /// A server has something to boot from, and one thing only. Source: `validate` of Heat's `server.py`; as there, an
-    /// image that is given as nothing counts as one.
+    /// Checks that a server has exactly one boot source. Source: `validate` of Heat's `server.py`; as there, an empty image
+    /// counts as one.
     fn server_boots(&mut self, server: &Resource, simple: &Simple<'_>, path: &Path<'_>) {
         let of = |name: &str| simple.iter().find(|(given, _)| *given == name);
         let image = of("image").is_some();
@@ -448,7 +446,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A server must be attached to something.
+    /// Checks that a server is attached to a network.
     fn server_networks(&mut self, server: &Resource, path: &Path<'_>) {
         let networks = server.property("networks");
         let none = match networks {
@@ -457,7 +455,7 @@ impl<'a> Checker<'a> {
             _ => false,
         };
         if none {
-            // Nova takes the project's only network by itself, if there is just one.
+            // Nova takes the project's only network by itself, if there is exactly one.
             let external = self.cloud.external_networks.as_deref().unwrap_or_default();
             let own = self
                 .cloud
@@ -497,7 +495,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Names that the template makes itself.
+    /// Names that the template itself creates.
     pub(super) fn drawn_name(&self, resource_type: &str, name: &str) -> bool {
         self.template
             .resources
@@ -506,7 +504,7 @@ impl<'a> Checker<'a> {
             .any(|resource| resource.property("name").and_then(Expr::as_str) == Some(name))
     }
 
-    /// Types whose names a cloud look-up must not miss.
+    /// True if the template itself creates an object with this name, which a look-up in the cloud must accept.
     pub(super) fn is_drawn(&self, choices: types::Choices, name: &str) -> bool {
         use types::{Choices, NET};
         match choices {
@@ -520,7 +518,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// `value` of a value, as its `type` has it.
+/// The property `value` of an `OS::Heat::Value`, with the type that it declares.
 fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
     if resource.resource_type != "OS::Heat::Value" || property.name != "value" {
         return None;
@@ -539,7 +537,7 @@ fn of_value(resource: &Resource, property: &Property) -> Option<Property> {
     })
 }
 
-/// The name under which a property is written with nothing after it.
+/// The name under which a property is written with an empty value.
 fn written_empty<'r>(resource: &'r Resource, known: &'r Property) -> Option<&'r str> {
     let names = [Some(known.name.as_str()), known.formerly.as_deref()];
     names.into_iter().flatten().find(|name| {

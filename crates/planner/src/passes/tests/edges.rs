@@ -1,4 +1,4 @@
-//! Drawings with several networks, routers and versions of IP, and with what the cloud has already.
+//! Drawings with several networks, routers and IP versions, and with existing resources of the cloud.
 
 use super::*;
 use hot::diagnostic::listing;
@@ -228,7 +228,7 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
     ~ beta: Server [bastion] networks=[{port: {get_resource: beta_port}}]
     - Info bastion-picked resources.beta: software is installed through `beta`; to choose another bastion, mark a server as it
     ");
-    // Marked by a person, it is taken, and whom it does not reach is told.
+    // A marked server is used, and servers that it does not reach are reported.
     let marked = apart
         .concat()
         .replacen("public: true", "public: true, bastion: true", 1);
@@ -237,7 +237,7 @@ fn the_bastion_is_the_one_that_reaches_the_others() {
     - Warning bastion-unreachable resources.deep: the bastion `alpha` shares neither a network nor a router with `deep`, so software may not get there; put one of them into a network of the other, or both behind one router
     - Warning bastion-unreachable resources.inner: the bastion `alpha` shares neither a network nor a router with `inner`, so software may not get there; put one of them into a network of the other, or both behind one router
     ");
-    // With a foot in both, the first by name does as well.
+    // If it is in both networks, the first by name works as well.
     let both = apart.concat().replacen(
         &format!("networks: [{}]", drawn("a")),
         &format!("networks: [{}, {}]", drawn("a"), drawn("c")),

@@ -1,6 +1,6 @@
-//! What the things that administrators keep hold alone: mostly a name that nothing else in the cloud may have.
+//! Exclusive properties of administrators' resources: mostly a name that must be unique in the cloud.
 //!
-//! A name that is made up differs from copy to copy, so only those count that a person chose.
+//! A generated name differs from copy to copy, so only names from the template count.
 
 use super::{Alone, alone, claims};
 
@@ -21,7 +21,7 @@ const fn limits(of: &'static str) -> Alone {
     alone(of, LIMITS, |one| claims::all_of(one, &["project"]))
 }
 
-/// Types by what they hold alone.
+/// Types with their exclusive properties.
 pub(super) const TABLE: &[Alone] = &[
     named("OS::Nova::Flavor"),
     alone("OS::Nova::Flavor", "its id is taken", |flavor| {
@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Alone] = &[
     named_in_domain("OS::Keystone::Project"),
     named_in_domain("OS::Keystone::User"),
     named_in_domain("OS::Keystone::Group"),
-    // One that counts everywhere and one of the first domain differ, and both at once are rare.
+    // A global role and one of the default domain differ; both at once are rare.
     named_in_domain("OS::Keystone::Role"),
     alone(REGION, "its name is taken", |region| {
         claims::all_of(region, &["id"])

@@ -1,10 +1,10 @@
-//! What a thing holds, as texts that are equal where the cloud would see the same.
+//! Claims of resources on exclusive properties, as texts that are equal if the cloud would see the same value.
 
 use super::Thing;
 use crate::range::{self, Range};
 use hot::expr::Expr;
 
-/// One thing that is held: by its key, or, where a range is given too, by what overlaps within the same key.
+/// A claim: on a key, or, with a range, on a part of the key's ranges.
 pub(super) struct Claim {
     pub key: String,
     pub range: Option<Range>,
@@ -18,12 +18,12 @@ impl Claim {
         }
     }
 
-    /// Whether both cannot be.
+    /// True if both claims cannot be held at the same time.
     pub(super) fn meets(&self, other: &Claim) -> bool {
         self.key == other.key && self.overlaps(&other.range)
     }
 
-    /// The same within one key.
+    /// The same for two claims on one key.
     pub(super) fn overlaps(&self, other: &Option<Range>) -> bool {
         match (&self.range, other) {
             (Some(one), Some(other)) => one.overlaps(other),
@@ -32,7 +32,7 @@ impl Claim {
     }
 }
 
-/// Its name; what has none is named after the resource.
+/// The name. A resource without a name gets one from the resource's name in the template.
 pub(super) fn name(thing: &Thing<'_>) -> Vec<Claim> {
     let resource = crate::workflow::copy_of(thing.name).unwrap_or(thing.name);
     let name = thing.property("name").filter(|name| !name.is_empty());
@@ -41,7 +41,7 @@ pub(super) fn name(thing: &Thing<'_>) -> Vec<Claim> {
     )]
 }
 
-/// These properties together; nothing unless all are given.
+/// These properties together. Empty unless all are given.
 pub(super) fn all_of(thing: &Thing<'_>, properties: &[&str]) -> Vec<Claim> {
     let keys: Option<Vec<String>> = properties
         .iter()
@@ -58,7 +58,7 @@ pub(super) fn each(thing: &Thing<'_>, lists: &[&str], key: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// The same, within what a property names.
+/// A key of each map in a list, within the value of the property `within`.
 pub(super) fn each_in(thing: &Thing<'_>, within: &str, list: &str, key: &str) -> Vec<Claim> {
     let Some(within) = thing.property(within) else {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn each_in(thing: &Thing<'_>, within: &str, list: &str, key: &str) ->
         .collect()
 }
 
-/// Each of a list of texts.
+/// Each text of a list.
 pub(super) fn texts(thing: &Thing<'_>, list: &str) -> Vec<Claim> {
     let texts = items(thing, list).iter();
     texts
@@ -77,7 +77,7 @@ pub(super) fn texts(thing: &Thing<'_>, list: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// A name that Keystone gives to one in a domain: its first one, where none is said.
+/// A name that is unique in its Keystone domain, by default the first domain.
 pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
     let domain = thing.property("domain");
     let domain = domain.unwrap_or_else(|| "default".to_owned());
@@ -88,7 +88,7 @@ pub(super) fn name_in_domain(thing: &Thing<'_>) -> Vec<Claim> {
     found
 }
 
-/// What somebody may do somewhere.
+/// A user's or group's roles in projects and domains.
 pub(super) fn grants(thing: &Thing<'_>, who: &str) -> Vec<Claim> {
     let Some(who) = thing.property(who) else {
         return Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn grants(thing: &Thing<'_>, who: &str) -> Vec<Claim> {
         .collect()
 }
 
-/// A range within what a property names.
+/// A range within the value of a property.
 pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) -> Vec<Claim> {
     match (thing.property(within), range) {
         (Some(key), Some(range)) => vec![Claim {
@@ -115,7 +115,7 @@ pub(super) fn range_in(thing: &Thing<'_>, within: &str, range: Option<Range>) ->
     }
 }
 
-/// Several ranges within what a property names.
+/// Several ranges within the value of a property.
 pub(super) fn ranges_in(thing: &Thing<'_>, within: &str, list: &str) -> Vec<Claim> {
     let ranges = items(thing, list).iter();
     ranges
@@ -124,14 +124,14 @@ pub(super) fn ranges_in(thing: &Thing<'_>, within: &str, list: &str) -> Vec<Clai
         .collect()
 }
 
-/// A port's fixed addresses, and its hardware address.
+/// A port's fixed addresses and MAC address.
 pub(super) fn addresses(port: &Thing<'_>) -> Vec<Claim> {
     let mut found = each_in(port, "network", "fixed_ips", "ip_address");
     found.extend(all_of(port, &["network", "mac_address"]));
     found
 }
 
-/// A router's addresses outside.
+/// A router's external addresses.
 pub(super) fn outside_addresses(router: &Thing<'_>) -> Vec<Claim> {
     let info = router.spec.properties.get("external_gateway_info");
     let network = router.key(info.and_then(|info| info.get("network")));
@@ -152,7 +152,7 @@ pub(super) fn outside_addresses(router: &Thing<'_>) -> Vec<Claim> {
         .collect()
 }
 
-/// `provider:` keys of a network's own extensions.
+/// The `provider:` keys of a network's extensions.
 pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
     let specs = network.spec.properties.get("value_specs");
     let of = |key: &str| network.key(specs.and_then(|specs| specs.get(key)));
@@ -161,7 +161,7 @@ pub(super) fn segment(network: &Thing<'_>) -> Vec<Claim> {
     segment_of(kind, physical, of("provider:segmentation_id"))
 }
 
-/// The same of what has properties for it.
+/// The same for types that have properties for it.
 pub(super) fn own_segment(thing: &Thing<'_>) -> Vec<Claim> {
     let of = |name: &str| thing.property(name).unwrap_or_default();
     let number = thing.property("segmentation_id");
@@ -176,7 +176,7 @@ fn segment_of(kind: String, physical: String, number: Option<String>) -> Vec<Cla
     }
 }
 
-/// The address that a floating IP leads to: a port's first, where none is named.
+/// The address that a floating IP is associated with, by default the port's first one.
 pub(super) fn address_led_to(thing: &Thing<'_>) -> Vec<Claim> {
     let Some(port) = thing.property("port_id") else {
         return Vec::new();
@@ -185,7 +185,7 @@ pub(super) fn address_led_to(thing: &Thing<'_>) -> Vec<Claim> {
     vec![Claim::of(&[port, address])]
 }
 
-/// A rule is what it says, whoever made it; its description may differ.
+/// All properties except the description: two rules with the same content are the same rule.
 pub(super) fn all_but_description(rule: &Thing<'_>) -> Vec<Claim> {
     let properties = &rule.spec.properties;
     let said = properties.keys().filter(|name| *name != "description");
@@ -195,7 +195,7 @@ pub(super) fn all_but_description(rule: &Thing<'_>) -> Vec<Claim> {
     vec![Claim::of(&keys)]
 }
 
-/// Protocols over UDP may share a number with those over TCP.
+/// A listener's port. Protocols over UDP may use the same number as those over TCP.
 pub(super) fn listening(listener: &Thing<'_>) -> Vec<Claim> {
     let carrier = match listener.property("protocol").as_deref() {
         Some("UDP") => "udp",

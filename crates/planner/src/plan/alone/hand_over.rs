@@ -1,19 +1,19 @@
-//! What passes from hand to hand while all involved stay: a floating IP leads to another port, and another one shall lead
-//! to the port that it leaves.
+//! Hand-overs of exclusive properties between resources that all stay: for example, a floating IP moves to another port, and
+//! another floating IP moves to the port that it leaves.
 //!
-//! Who gives something up is changed before who wants it is changed or made. In a circle (two that swap) nobody can be
-//! the first: there, one lets go of what it gives up before the other takes it, and is changed afterwards.
+//! The resource that releases a value is changed before the one that takes it. In a circle (two that swap) no resource can be the
+//! first: there, one releases its value before the other takes it, and is changed afterwards.
 
 use super::*;
 
-/// One resource takes what another one gives up as it is changed in place.
+/// One resource takes a value that another one releases when it is updated in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) struct HandOver<'a> {
     pub to: &'a str,
     pub from: &'a str,
 }
 
-/// All that passes between resources of the drawing, in its order.
+/// All hand-overs between planned resources, in their order.
 pub(in crate::plan) fn handed_over<'a>(
     site: &Site<'_>,
     changes: &'a [Change],
@@ -68,7 +68,7 @@ pub(in crate::plan) fn handed_over<'a>(
     found
 }
 
-/// What the two sides of a change hold; nothing of what is not touched.
+/// The claims of a resource before and after a change. Both are empty if it does not change.
 fn before_and_after(site: &Site<'_>, change: &Change, row: &Alone) -> (Vec<Claim>, Vec<Claim>) {
     let name = change.resource.as_str();
     let claims = |spec: Option<&ResourceSpec>, side| {

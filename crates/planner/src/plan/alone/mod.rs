@@ -1,16 +1,16 @@
-//! Where the cloud cannot hold old and new at the same time, the old one goes first.
+//! Early removals: if the cloud cannot hold old and new at the same time, the old one is deleted first.
 //!
-//! Everything else is made anew before the old one is removed, so that a failure leaves what worked. What
-//! stands in the way is read from one table ([`TABLE`]): what a thing of each type holds in the cloud that nothing
-//! else can hold beside it (a name, an address, a place in another thing). A removal goes early when something that is
-//! made or changed by the same plan wants what it holds: its own successor, or, where a person gave a resource
-//! another name or moved its work elsewhere, another resource.
+//! All other successors are created before the old resource is deleted, so that a failure leaves a working one. The conflicts are
+//! read from one table ([`TABLE`]): the values that a resource of each type holds exclusively in the cloud (a name, an address, a
+//! place in another resource). A removal is early if a resource that the same plan creates or changes needs such a value: its own
+//! successor, or another resource, if a user renamed a resource or moved its function elsewhere.
 //!
-//! What administrators keep has a table of its own ([`administrators`]). What goes early pulls along what the cloud would refuse it for ([`HELD`]): a subnet cannot go while ports have
-//! addresses of it. Types that are not in the table hold nothing alone: their names need not be unique (networks,
-//! volumes, secrets, server groups, policies, subnet pools), or the cloud makes room by itself (L7 policies move down).
-//! A server's ports are no reason between it and its successor: the driver unplugs them from the old server, which
-//! stays until the new one is there. What passes between resources that both stay is in [`hand_over`].
+//! The types of administrators have a table of their own ([`administrators`]). An early removal includes the resources that would
+//! make the cloud refuse it ([`HELD`]): a subnet cannot be deleted while ports have addresses of it. Types that are not in the
+//! table hold nothing exclusively: their names need not be unique (networks, volumes, secrets, server groups, policies, subnet
+//! pools), or the cloud makes room by itself (L7 policies move down). A server's ports do not conflict with its successor: the
+//! driver detaches them from the old server, which stays until the new one is ready. Hand-overs between resources that both stay
+//! are in [`hand_over`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,15 +49,15 @@ const MONITOR: &str = "OS::Octavia::HealthMonitor";
 const L7_POLICY: &str = "OS::Octavia::L7Policy";
 const L7_RULE: &str = "OS::Octavia::L7Rule";
 
-/// Something that the cloud gives to one only.
+/// A value that only one resource can hold.
 struct Alone {
-    /// The type that holds it.
+    /// The type of the holder.
     of: &'static str,
-    /// Why it goes first, for people.
+    /// The reason for the early removal, as a text for users.
     because: &'static str,
-    /// What a thing holds of it. Claims of one `because` are compared with each other, whatever the types.
+    /// The claims of a resource. Claims with the same `because` are compared with each other, whatever their types.
     claims: fn(&Thing<'_>) -> Vec<Claim>,
-    /// It is no reason between a thing and its own successor.
+    /// True if it is no conflict between a resource and its own successor.
     own_is_fine: bool,
 }
 
@@ -74,7 +74,7 @@ const fn alone(
     }
 }
 
-/// Types by what they hold alone.
+/// Types with their exclusive values.
 const TABLE: &[Alone] = &[
     alone(KEY_PAIR, "its name is taken", claims::name),
     alone(SERVER, "a volume is attached to one server", |server| {
@@ -112,7 +112,7 @@ const TABLE: &[Alone] = &[
     alone(SUBNET, "ranges in one network must not overlap", |subnet| {
         claims::range_in(subnet, "network", range::of_subnet(subnet.spec))
     }),
-    // A port that names no subnet may get its address of any: it is made when only the right one is left.
+    // A port that names no subnet may get its address from any: it is created when only the right one is left.
     alone(SUBNET, NO_SUBNET_NAMED, |subnet| {
         claims::all_of(subnet, &["network"])
     }),
@@ -210,7 +210,7 @@ const TABLE: &[Alone] = &[
 
 const NO_SUBNET_NAMED: &str = "ports that name no subnet would get an address of it";
 
-/// What cannot go before what: types, and those that hold on to them.
+/// Types that cannot be deleted while resources of other types use them, with those types.
 const HELD: &[(&str, &[&str])] = &[
     (NET, &[SUBNET, PORT]),
     (SUBNET, &[PORT, ROUTER_INTERFACE, LOAD_BALANCER]),
@@ -225,13 +225,13 @@ const HELD: &[(&str, &[&str])] = &[
     (administrators::REGION, &[administrators::ENDPOINT]),
 ];
 
-/// Whether the cloud refuses to remove one of the first type while one of the second hangs on it.
+/// True if the cloud refuses to delete a resource of type `held` while one of type `by` uses it.
 pub(super) fn is_held(by: &str, held: &str) -> bool {
     HELD.iter()
         .any(|(one, others)| *one == held && others.contains(&by))
 }
 
-/// Whether a port says of which subnets its addresses are.
+/// True if a port names the subnets of its addresses.
 pub(super) fn names_its_subnets(port: &ResourceSpec) -> bool {
     let no_addresses = port.properties.get("no_fixed_ips").and_then(Expr::as_data);
     no_addresses == Some(Value::Bool(true))
@@ -239,8 +239,7 @@ pub(super) fn names_its_subnets(port: &ResourceSpec) -> bool {
             if addresses.iter().any(|one| one.get("subnet").is_some()))
 }
 
-/// Whether what becomes of a subnet makes it go before anything else comes: another one of the same network
-/// overlaps it.
+/// True if a subnet must be deleted before anything is created, because another subnet of the same network overlaps it.
 pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
     let Some(old) = site.deployed.resources.get(subnet) else {
         return false;
@@ -268,22 +267,22 @@ pub(super) fn is_crowded(site: &Site<'_>, subnet: &str) -> bool {
     })
 }
 
-/// What is there, what is drawn, and what of it becomes another one.
+/// The deployed resources, the planned ones, and which of them are replaced.
 pub(super) struct Site<'a> {
     pub deployed: &'a Deployed,
     pub model: &'a Model,
-    /// Whether a resource that stays in the drawing is made anew for certain.
+    /// True if a planned resource is certainly replaced.
     pub is_replaced: &'a dyn Fn(&str) -> bool,
 }
 
-/// Before or after.
+/// Before or after the change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Old,
     New,
 }
 
-/// One thing on one side.
+/// A resource on one side of the change.
 pub(super) struct Thing<'a> {
     name: &'a str,
     spec: &'a ResourceSpec,
@@ -292,7 +291,7 @@ pub(super) struct Thing<'a> {
 }
 
 impl<'a> Thing<'a> {
-    /// What a value means in the cloud, comparable between old and new; nothing where it is not given.
+    /// The value as text, comparable between old and new. `None` if it is not given.
     fn key(&self, value: Option<&Expr>) -> Option<String> {
         let value = value.filter(|value| !value.is_null())?;
         let site = self.site;
@@ -321,7 +320,7 @@ impl<'a> Thing<'a> {
         self.key(self.spec.properties.get(name))
     }
 
-    /// The resource that a property names, as it is on this side.
+    /// The resource that a property refers to, on this side.
     fn named(&self, property: &str) -> Option<&'a ResourceSpec> {
         let name = target(self.spec.properties.get(property)?)?;
         match self.side {
@@ -331,21 +330,21 @@ impl<'a> Thing<'a> {
     }
 }
 
-/// What the table says of a type.
+/// The table's rows for a type.
 fn rows(resource_type: &str) -> impl Iterator<Item = &'static Alone> {
     let all = TABLE.iter().chain(administrators::TABLE);
     all.filter(move |row| row.of == resource_type)
 }
 
-/// Who holds something now.
+/// The present holder of a value.
 struct Holder<'a> {
     name: &'a str,
     range: Option<Range>,
     own_is_fine: bool,
 }
 
-/// Of the deployed things that go, those that something new cannot stand beside; with what is made or changed
-/// once they are gone.
+/// Deployed resources that must be deleted first because a new value conflicts with theirs, with the resources that are created
+/// or changed after them.
 pub(super) fn early<'a>(
     site: &Site<'_>,
     going: &[&'a str],
@@ -355,7 +354,7 @@ pub(super) fn early<'a>(
     if going.is_empty() {
         return found;
     }
-    // Who holds what, by what it is.
+    // Holders by value.
     let mut held: HashMap<(&str, String), Vec<Holder<'_>>> = HashMap::new();
     for name in going {
         let thing = Thing {
@@ -365,7 +364,7 @@ pub(super) fn early<'a>(
             site,
         };
         for row in rows(&thing.spec.resource_type) {
-            // Ports hold no network: subnets alone are held for them.
+            // Ports hold no network: only subnets claim it.
             if row.of == PORT && row.because == NO_SUBNET_NAMED {
                 continue;
             }
@@ -402,7 +401,7 @@ pub(super) fn early<'a>(
             if row.of == SUBNET && row.because == NO_SUBNET_NAMED {
                 continue;
             }
-            // What is changed in place wants what it did not have.
+            // A resource that is updated in place needs only the values that it did not have.
             let had: HashSet<String> = match before.filter(|_| !is_new) {
                 Some(before) => (row.claims)(&thing(before, Side::Old))
                     .into_iter()

@@ -1,4 +1,4 @@
-//! What stands in the way of what: by the steps of an update.
+//! Conflicts between resources, shown by the steps of an update.
 
 use crate::{
     plan::{
@@ -12,7 +12,7 @@ use crate::{
 use super::*;
 use hot::diagnostic::listing;
 
-/// The steps that remove something before anything is made.
+/// The steps that delete something before anything is created.
 fn first(before: &str, after: &str) -> Vec<String> {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let Some(Workflow { steps, .. }) = plan.workflow else {
@@ -108,7 +108,7 @@ fn a_routers_foot_that_hangs_on_a_port_goes_before_it() {
 "
         ));
         let after = before.replace("cidr: 10.0.0.0/24", "cidr: 10.0.0.0/25");
-        // It checks that every step waits for earlier ones only.
+        // `from_to` checks that every step waits for earlier ones only.
         let (_, steps) = from_to(&before, &after);
         let port = format!("{middle}:delete-old <- foot:delete-old");
         assert!(steps.contains(&port), "{steps}");
@@ -217,7 +217,7 @@ const BALANCED: &str = "
 fn pieces_of_a_load_balancer() {
     let before = resources(BALANCED);
     let changed = |from: &str, to: &str| first(&before, &before.replace(from, to));
-    // A listener with the same port; what hangs on it goes with it.
+    // A listener with the same port; the resources on it are deleted with it.
     assert_eq!(
         changed(
             "protocol: HTTP, protocol_port: 80}",
@@ -292,7 +292,7 @@ fn a_load_balancer_takes_its_pieces_along() {
     sub:delete <- balancer:delete
     net:delete <- sub:delete
     ");
-    // A server that is told the address, and whose address a member has, stands between the two.
+    // A server that is told the address, and whose address a member has, is between the two.
     let between = BALANCED.replace(
         "address: 10.0.0.4",
         "address: {get_attr: [web, first_address]}",
@@ -346,11 +346,11 @@ fn a_name_that_is_taken_is_given_up_first() {
         assert_eq!(first(&before, &after), ["one:delete-old"], "{said}");
         let plan = plan_with(&after, &[], &made(&plan_of(&before)));
         assert!(plan.changes[0].old_goes_first, "{said}");
-        // Named anew by the template, it is another one of the same name.
+        // Renamed in the template, it is another resource with the same cloud name.
         let renamed = before.replace("  one:", "  two:");
         assert_eq!(first(&before, &renamed), ["one:delete"], "{said}");
     }
-    // A name that is made up is nobody else's.
+    // A generated name never conflicts.
     let before = resources("\n  one: {type: OS::Nova::Flavor, properties: {ram: 64, vcpus: 1}}\n");
     let after = before.replace("vcpus: 1", "vcpus: 2");
     assert_eq!(first(&before, &after), Vec::<String>::new());
@@ -375,7 +375,7 @@ fn what_one_gives_up_another_can_have() {
         first(&before, &after),
         ["one:delete", "limits:delete", "gold:delete"]
     );
-    // Who is changed in place gives up before the other one takes.
+    // The resource that releases the value is changed before the one that takes it.
     let two = before.replace(
         "  gold:",
         "  more: {type: OS::Keystone::UserRoleAssignment, properties: {user: ann, roles: [{role: reader, project: shop}]}}\n  gold:",

@@ -1,4 +1,4 @@
-//! Whatever waits for what: a plan has an order, or says which resources wait for each other, and where they stand.
+//! For any dependencies, a plan has an order, or reports which resources wait for each other, and their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use hot::diagnostic::listing;
 /// What each resource waits for, by number.
 type Waits = Vec<BTreeSet<usize>>;
 
-/// Resources that wait for each other in each of the ways that there are, in turn.
+/// Resources that wait for each other, by each kind of dependency in turn.
 fn drawn(waits: &Waits) -> String {
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
     for (number, others) in waits.iter().enumerate() {
@@ -41,7 +41,7 @@ fn drawn(waits: &Waits) -> String {
     text
 }
 
-/// Whether one can be put after the other until none is left.
+/// True if the resources can be ordered.
 fn has_order(waits: &Waits) -> bool {
     let mut left: BTreeMap<usize, &BTreeSet<usize>> = waits.iter().enumerate().collect();
     while let Some(next) = left

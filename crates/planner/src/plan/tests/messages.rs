@@ -1,4 +1,4 @@
-//! What a plan says, in its own words: messages that only a whole plan gives. Those of single checks stand with the checks.
+//! Messages that only a whole plan gives. Messages of single checks are tested with the checks.
 
 use super::*;
 use hot::diagnostic::Severity;

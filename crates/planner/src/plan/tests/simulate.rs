@@ -1,5 +1,5 @@
-//! A cloud that is nothing but rules: what is made needs what it requires, what is used cannot go. A
-//! workflow that comes through here, in any order that its arrows allow, leads to its target.
+//! A simulated cloud with two rules: a creation needs its requirements, and a resource in use cannot be deleted. A workflow that
+//! succeeds here in any order that its arrows allow leads to its target.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::workflow::{ResourceSpec, Step, StepKind, copy_of};
 use hot::expr::Scope;
 
-/// What there is.
+/// The existing resources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
     things: BTreeMap<String, Thing>,
@@ -48,7 +48,7 @@ impl World {
         .unwrap_or_else(|problem| panic!("{problem}\n{}", steps(workflow)));
     }
 
-    /// Walks it in the order of `priority`, as far as the arrows allow.
+    /// Runs the workflow in the order of `priority`, as far as the arrows allow.
     fn walk(
         &mut self,
         workflow: &Workflow,
@@ -130,7 +130,7 @@ impl World {
                 // Software goes with its server.
                 self.things
                     .retain(|_, other| other.made_from.get("host") != Some(&json!(thing.id)));
-                // Early ones stand in front of all that is made.
+                // Early removals come before all creations.
                 let first = workflow
                     .steps
                     .iter()
@@ -186,7 +186,7 @@ impl World {
         Ok(())
     }
 
-    /// As a plan reads it.
+    /// The deployed resources as a plan reads them.
     pub fn deployed(&self) -> Deployed {
         let actual = self.things.iter().map(|(name, thing)| {
             let attributes: Map<String, Value> = ["first_address", "url", "show"]
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// Whether it is exactly what the plan drew, made from what is there now.
+    /// Checks that the resources are exactly the planned ones, created from the present ones.
     fn is(&self, drawn: &Workflow, changes: &[Change]) -> Result<(), String> {
         let wanted: BTreeSet<&str> = changes
             .iter()
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-/// A network with servers and software, each with something that can be changed.
+/// A network with servers and software, each with a property that can change.
 fn drawing(look: &[u8]) -> String {
     let at = |index: usize| look.get(index).copied().unwrap_or(0);
     let mut text = String::from("heat_template_version: 2021-04-16\nresources:\n");
@@ -312,7 +312,7 @@ proptest! {
         prop_assert!(same.changes.iter().all(|change| change.action == Action::None), "{:?}", same.changes);
 
         let Some((plan, update)) = led_to(&world, &other) else { return Ok(()) };
-        // Whatever the engine starts first.
+        // Any order in which the engine may start the steps.
         let mut priority: Vec<usize> = (0..update.steps.len()).collect();
         priority.sort_by_key(|at| (*at as u64 + 1).wrapping_mul(order | 1) % 1009);
         let mut whole = world.clone();

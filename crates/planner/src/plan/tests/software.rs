@@ -1,5 +1,5 @@
-//! What runs on servers or acts after the deployment: read, checked and put in order as any other type, and refused by a
-//! plan in a clear sentence, until day 2. All types that `runs: software`; who adds one adds its row.
+//! Types that run on servers or act after the deployment: parsed, checked and ordered like any other type, and refused by a plan
+//! with a clear message. Covers all types with `runs: software`; a new one needs a row here.
 
 use hot::diagnostic::listing;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::{
 use hot::document::Document;
 use types::{Executable, ResourceType};
 
-/// What the examples refer to. None of it is refused.
+/// Resources that the examples refer to. None of them is refused.
 const AROUND: &str = "
   script: {type: OS::Heat::SoftwareConfig, properties: {group: script, config: 'echo $word', inputs: [{name: word}], outputs: [{name: said}]}}
   structure: {type: OS::Heat::StructuredConfig, properties: {group: os-apply-config, config: {word: {get_input: word}}, inputs: [{name: word}]}}
@@ -24,9 +24,9 @@ const AROUND: &str = "
 
 struct Example {
     resource_type: &'static str,
-    /// What stands behind `type` of the resource `it`, and further resources.
+    /// The text after `type` of the resource `it`, and further resources.
     text: &'static str,
-    /// What `it` must wait for.
+    /// Resources that `it` must wait for.
     after: &'static [&'static str],
 }
 
@@ -120,7 +120,7 @@ impl Example {
     }
 }
 
-/// Software types of the data, with the example of each.
+/// Types with `runs: software`, with the example of each.
 fn all() -> Vec<(ResourceType, &'static Example)> {
     let types = types();
     let software = types
@@ -146,7 +146,7 @@ fn each_example_is_of_a_software_type() {
             example.resource_type
         );
     }
-    // What deployments run is no software by itself: it is text, and there at once.
+    // Software configurations do not run by themselves: they are text, and exist at once.
     let types = types();
     for local in ["OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"] {
         assert_eq!(types.get(local).unwrap().executable, Executable::Local);
@@ -163,7 +163,7 @@ fn they_are_read_and_checked() {
         let of_it = |path: &str| path == "resources.it" || path.starts_with("resources.it.");
         let (of_it, of_others): (Vec<_>, Vec<_>) =
             said.into_iter().partition(|one| of_it(&one.path));
-        // That it cannot be deployed yet is told while it is drawn, too.
+        // Validation also reports that it cannot be deployed.
         assert!(
             of_it
                 .iter()

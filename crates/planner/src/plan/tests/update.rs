@@ -1,4 +1,4 @@
-//! From one template to another: what is told, and in which order it is done.
+//! Updates from one template to another: the shown changes, and the order of the steps.
 
 use serde_json::Map;
 
@@ -6,7 +6,7 @@ use super::*;
 use hot::diagnostic::listing;
 use hot::{expr::Expr, template::DeletionPolicy};
 
-/// `name: action, because` for all that is not left alone.
+/// `name: action, because` for all changed resources.
 fn told_changes(plan: &Plan) -> String {
     let lines = plan
         .changes
@@ -20,7 +20,7 @@ fn told_changes(plan: &Plan) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// As if it had been deployed: everything has an id, and is made from those of others.
+/// The planned resources as if deployed: all have an id, and values from the ids of others.
 pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     let workflow = plan
         .workflow
@@ -31,7 +31,7 @@ pub(in crate::plan) fn made(plan: &Plan) -> Deployed {
     world.deployed()
 }
 
-/// What is told and what is done between two texts.
+/// The changes and steps between two texts.
 pub(in crate::plan) fn from_to(before: &str, after: &str) -> (String, String) {
     let plan = plan_with(after, &[], &made(&plan_of(before)));
     let workflow = plan
@@ -185,7 +185,7 @@ fn software_is_added_to_what_is_there() {
     second:configure <- gate:ssh
     bastion:close (always) <- gate:ssh second:configure
     ");
-    // A login comes by the first boot only.
+    // The login is set up at the first boot only.
     let (changes, done) = from_to(before, &with_nginx);
     insta::assert_snapshot!(changes, @r"
     Replace gate: it gets software, and a login can be given to it at its first boot only: it will be replaced
@@ -390,7 +390,7 @@ fn what_was_deployed_can_go_though_its_wishes_contradict_each_other() {
   y: {type: OS::Neutron::Net}
 ",
     );
-    // `x` is left alone, so its row still tells the first template's order.
+    // `x` is unchanged, so its row still has the first template's order.
     let second = resources(
         "
   x: {type: OS::Neutron::Net}

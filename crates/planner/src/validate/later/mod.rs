@@ -1,9 +1,9 @@
-//! What Heat looks at only when it makes it.
+//! Checks that Heat makes only at creation.
 //!
-//! Members of groups and resources of nested templates get stacks of their own, and before these are made Heat validates them
-//! without their values: of those it sees only what a type reads by itself meanwhile ([`read`]). A template with a wrong value
-//! down there is accepted, and fails half-way. We say it before, as a warning, because who has such a template can deploy it
-//! with Heat. Source: `strict_validate` in `heat/engine/stack.py`, and what the engine answered for each of these.
+//! Members of groups and resources of nested templates get stacks of their own, and Heat validates these before their creation
+//! without their values. It only sees the values that a type reads during validation ([`read`]). A template with another wrong
+//! value there is accepted, and fails during the deployment. We report it before, but as a warning, because Heat accepts the
+//! template. Source: `strict_validate` in `heat/engine/stack.py`, and the engine's answer for each of these cases.
 
 use hot::diagnostic::{Diagnostic, Severity};
 use hot::template::members::GROUP;
@@ -12,14 +12,14 @@ mod read;
 
 pub(crate) use read::is_read_at_once;
 
-/// A warning in place of an error.
+/// Turns an error into a warning.
 pub(crate) fn said_when_made(one: &mut Diagnostic) {
     one.severity = Severity::Warning;
     one.message.push_str("; Heat says so only when it is made");
 }
 
-/// Makes a warning of an error that Heat would not see yet. `resource_type` is that of the resource that it is about. A
-/// property that is not there at all has no path of its own: who finds that asks [`is_read_at_once`] by itself.
+/// Turns an error that Heat would not see yet into a warning. `resource_type` is the type of the diagnostic's resource. A missing
+/// property has no path of its own, so the check for it calls [`is_read_at_once`] itself.
 pub(crate) fn look_later(one: &mut Diagnostic, resource_type: &str) {
     let Some((_, within)) = one.path.rsplit_once(".properties.") else {
         return;

@@ -1,10 +1,10 @@
-//! Which properties Heat reads while it validates a resource without its values.
+//! Properties that Heat reads while it validates a resource without its values.
 //!
-//! `validate` of most types looks at a few of its properties, and what it looks at must be there and of the right type. The
-//! engine (Zed) was asked: each property of each type was given, in a nested template two levels down, a parameter
-//! without a value; those that it fell over are listed. Types without a line read none.
+//! `validate` of most types reads a few properties, which must be present and of the right type. The list was measured on the
+//! engine (Zed): each property of each type got a parameter without a value, in a nested template two levels down. The list has
+//! those for which validation failed. Types without a line read none.
 
-/// Type and properties, by the name of the type.
+/// Properties by the name of the type.
 const READ: &[(&str, &[&str])] = &[
     (
         "OS::Barbican::CertificateContainer",
@@ -260,7 +260,7 @@ const READ: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whether Heat reads the property before it makes the resource.
+/// True if Heat reads the property before it creates the resource.
 pub(crate) fn is_read_at_once(resource_type: &str, property: &str) -> bool {
     let found = READ.binary_search_by(|(name, _)| (*name).cmp(resource_type));
     let read = found.ok().and_then(|at| READ.get(at));
