@@ -1,10 +1,9 @@
-//! What is given beside a template: files and environments.
+//! Bundles: the files and environments beside a template.
 //!
-//! A template names other files: nested templates as a `type`, texts by `get_file`; an environment
-//! names more. None of them is read from a disk: whoever opens or posts a template gives the files
-//! with it, by name or relative path. A name is resolved against the folder of the file that mentions
-//! it, as Heat's clients do. Browsers often know no folders; so where that finds nothing, a name that
-//! only one file has is good enough.
+//! A template names other files: nested templates as a `type`, texts by `get_file`. An environment names more. None of them is
+//! read from a disk: the client that opens or posts a template sends the files with it, by name or relative path. A name is
+//! resolved against the folder of the file that mentions it, as Heat's clients do. Browsers often do not know folders, so if that
+//! finds nothing, a name that only one file has is sufficient.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,8 +12,8 @@ use std::{
 
 use crate::{document::Document, environment::Environment};
 
-/// Files beside a template, and which of them are environments. Cheap to clone; each file is parsed
-/// once, when it is first asked for.
+/// Files beside a template, and the names of those that are environments. Cheap to clone. Each file is parsed once, at its first
+/// use.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     inner: Arc<Inner>,
@@ -22,9 +21,9 @@ pub struct Bundle {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// By normalised path.
+    /// Files by normalised path.
     files: BTreeMap<String, File>,
-    /// Names as given, in the order in which they are merged.
+    /// Names of environments, in the order in which they are merged.
     environments: Vec<String>,
 }
 
@@ -35,7 +34,7 @@ struct File {
     environment: OnceLock<Environment>,
 }
 
-/// Texts decide.
+/// Bundles with equal texts are equal.
 impl PartialEq for Bundle {
     fn eq(&self, other: &Self) -> bool {
         let texts = |bundle: &Bundle| -> Vec<(String, String)> {
@@ -50,8 +49,7 @@ impl PartialEq for Bundle {
 }
 
 impl Bundle {
-    /// Files by name or relative path, and the names of those that are environments, in order: what a
-    /// later one says wins.
+    /// A bundle of files by name or relative path, and the names of environments in order: later ones win.
     pub fn new(
         files: impl IntoIterator<Item = (String, String)>,
         environments: impl IntoIterator<Item = String>,
@@ -72,7 +70,7 @@ impl Bundle {
         }
     }
 
-    /// Whether nothing is given.
+    /// True if there are no files.
     pub fn is_empty(&self) -> bool {
         self.inner.files.is_empty() && self.inner.environments.is_empty()
     }
@@ -90,13 +88,13 @@ impl Bundle {
         &self.inner.environments
     }
 
-    /// Whether a file is one of the environments.
+    /// True if a file is one of the environments.
     pub fn is_environment(&self, path: &str) -> bool {
         let mut environments = self.inner.environments.iter();
         environments.any(|name| self.find(None, name) == Some(path))
     }
 
-    /// And these files, in place of those of the same path. Those that read like environments are used so.
+    /// Adds these files, replacing those of the same path. Files that look like environments become environments.
     pub fn with(&self, files: Vec<(String, String)>) -> Bundle {
         let new = files
             .iter()
@@ -108,7 +106,7 @@ impl Bundle {
         Bundle::new(self.owned().chain(files), environments)
     }
 
-    /// Without a file.
+    /// The bundle without a file.
     pub fn without(&self, path: &str) -> Bundle {
         let environments = self.environments().iter();
         let environments = environments.filter(|name| self.find(None, name) != Some(path));
@@ -118,7 +116,7 @@ impl Bundle {
         )
     }
 
-    /// With a file used as an environment, after the others, or no longer.
+    /// The bundle with a file used as the last environment, or no longer used as an environment.
     pub fn with_environment(&self, path: &str, used: bool) -> Bundle {
         let environments = self.environments().iter();
         let others = environments.filter(|name| self.find(None, name) != Some(path));
@@ -131,8 +129,7 @@ impl Bundle {
             .map(|(path, text)| (path.to_owned(), text.to_owned()))
     }
 
-    /// The path under which a file is kept that `from` (a path, or nothing for the template itself)
-    /// calls `name`.
+    /// The path of the file that `from` calls `name`. `from` is a path, or `None` for the template itself.
     pub fn find(&self, from: Option<&str>, name: &str) -> Option<&str> {
         let name = name.strip_prefix("file://").unwrap_or(name);
         let folder = from
@@ -153,12 +150,12 @@ impl Bundle {
         alike.next().is_none().then_some(first.as_str())
     }
 
-    /// A file's text, by the path that [`Bundle::find`] gave.
+    /// The text of a file, by the path from [`Bundle::find`].
     pub fn text(&self, path: &str) -> Option<&str> {
         self.inner.files.get(path).map(|file| file.text.as_str())
     }
 
-    /// A file as a template, by the path that [`Bundle::find`] gave.
+    /// A file as a template, by the path from [`Bundle::find`].
     pub fn document(&self, path: &str) -> Option<&Document> {
         let file = self.inner.files.get(path)?;
         Some(
@@ -167,7 +164,7 @@ impl Bundle {
         )
     }
 
-    /// A file as an environment, by the path that [`Bundle::find`] gave.
+    /// A file as an environment, by the path from [`Bundle::find`].
     pub fn environment(&self, path: &str) -> Option<&Environment> {
         let file = self.inner.files.get(path)?;
         Some(
@@ -180,7 +177,7 @@ impl Bundle {
 /// A template among files that were opened together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
-    /// Its file's name without the ending.
+    /// The name of its file without the extension.
     pub name: String,
     /// Its text.
     pub template: String,
@@ -188,9 +185,9 @@ pub struct Opened {
     pub bundle: Bundle,
 }
 
-/// What files that are opened together are: templates that no other one uses, each with the rest. Files
-/// that read like environments are environments. Without a template, the first file is taken for one,
-/// so that what is wrong with it can be seen.
+/// Sorts files that are opened together: each template that no other one uses, with the other files as its bundle. Files that
+/// look like environments are environments. If there is no template, the first file counts as one, so that its problems can be
+/// shown.
 pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
     let all = Bundle::new(files.iter().cloned(), []);
     let is_template = |text: &str| {
@@ -215,7 +212,7 @@ pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
             let found = names
                 .into_iter()
                 .filter_map(|name| all.find(Some(path), &name));
-            // A file that uses itself is no reason to overlook it.
+            // A template that uses itself is still a template of its own.
             found.filter(|used| *used != path).collect::<Vec<_>>()
         })
         .collect();
@@ -257,7 +254,7 @@ pub fn open(files: Vec<(String, String)>) -> Vec<Opened> {
     opened.collect()
 }
 
-/// Names of the files that stand as types in a template.
+/// Names of the files that a template uses as types.
 fn nested_files(document: &Document) -> Vec<String> {
     let resources = document.template().resources.iter();
     let types = resources.flat_map(crate::template::Resource::types);
@@ -272,7 +269,7 @@ fn stem(path: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
-/// Whether a text reads like an environment rather than a template: by its top keys.
+/// True if a text looks like an environment rather than a template, according to its top-level keys.
 pub fn is_environment(text: &str) -> bool {
     let keys = |line: &str| -> Option<String> {
         let (key, _) = line.split_once(':')?;
@@ -288,10 +285,10 @@ pub fn is_environment(text: &str) -> bool {
             .any(|section| has(section))
 }
 
-/// `a/./b/../c` is `a/c`; what would lead above the top stays at the top.
+/// `a/./b/../c` becomes `a/c`. A path that would leave the top folder stays in it.
 fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
-    // An address keeps its two slashes.
+    // A URL keeps its two slashes.
     let (scheme, path) = match path.split_once("://") {
         Some((scheme, rest)) => (Some(scheme), rest),
         None => (None, path),

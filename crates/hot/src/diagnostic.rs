@@ -1,7 +1,7 @@
-//! What is wrong with a template, and where.
+//! Diagnostics: the problems of a template, with their places.
 //!
-//! A diagnostic is made with a path only; [`crate::document::Document::locate`] adds line and column
-//! from the text. So checks and passes need not know where anything stands.
+//! A diagnostic is created with a path only; [`crate::document::Document::locate`] adds line and column from the text. So checks
+//! and passes do not need positions.
 
 use serde::{Deserialize, Serialize};
 
@@ -97,36 +97,36 @@ pub const CODES: &[&str] = &[
     "yaml-tag",
 ];
 
-/// How much a diagnostic matters.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing can be deployed until this is mended.
+    /// Must be corrected before a deployment.
     Error,
-    /// It can be deployed, but a person should know.
+    /// Allows a deployment, but the user should know.
     Warning,
-    /// What the passes decided, said aloud.
+    /// A decision of the passes.
     Info,
 }
 
 /// One problem at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// Stable, kebab-case, one page each under `docs/errors/`.
+    /// The error code: stable, in kebab-case, with a page under `docs/errors/`.
     pub code: String,
-    /// One sentence: what is wrong, and what would be right.
+    /// One sentence: the problem, and the correct form.
     pub message: String,
-    /// Dotted path in the template, such as `resources.web.properties.networks.0`; empty for the whole.
+    /// Dotted path in the template, such as `resources.web.properties.networks.0`. Empty for the whole template.
     pub path: String,
-    /// The file beside the template that it stands in; the template itself where absent.
+    /// The file beside the template. `None` for the template itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
-    /// 1-based line in the text, where there is one.
+    /// 1-based line. `None` if the problem has no place in the text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub line: Option<u32>,
-    /// 1-based column in characters, where there is one.
+    /// 1-based column in characters. `None` if the problem has no place in the text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub column: Option<u32>,
 }
@@ -142,7 +142,7 @@ impl Diagnostic {
         Diagnostic::new(Severity::Warning, code, path, message)
     }
 
-    /// Something to know at a path, without a line yet.
+    /// A notice at a path, without a line yet.
     pub fn info(code: &str, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Info, code, path, message)
     }
@@ -165,28 +165,28 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it stops a deployment.
+    /// True if it prevents a deployment.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 
-    /// The resource that this is about, if its path leads into one.
+    /// The resource of the diagnostic, if its path leads into one.
     pub fn resource(&self) -> Option<&str> {
         self.path.strip_prefix("resources.")?.split('.').next()
     }
 }
 
-/// Code of a diagnostic about values that are too large together.
+/// Code of the diagnostic about values that are too large in total.
 pub const TOO_MUCH: &str = "values-too-large";
 
 impl Diagnostic {
-    /// Whether it is [`too_much`].
+    /// True for [`too_much`].
     pub fn is_too_much(&self) -> bool {
         self.code == TOO_MUCH
     }
 }
 
-/// In the order of the text; what has no line comes last.
+/// Sorts in the order of the text. Diagnostics without a line come last.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_key(|one| {
         (
@@ -195,7 +195,7 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
             one.severity,
         )
     });
-    // The template first, then the files beside it.
+    // The template comes first, then the files beside it.
     diagnostics.sort_by(|one, other| one.file.cmp(&other.file));
 }
 

@@ -1,7 +1,7 @@
-//! What is known of a template before anything runs: values of parameters, which conditions hold, files.
+//! The known facts about a template before a run: values of parameters, conditions, files.
 //!
-//! Hidden parameters are kept back, so that neither a plan nor a message can tell them; in conditions
-//! they count, since only a truth comes out.
+//! Hidden parameters are left out, so that neither a plan nor a message can contain them. In conditions they are used, because
+//! only a boolean results.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -18,7 +18,7 @@ use crate::{
     version::Version,
 };
 
-/// Parameters, conditions and files of one template.
+/// Known parameters, conditions and files of one template.
 pub struct Known<'a> {
     values: HashMap<&'a str, Value>,
     hidden: HashMap<&'a str, Value>,
@@ -31,15 +31,14 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Given values, else defaults; and the conditions that follow from them. Pseudo parameters among the values count in
+    /// Given values, else defaults, and the conditions that follow from them. Pseudo parameters among the values are used in
     /// conditions only.
     pub fn of(template: &'a Template, given: &BTreeMap<String, Value>) -> Known<'a> {
         Known::of_call(template, given, &HashSet::new(), Arc::default())
     }
 
-    /// The same for a template that another one uses. The parameters in `open` are given something that is known when it
-    /// runs, or hidden: their defaults do not count, and a value that is given counts in conditions only. What is put in
-    /// is taken from `budget`.
+    /// The same for a template that another one uses. The arguments of the parameters in `open` are known only during a run, or
+    /// hidden: their defaults are not used, and their given values only in conditions. Inserted values are taken from `budget`.
     pub fn of_call(
         template: &'a Template,
         given: &BTreeMap<String, Value>,
@@ -84,19 +83,19 @@ impl<'a> Known<'a> {
         known
     }
 
-    /// With the files beside the template, which is the file `from` itself (nothing for the top one).
+    /// Adds the files beside the template, which is the file `from` itself (`None` for the top one).
     pub fn with_files(mut self, bundle: &'a Bundle, from: Option<&'a str>) -> Known<'a> {
         self.files = Some((bundle, from));
         self
     }
 
-    /// With what is known of the resource that the template stands for.
+    /// Adds the known values of the resource that the template implements.
     pub fn with_facade(mut self, facade: BTreeMap<String, Value>) -> Known<'a> {
         self.facade = facade;
         self
     }
 
-    /// With the availability zones of the cloud, where they are known.
+    /// Adds the availability zones of the cloud, if they are known.
     pub fn with_zones(mut self, zones: Option<Vec<String>>) -> Known<'a> {
         self.zones = zones;
         self
@@ -146,10 +145,10 @@ impl Scope for Known<'_> {
     }
 }
 
-/// Whether each condition of a template holds, by its name, or why that is not known.
+/// The results of a template's conditions by name, or the reason why a result is not known.
 ///
-/// They name each other in any order. Those that one names come before it, so that however many hang on each other, none is
-/// evaluated inside of another one. What names itself, over others, is not known; the reader has reported it.
+/// Conditions may refer to each other in any order. Each is evaluated after those that it names, so no evaluation is nested in
+/// another one, however long a chain is. A condition in a circle has no result; the parser has reported the circle.
 pub fn conditions<'t>(
     template: &'t Template,
     scope: &dyn Scope,
@@ -192,7 +191,7 @@ pub fn conditions<'t>(
     all.collect()
 }
 
-/// Names that it asks for, wherever a condition may stand in it.
+/// Names of the conditions that it refers to.
 fn named(condition: &Expr) -> Vec<&str> {
     let mut names: Vec<&str> = condition.as_str().into_iter().collect();
     condition.walk(&mut |expr| {
@@ -217,7 +216,7 @@ fn named(condition: &Expr) -> Vec<&str> {
     names
 }
 
-/// What is known while conditions are evaluated one after the other.
+/// The scope while conditions are evaluated one after the other.
 struct Evaluator<'a> {
     scope: &'a dyn Scope,
     found: HashMap<&'a str, Result<bool, Unresolved>>,

@@ -1,15 +1,15 @@
-//! Lines and columns of a text, and near misses of a word.
+//! Lines and columns of a text, and similar words.
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// 1-based.
+    /// The line, 1-based.
     pub line: u32,
-    /// 1-based, in characters.
+    /// The column, 1-based, in characters.
     pub column: u32,
 }
 
-/// Where lines start, so that a byte offset becomes a line and a column.
+/// The starts of lines, to convert a byte offset to a line and a column.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     starts: Vec<usize>,
@@ -28,12 +28,12 @@ impl Lines {
         Lines { starts }
     }
 
-    /// 1-based.
+    /// The 1-based line of a byte offset.
     pub fn line(&self, byte: usize) -> u32 {
         self.starts.partition_point(|start| *start <= byte) as u32
     }
 
-    /// Columns count characters, not bytes.
+    /// The position of a byte offset. Columns count characters, not bytes.
     pub fn position(&self, text: &str, byte: usize) -> Position {
         let byte = byte.min(text.len());
         let line = self.line(byte);
@@ -48,14 +48,14 @@ impl Lines {
     }
 }
 
-/// `; did you mean `x`?` for the nearest of `known`, or nothing when none is near.
+/// `; did you mean `x`?` for the most similar of `known`. Empty if none is similar.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known)
         .map(|near| format!("; did you mean `{near}`?"))
         .unwrap_or_default()
 }
 
-/// The known word that is most likely meant: at most a third of its letters off, case aside.
+/// The most similar known word: at most a third of its letters differ, ignoring case.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower: Vec<char> = word.to_lowercase().chars().take(100).collect();
     known
@@ -73,7 +73,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two words; two swapped neighbours count once.
+/// The edit distance between two words. Two swapped neighbours count once.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,14 +1,14 @@
-//! Versions of HOT: what a template may say depends on the one that it names.
+//! Versions of HOT. A template may use the features of the version that it names.
 //!
-//! Heat names versions by date; the newer ones have the code name of their release too. Source: the
-//! list of template versions in Heat's HOT specification.
+//! Heat names versions by date; newer ones also have the code name of their release. Source: the list of template versions in
+//! Heat's HOT specification.
 
 use std::fmt;
 
-/// A version of HOT, older before newer.
+/// A version of HOT. Older versions are less than newer ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// The first one; the only one with the functions of CloudFormation.
+    /// The first version, and the only one with CloudFormation functions.
     V2013_05_23,
     /// Juno.
     V2014_10_16,
@@ -28,14 +28,14 @@ pub enum Version {
     V2018_03_02,
     /// Rocky.
     V2018_08_31,
-    /// Wallaby: `if` with two arguments. Nothing has come since.
+    /// Wallaby: `if` with two arguments. The newest version.
     #[default]
     V2021_04_16,
 }
 
 use Version::*;
 
-/// Each with its date and its code name, where it has one.
+/// The versions with their dates and their code names, if they have one.
 const NAMES: [(Version, &str, &str); 11] = [
     (V2013_05_23, "2013-05-23", ""),
     (V2014_10_16, "2014-10-16", ""),
@@ -51,7 +51,7 @@ const NAMES: [(Version, &str, &str); 11] = [
 ];
 
 impl Version {
-    /// By date or code name.
+    /// The version of a date or code name.
     pub fn of(text: &str) -> Option<Version> {
         NAMES
             .iter()
@@ -59,7 +59,7 @@ impl Version {
             .map(|(version, _, _)| *version)
     }
 
-    /// As the specification dates it.
+    /// The date in the specification.
     pub fn date(self) -> &'static str {
         NAMES[self as usize].1
     }
@@ -72,7 +72,7 @@ impl Version {
             .filter(|word| !word.is_empty())
     }
 
-    /// The one before it.
+    /// The version before it.
     pub fn before(self) -> Option<Version> {
         (self as usize).checked_sub(1).map(|index| NAMES[index].0)
     }

@@ -1,8 +1,8 @@
 //! Heat's named constraints.
 //!
-//! Thirteen say what a value looks like and are checked here. The others ask a service whether there is
-//! such a thing; a cloud's lists answer for many of them (see `lookup`), and what no list answers is
-//! left to the cloud. Source: `heat/engine/constraint/common_constraints.py` and Heat's entry points.
+//! Thirteen describe the form of a value and are checked here. The others ask a service for an object: the lists of a cloud
+//! answer many of them (see `lookup`), the rest is left to the cloud. Source: `heat/engine/constraint/common_constraints.py` and
+//! Heat's entry points.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use yaql::shown;
 
-/// All that Heat registers.
+/// All names that Heat registers.
 pub const NAMES: [&str; 70] = [
     "cron_expression",
     "dns_domain",
@@ -84,7 +84,7 @@ pub const NAMES: [&str; 70] = [
     "zun.container",
 ];
 
-/// Those that older releases had, of services that are gone.
+/// Names of older releases, for services that do not exist any more.
 const FORMER: [&str; 17] = [
     "designate.domain",
     "monasca.notification",
@@ -105,21 +105,21 @@ const FORMER: [&str; 17] = [
     "zaqar.queue",
 ];
 
-/// Whether some release of Heat has it.
+/// True if some release of Heat has it.
 pub fn is_known(name: &str) -> bool {
     NAMES.contains(&name) || FORMER.contains(&name)
 }
 
-/// Whether it says what a value looks like, and no service is asked.
+/// True if it describes the form of a value, so that no service is asked.
 pub fn is_by_look(name: &str) -> bool {
     NAMES[..13].contains(&name)
 }
 
-/// What is wrong with a value's look. Constraints that ask a service are silent.
+/// The problem of a value's form. Constraints that ask a service give none.
 pub(super) fn problem(name: &str, value: &str) -> Option<String> {
     let fits = match name {
         "ip_addr" => is_address(value),
-        // Neutron wants the length of the prefix.
+        // Neutron requires the prefix length.
         "net_cidr" => is_cidr(value),
         "ip_or_cidr" => is_address(value) || is_cidr(value),
         "mac_addr" => is_mac(value),
@@ -131,7 +131,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<String> {
         "json_string" => serde_json::from_str::<Value>(value).is_ok(),
         "cron_expression" => value.is_empty() || is_cron(value),
         "iso_8601" => is_time(value),
-        // Whether it is past is for the service to say, which has a clock.
+        // The service has a clock and decides if it is in the past.
         "expiration" => value.is_empty() || is_time(value.trim()),
         "timezone" => value.is_empty() || is_timezone(value),
         _ => return None,
@@ -163,7 +163,7 @@ fn is_cidr(value: &str) -> bool {
     match (address.parse::<IpAddr>(), length.parse::<u8>()) {
         (Ok(IpAddr::V4(_)), Ok(length)) => length <= 32,
         (Ok(IpAddr::V6(_)), Ok(length)) => length <= 128,
-        // Neutron takes masks too.
+        // Neutron accepts netmasks too.
         (Ok(IpAddr::V4(_)), Err(_)) => length.parse::<Ipv4Addr>().is_ok(),
         (Ok(IpAddr::V6(_)), Err(_)) => length.parse::<Ipv6Addr>().is_ok(),
         _ => false,
@@ -294,8 +294,7 @@ fn is_time(value: &str) -> bool {
     date_fits && clock_fits && zone_fits
 }
 
-/// `Area/City`, or a name such as `UTC`. Which cities there are is for the service to say: the list would be larger than
-/// what it saves.
+/// `Area/City`, or a name such as `UTC`. The service knows the cities; a list of them here would be larger than its use.
 fn is_timezone(value: &str) -> bool {
     const AREAS: &str = "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico Pacific US";
     const NAMES: &str = "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong \

@@ -1,4 +1,4 @@
-//! Whether a value fulfils a constraint; the same for properties, parameters and catalogue inputs.
+//! Constraints of values: the same for properties, parameters and catalogue inputs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,29 +15,29 @@ pub use custom::{NAMES as CUSTOM, is_by_look, is_known as is_custom};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {
-    /// One of these.
+    /// One of these values.
     AllowedValues(Vec<Value>),
-    /// A whole match of this pattern.
+    /// The whole text matches this pattern.
     AllowedPattern(String),
-    /// Characters or items.
+    /// Number of characters or items.
     Length {
-        /// At least.
+        /// Minimum.
         min: Option<u64>,
-        /// At most.
+        /// Maximum.
         max: Option<u64>,
     },
-    /// A number within, both ends included.
+    /// A number between both limits, including them.
     Range {
-        /// At least.
+        /// Minimum.
         min: Option<f64>,
-        /// At most.
+        /// Maximum.
         max: Option<f64>,
     },
     /// A multiple of `step`, plus `offset`.
     Modulo {
-        /// Not 0.
+        /// Never 0.
         step: i64,
-        /// Smaller than the step.
+        /// Less than the step.
         offset: i64,
     },
     /// Heat's named constraints that need no cloud: `ip_addr`, `net_cidr`, `mac_addr` ...
@@ -45,32 +45,32 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// What is wrong with a value, in a sentence. Constraints that ask a cloud find nothing.
+    /// The problem of a value, as a sentence. Constraints that ask a cloud give none.
     pub fn problem(&self, value: &Value) -> Option<String> {
         problem(self, value)
     }
 }
 
-/// The type of a value, without the members of lists and maps.
+/// The type of a value, without the types of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Text.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
-    /// True or false.
+    /// A boolean.
     Boolean,
     /// A list.
     List,
     /// A map.
     Map,
-    /// Anything.
+    /// Any value.
     Any,
 }
 
-/// What is wrong with a value; nothing when it is right.
+/// The problem of a value. `None` if it is valid.
 pub fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
     match constraint {
         Constraint::AllowedValues(allowed) => {
@@ -93,7 +93,7 @@ pub fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
         }
         Constraint::AllowedPattern(text) => {
             let value = as_text(value);
-            // A pattern that cannot be read was reported where it stands.
+            // An invalid pattern was reported at its own place.
             let pattern = Pattern::new(text).ok()?;
             (!pattern.fits(&value)).then(|| {
                 format!(
@@ -126,7 +126,7 @@ pub fn problem(constraint: &Constraint, value: &Value) -> Option<String> {
         }
         Constraint::Modulo { step, offset } => {
             let number = number(value)?;
-            // As Python divides: the rest has the sign of the divisor.
+            // As in Python, the remainder has the sign of the divisor.
             let rest = number - step_f64(*step) * (number / step_f64(*step)).floor();
             (rest != step_f64(*offset))
                 .then(|| format!("{number} is not a multiple of {step} with an offset of {offset}"))
@@ -149,7 +149,7 @@ fn between(min: Option<String>, max: Option<String>) -> String {
     }
 }
 
-/// What is wrong with a value at a point in time (seconds since 1970): Heat's `expiration` must come later.
+/// The problem of a value at a time (seconds since 1970): Heat's `expiration` must be later.
 pub fn problem_at(constraint: &Constraint, value: &Value, now: Option<i64>) -> Option<String> {
     match constraint {
         Constraint::Custom(name) if name == "expiration" => {
@@ -162,7 +162,7 @@ pub fn problem_at(constraint: &Constraint, value: &Value, now: Option<i64>) -> O
     }
 }
 
-/// A number, or a text that reads as one.
+/// A number, or a text that is a number.
 fn number(value: &Value) -> Option<f64> {
     value
         .as_f64()
@@ -173,13 +173,13 @@ fn step_f64(whole: i64) -> f64 {
     whole as f64
 }
 
-/// `1`, `1.0` and `"1"`.
+/// True for `1`, `1.0` and `"1"`.
 fn same_number(a: &Value, b: &Value) -> bool {
     matches!((number(a), number(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// What is wrong with the type of a value, as Heat would take it: numbers as text and text as
-/// numbers where they read so. Members of lists and maps are the caller's.
+/// The problem of a value's type, by Heat's rules: numbers are accepted as text, and text as numbers if it can be converted. The
+/// caller checks items of lists and maps.
 pub fn type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     let number = || {
         value
@@ -214,14 +214,14 @@ pub fn type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     (!fits).then(|| format!("it takes {}, not {given}", kind_name(kind)))
 }
 
-/// The same for a property of one of Heat's own types, which is not converted as values of parameters are: `yes` in quotes is no
+/// The same for a property of one of Heat's own types, which is not converted like values of parameters: `yes` in quotes is no
 /// boolean, `a,b` no list, and 1.5 no text. Source: `heat/engine/properties.py`.
 pub fn property_type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     let fits = match (kind, value) {
         (_, Value::Null) | (ValueKind::Any, _) => true,
         (ValueKind::String, Value::Number(number)) => !number.is_f64(),
         (ValueKind::String, Value::String(_) | Value::Bool(_)) => true,
-        // Heat cuts fractions off and counts truths; a cloud would be given what nobody meant.
+        // Heat truncates fractions and counts booleans, so the cloud would get a value that nobody meant.
         (ValueKind::Integer, Value::Number(number)) => {
             number.as_f64().is_some_and(|number| number.fract() == 0.0)
         }
@@ -255,7 +255,7 @@ pub fn property_type_problem(kind: ValueKind, value: &Value) -> Option<String> {
     })
 }
 
-/// Words that Heat takes for booleans.
+/// Words that Heat accepts as booleans.
 pub fn is_boolean_word(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
         "t" | "true" | "on" | "y" | "yes" | "1" => Some(true),
@@ -264,7 +264,7 @@ pub fn is_boolean_word(text: &str) -> Option<bool> {
     }
 }
 
-/// For messages.
+/// The type's name for messages.
 pub fn kind_name(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::String => "text",
@@ -277,7 +277,7 @@ pub fn kind_name(kind: ValueKind) -> &'static str {
     }
 }
 
-/// A scalar's text; JSON for the rest.
+/// The text of a scalar; JSON for other values.
 pub fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,7 +1,7 @@
-//! Points in time, as templates write them.
+//! Times in templates.
 
-/// Seconds since 1970 in UTC of an ISO 8601 time such as `2030-01-31T12:00:00+01:00`; a date alone is its first second,
-/// a time without a zone is UTC, as in Heat. Nothing where the text has another form.
+/// Seconds since 1970 in UTC of an ISO 8601 time such as `2030-01-31T12:00:00+01:00`. A date alone is its first second, and a
+/// time without a zone is UTC, as in Heat. `None` for a text in another form.
 pub fn seconds(text: &str) -> Option<i64> {
     let text = text.trim();
     let (date, time) = match text.find(['T', 't', ' ']) {
@@ -47,7 +47,7 @@ pub fn seconds(text: &str) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + hms(clock)? - offset)
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar: years begin in March here, so that the leap day is the last.
+/// Days since 1970-01-01 in the Gregorian calendar. Years begin in March here, so that the leap day is the last day.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,7 +1,7 @@
-//! Edits: the smallest splices that do what was asked, then a check that they did.
+//! Edits: the smallest splices that make a change, and a check of the result.
 //!
-//! After each the text is read again and looked at: an edit that would not read back as asked is
-//! refused, so that no way of writing YAML that we did not think of can spoil a person's file.
+//! After each edit the text is parsed again and compared. An edit whose result differs from the requested one is refused, so that
+//! no unforeseen form of YAML can damage a user's file.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::{
 
 const RESOURCES: &str = "resources";
 
-/// The document after `edit`. The text has no syntax error.
+/// The document after `edit`. The text must have no syntax error.
 pub(super) fn apply(document: &Document, edit: &Edit) -> Result<Document, EditError> {
     match edit {
         Edit::AddResource {
@@ -88,7 +88,7 @@ fn must_exist(document: &Document, name: &str) -> Result<(), EditError> {
     }
 }
 
-/// All of them or none.
+/// Adds all resources or none.
 fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, EditError> {
     let there = names_of(document);
     for name in resources.keys() {
@@ -123,7 +123,7 @@ fn add(document: &Document, resources: &Map<String, Value>) -> Result<Document, 
     }
 }
 
-/// What the document says; an empty one gets a version with the first thing that is put in.
+/// The document's value. An empty document gets a version with its first entry.
 fn to_begin_with(document: &Document) -> Value {
     match document.root() {
         Some(_) => document.value(&[]).unwrap_or_default(),
@@ -138,7 +138,7 @@ fn put(document: &Document, path: &[String], value: &Value) -> Result<Document, 
     made(document, changes, path, &expected)
 }
 
-/// The document whose value is this one.
+/// The document with this value.
 pub(super) fn become_value(document: &Document, value: &Value) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotPossible("the template is empty".to_owned()));
@@ -148,7 +148,7 @@ pub(super) fn become_value(document: &Document, value: &Value) -> Result<Documen
     made(document, changes, &[], value)
 }
 
-/// The changes made at `path`, if the whole is then read as expected.
+/// The document with changes at `path`, if the result has the expected value.
 fn made(
     document: &Document,
     changes: set::Changes,
@@ -175,13 +175,13 @@ fn made(
     }
 }
 
-/// Whether the text can be read, and says that.
+/// True if the text can be parsed and has this value.
 fn says(after: &Document, expected: &Value) -> bool {
     let read = || after.value(&[]).is_some_and(|read| same(&read, expected));
     after.is_readable() && read()
 }
 
-/// Without what stands at the paths, if the rest is then read as it was.
+/// The document without the values at the paths, if the rest is unchanged.
 fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
     let after = cut(document, paths)?;
     let mut expected = document.value(&[]).unwrap_or_default();
@@ -197,7 +197,7 @@ fn take(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditErro
     }
 }
 
-/// The same, not looked at yet.
+/// The same without the check.
 fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError> {
     let Some(root) = document.root() else {
         return Err(EditError::NotFound(paths[0].join(".")));
@@ -206,7 +206,7 @@ fn cut(document: &Document, paths: &[Vec<String>]) -> Result<Document, EditError
     Ok(document.with_text(splice::apply(document.text(), splices)))
 }
 
-/// Without these resources, and what refers to them.
+/// The document without these resources and the references to them.
 fn without(
     document: &Document,
     names: &[String],
@@ -250,9 +250,9 @@ fn rename(document: &Document, from: &str, to: &str) -> Result<Document, EditErr
     let spans = references::mentions(root, from)
         .into_iter()
         .chain([key.key_span.clone()]);
-    // Quotes stay, except those that only the old name needed: such an edit may have put them there. A name has no letter
-    // that is written otherwise in quotes.
-    // Marks alone may mean something else to YAML: `-` is an item, `...` an end.
+    // Quotes stay, except those that only the old name needed, because an edit may have added them. The characters of a name need
+    // no escapes in quotes.
+    // A name of punctuation only may mean something else in YAML: `-` is an item, `...` an end.
     let is_plain = |name: &str| {
         matches!(scalar::resolve(name), Value::String(_))
             && name.contains(|letter: char| letter != '-' && letter != '.')

@@ -1,12 +1,12 @@
-//! What a text shall say after an edit, worked out on its value: the text that an edit made is read again and compared with it.
+//! The expected value of a text after an edit. The edited text is parsed again and compared with it.
 //!
-//! The whole is compared, for an edit may reach further than it was asked to: what has an anchor stands wherever its alias does.
+//! The whole value is compared, because an edit may change more than its place: a node with an anchor also occurs at its aliases.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Sets what stands at a path of a value, making maps on the way, and lists for a `0`. An index one past the end appends.
+/// Sets the value at a path, creating maps on the way, and lists for a `0`. An index one past the end appends.
 pub fn set_at(at: &mut Value, path: &[impl AsRef<str>], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *at = value;
@@ -34,8 +34,8 @@ pub fn set_at(at: &mut Value, path: &[impl AsRef<str>], value: Value) {
     set_at(&mut at[first], rest, value);
 }
 
-/// Takes away what stands at the paths of a value, and maps and lists that become empty by it; `resources` stays, with nothing in it.
-/// Paths that lead to nothing are passed over.
+/// Removes the values at the paths, and maps and lists that become empty by it; `resources` stays as an empty map. Paths that
+/// lead to nothing are ignored.
 pub fn remove_at(root: &mut Value, paths: &[Vec<String>]) {
     let mut marks = Mark::default();
     for path in paths {
@@ -63,7 +63,7 @@ struct Mark {
     below: BTreeMap<String, Mark>,
 }
 
-/// Whether nothing is left of the value, of which there was something.
+/// Removes marked values. True if that made the value empty.
 fn strip(value: &mut Value, mark: &Mark) -> bool {
     let gone = |key: &str, child: &mut Value| {
         let below = mark.below.get(key);
@@ -88,7 +88,7 @@ fn strip(value: &mut Value, mark: &Mark) -> bool {
     }
 }
 
-/// Equal, numbers by value: `1.0` may be written for `1`.
+/// True if the values are equal. Numbers are compared by value: `1.0` may be written for `1`.
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
@@ -104,7 +104,7 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The same where nothing is left, in whatever way that is written.
+/// The same, but all forms of an empty value are equal.
 pub(super) fn same_but_empty(read: &Value, expected: &Value) -> bool {
     let is_empty = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,

@@ -1,7 +1,7 @@
-//! A template's text with its model, and edits that touch only the lines they must.
+//! Documents: a template's text with its model, and edits that change only the necessary lines.
 //!
-//! The text is the truth. An edit is a splice of the text at positions that the positioned tree
-//! gives; then the text is parsed again. Comments, order and formatting of the rest stay byte for byte.
+//! The text is the truth. An edit splices the text at positions from the positioned tree, then the text is parsed again.
+//! Comments, order and formatting of the rest stay byte for byte.
 
 use std::sync::Arc;
 
@@ -42,96 +42,96 @@ struct Inner {
     limits: Limits,
 }
 
-/// The text is the truth.
+/// Documents with equal texts are equal.
 impl PartialEq for Document {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner) || self.inner.text == other.inner.text
     }
 }
 
-/// A change that the canvas or a form makes. Values are HOT in JSON form.
+/// An edit by the canvas or a form. Values are HOT in JSON form.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// Append a resource.
     AddResource {
-        /// Unique in the template.
+        /// The name, unique in the template.
         name: String,
-        /// Its type.
+        /// The resource's type.
         resource_type: String,
-        /// A JSON object of properties.
+        /// The properties, as a JSON object.
         properties: Value,
     },
-    /// Append several at once: one splice of the text, however many they are.
+    /// Append several resources in one splice of the text.
     AddResources {
-        /// Each as it stands in a template, under a name that is unique in it.
+        /// The resources as in a template, by names that are unique in it.
         resources: Map<String, Value>,
     },
-    /// Remove a resource; references to it are removed too (list items, properties, `depends_on`), those in `keep` aside.
+    /// Remove a resource and the references to it (list items, properties, `depends_on`), except those in `keep`.
     RemoveResource {
-        /// Its name.
+        /// The resource's name.
         name: String,
-        /// Resource and property that stay as they are, for their type requires them and a person must mend them.
+        /// Resources and properties whose reference stays, because their type requires it and a user must correct it.
         keep: Vec<(String, String)>,
     },
-    /// Remove several, each as by [`Edit::RemoveResource`], all at once.
+    /// Remove several resources at once, each as by [`Edit::RemoveResource`].
     RemoveResources {
         /// Their names.
         names: Vec<String>,
-        /// Resources and properties that stay as they are.
+        /// Resources and properties whose reference stays.
         keep: Vec<(String, String)>,
     },
-    /// Rename it; references follow.
+    /// Rename a resource and update the references to it.
     RenameResource {
-        /// Its name now.
+        /// The present name.
         from: String,
-        /// Its new name.
+        /// The new name.
         to: String,
     },
-    /// Set what stands at a path, making the maps on the way; `["resources", "web", "properties", "image"]`.
-    /// A number in the path is a list index; an index one past the end appends.
+    /// Set the value at a path, creating maps on the way: `["resources", "web", "properties", "image"]`. A number in the path is
+    /// a list index; an index one past the end appends.
     Set {
-        /// From the top of the template.
+        /// The path from the top of the template.
         path: Vec<String>,
         /// The value.
         value: Value,
     },
-    /// Remove what stands at a path, and maps and lists that become empty by it (not `resources` itself).
+    /// Remove the value at a path, and maps and lists that become empty by it (not `resources` itself).
     Remove {
-        /// From the top of the template.
+        /// The path from the top of the template.
         path: Vec<String>,
     },
 }
 
-/// Why an edit was refused; the document is as it was.
+/// The reason why an edit was refused. The document is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text has a syntax error, so positions cannot be trusted.
     #[error("the template has a syntax error on line {line}; mend it in the code view first")]
     Syntax {
-        /// 1-based.
+        /// 1-based line of the error.
         line: u32,
     },
-    /// There is no such thing.
+    /// The path or name does not exist.
     #[error("there is no `{0}` in the template")]
     NotFound(String),
     /// The name is taken.
     #[error("`{0}` exists already; choose another name")]
     NameTaken(String),
-    /// The text is written in a way that the edit cannot be made in.
+    /// The form of the text does not allow the edit.
     #[error("this cannot be changed here: {0}; change it in the code view")]
     NotPossible(String),
-    /// Not a name.
+    /// The text is not a valid name.
     #[error("`{0}` cannot be a name: use letters, digits, `_`, `-` and `.`")]
     BadName(String),
 }
 
 impl Document {
-    /// Never fails: see [`Document::diagnostics`].
+    /// Parses a text. Never fails: see [`Document::diagnostics`].
     pub fn parse(text: impl Into<String>) -> Document {
         Document::parse_within(text, &Limits::default())
     }
 
-    /// The same, with other limits. What is edited keeps to them.
+    /// The same with other limits, which also apply to edits.
     pub fn parse_within(text: impl Into<String>, limits: &Limits) -> Document {
         let text = text.into();
         let tree = yaml::parse_within(&text, limits);
@@ -155,17 +155,17 @@ impl Document {
         &self.inner.text
     }
 
-    /// The model; what could not be understood is missing from it.
+    /// The model, without parts that could not be parsed.
     pub fn template(&self) -> &Template {
         &self.inner.template
     }
 
-    /// Problems of syntax and structure; `validate::validate` adds those of meaning.
+    /// Problems of syntax and structure; `validate::validate` adds semantic ones.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.inner.diagnostics
     }
 
-    /// Whether the text could be read to its end, so that it may be edited.
+    /// True if the text was parsed to its end, so that it may be edited.
     pub fn is_readable(&self) -> bool {
         !self.inner.tree.problems.iter().any(|problem| problem.fatal)
     }
@@ -173,7 +173,7 @@ impl Document {
     /// The document after an edit.
     ///
     /// # Errors
-    /// See [`EditError`]; the edit is then not applied at all.
+    /// See [`EditError`]. The edit is not applied at all then.
     pub fn edit(&self, edit: &Edit) -> Result<Document, EditError> {
         self.may_be_edited()?;
         edit::apply(self, edit)
@@ -213,17 +213,17 @@ impl Document {
         Ok(())
     }
 
-    /// The document with another value: what is the same stays as it is written. However many changes that takes, they
-    /// cost two readings of the text.
+    /// The document with another value: unchanged parts keep their form. The text is parsed only twice, however many changes
+    /// there are.
     ///
     /// # Errors
-    /// See [`EditError`]; nothing has changed then.
+    /// See [`EditError`]. Nothing has changed then.
     pub fn with_value(&self, value: &Value) -> Result<Document, EditError> {
         self.may_be_edited()?;
         edit::become_value(self, value)
     }
 
-    /// Whether an alias (`*name`) stands somewhere in it.
+    /// True if the text contains an alias (`*name`).
     pub fn has_aliases(&self) -> bool {
         fn has(node: &Node) -> bool {
             match &node.kind {
@@ -236,7 +236,7 @@ impl Document {
         self.root().is_some_and(has)
     }
 
-    /// 1-based lines `(first, last)` of what stands at a path.
+    /// 1-based lines `(first, last)` of the node at a path.
     pub fn lines(&self, path: &[&str]) -> Option<(u32, u32)> {
         let mut node = self.inner.tree.root.as_ref()?;
         let mut span = node.span.clone();
@@ -256,7 +256,7 @@ impl Document {
         ))
     }
 
-    /// What stands at a path, in HOT form: `None` where there is nothing.
+    /// The value at a path, in HOT form. `None` if the path leads to nothing.
     pub fn value(&self, path: &[&str]) -> Option<Value> {
         let mut node = self.inner.tree.root.as_ref()?;
         for segment in path {
@@ -268,15 +268,15 @@ impl Document {
         Some(node.to_json())
     }
 
-    /// The place of a dotted path, or of the deepest part of it that there is. Nothing for an entry of
-    /// a section that is not there, such as a resource that a pass added.
+    /// The place of a dotted path, or of its deepest existing part. `None` for an entry of a section that does not exist, such as
+    /// a resource that a pass added.
     pub fn position(&self, path: &str) -> Option<Position> {
         let mut node = self.inner.tree.root.as_ref()?;
         let mut rest = path;
         let mut at = None;
         let mut depth = 0;
         while !rest.is_empty() {
-            // Names may hold dots: the longest key that fits is meant.
+            // Names may contain dots: the longest matching key wins.
             let entry = node
                 .entries()
                 .unwrap_or_default()
@@ -306,7 +306,7 @@ impl Document {
         at.map(|at| self.inner.lines.position(&self.inner.text, at))
     }
 
-    /// Give a diagnostic its line and column.
+    /// Sets a diagnostic's line and column.
     pub fn locate(&self, diagnostic: &mut Diagnostic) {
         if diagnostic.line.is_none()
             && let Some(position) = self.position(&diagnostic.path)
@@ -315,7 +315,7 @@ impl Document {
         }
     }
 
-    /// Another text, within the same limits.
+    /// A document with another text and the same limits.
     fn with_text(&self, text: String) -> Document {
         Document::parse_within(text, &self.inner.limits)
     }
@@ -325,7 +325,7 @@ impl Document {
     }
 }
 
-/// A value as YAML, as a person would write it: lines rather than braces, quotes only where needed.
+/// A value as YAML in the usual style: lines rather than braces, quotes only if needed.
 pub fn yaml_text(value: &Value) -> String {
     let text = match write::block(value, 0, 2) {
         write::Block::Inline(text) => text,

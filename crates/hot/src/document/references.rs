@@ -1,4 +1,4 @@
-//! Where a template mentions a resource: `get_resource`, `get_attr`, `depends_on`.
+//! References to resources in a template: `get_resource`, `get_attr`, `depends_on`.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -16,7 +16,7 @@ fn named(node: &Node) -> Option<&Node> {
         return None;
     };
     match only.key.as_str() {
-        // `Ref` of the first version names parameters too, but those bear other names.
+        // `Ref` of the first version refers to parameters too, but those have other names.
         "get_resource" | "Ref" => Some(&only.value),
         "get_attr" => only.value.items()?.first().map(|item| &item.value),
         _ => None,
@@ -27,7 +27,7 @@ fn is(node: &Node, name: &str) -> bool {
     matches!(&node.kind, Kind::Scalar(text) if text == name)
 }
 
-/// Places of the resource's name, that of its definition aside.
+/// Places of a resource's name, except its definition.
 pub(super) fn mentions(root: &Node, name: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for resource in entries_of(root, "resources") {
@@ -74,8 +74,8 @@ fn entries_of<'n>(root: &'n Node, section: &str) -> &'n [Entry] {
         .unwrap_or_default()
 }
 
-/// Paths to remove so that nothing mentions the resources any more: the list item that does, else the
-/// property, else the output. Properties in `keep` (resource, property) keep the mention, and a diagnostic says so.
+/// Paths to remove so that nothing refers to the resources any more: the list item of the reference, else the property, else the
+/// output. Properties in `keep` (resource, property) keep the reference, and a diagnostic reports it.
 pub(super) fn removable(
     root: &Node,
     gone: &HashSet<&str>,
@@ -133,7 +133,7 @@ pub(super) fn removable(
     paths
 }
 
-/// Collect list items that mention it. True: it is mentioned, but in no list item of its own.
+/// Collects list items that refer to a resource. True if there is a reference outside of such items.
 fn units(node: &Node, path: &[String], gone: &HashSet<&str>, paths: &mut Vec<Vec<String>>) -> bool {
     if named(node).is_some_and(|word| is_any(word, gone)) {
         return true;
@@ -141,7 +141,7 @@ fn units(node: &Node, path: &[String], gone: &HashSet<&str>, paths: &mut Vec<Vec
     let below = |key: String| path.iter().cloned().chain([key]).collect::<Vec<_>>();
     match &node.kind {
         Kind::Map(entries) => {
-            // The arguments of a call are one thing: none can be taken out.
+            // The arguments of a call belong together: none can be removed.
             if let [only] = entries.as_slice()
                 && expr::is_function(&only.key)
             {
@@ -170,7 +170,7 @@ fn is_any(node: &Node, names: &HashSet<&str>) -> bool {
     matches!(&node.kind, Kind::Scalar(text) if names.contains(text.as_str()))
 }
 
-/// Whether one of the resources is mentioned in it.
+/// True if the node refers to one of the resources.
 fn mentioned(node: &Node, names: &HashSet<&str>) -> bool {
     if named(node).is_some_and(|word| is_any(word, names)) {
         return true;

@@ -1,4 +1,4 @@
-//! Splices that put a value at a path.
+//! Splices that set a value at a path.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::yaml::{Entry, Item, Kind, Node, Style, surrogates};
 
-/// What a value hangs on.
+/// The parent of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Holder<'t> {
     Root,
@@ -17,12 +17,12 @@ pub(super) enum Holder<'t> {
     Item { item: &'t Item, parent: &'t Node },
 }
 
-/// What a set comes to.
+/// The changes that set a value.
 #[derive(Default)]
 pub(super) struct Changes {
-    /// To be made all at once.
+    /// Splices to apply at once.
     pub splices: Vec<Splice>,
-    /// Paths that are to be removed from the text that the splices leave.
+    /// Paths to remove from the text after the splices.
     pub gone: Vec<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ impl From<Vec<Splice>> for Changes {
     }
 }
 
-/// How to put `value` at `path`.
+/// The changes that set `value` at `path`.
 pub(super) fn set(
     text: &str,
     root: Option<&Node>,
@@ -109,7 +109,7 @@ pub(super) fn set(
     writer.toward(node, holder, path, value)
 }
 
-/// How to put several entries, none of which is there yet, into a section of the template.
+/// The changes that add several new entries to a section of the template.
 pub(super) fn extend(
     text: &str,
     root: Option<&Node>,
@@ -131,7 +131,7 @@ pub(super) fn extend(
     set(text, root, &[section.to_owned()], &whole).map(|changes| changes.splices)
 }
 
-/// Maps and lists around a value.
+/// The value inside the maps and lists of a path.
 fn wrap(path: &[String], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, segment| {
         if segment == "0" {
@@ -142,7 +142,7 @@ fn wrap(path: &[String], value: &Value) -> Value {
     })
 }
 
-/// Spaces per level: as the first map below another one has it.
+/// Indentation per level in spaces, as in the first nested map.
 fn step(text: &str, root: &Node) -> usize {
     let page = Page(text);
     root.entries()
@@ -154,11 +154,11 @@ fn step(text: &str, root: &Node) -> usize {
         .unwrap_or(2)
 }
 
-/// How new text is written here.
+/// The style of new text.
 pub(super) struct Writer<'t> {
     page: Page<'t>,
     step: usize,
-    /// The text is JSON, and stays so.
+    /// True if the text is JSON, and stays so.
     is_json: bool,
 }
 
@@ -171,7 +171,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// Anything on one line, as it stands in braces here.
+    /// A value on one line, in the style of the text.
     fn flow(&self, value: &Value) -> String {
         match self.is_json {
             true => write::json(value),
@@ -179,7 +179,7 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// A key and its value, for braces.
+    /// A key and its value, inside braces.
     fn flow_entry(&self, key: &str, value: &Value) -> String {
         let key = match self.is_json {
             true => write::json(&Value::from(key)),
@@ -188,8 +188,8 @@ impl<'t> Writer<'t> {
         format!("{key}: {}", self.flow(value))
     }
 
-    /// Behind the last child in braces or brackets: in lines of their own where that child has one. A comment stays with the
-    /// child that it stands behind.
+    /// Inserts after the last child in braces or brackets, in lines of their own if that child has one. A comment stays with the
+    /// child before it.
     fn after_last(&self, start: usize, end: usize, new: &[String]) -> Splice {
         let indent = self.page.before(start);
         let rest = &self.page.0[end..self.page.line_end(end)];
@@ -247,7 +247,7 @@ impl<'t> Writer<'t> {
         );
         let own_lines = !old.span.is_empty() && self.page.line_start(old.span.start) > colon;
         if own_lines || old.style == Style::BlockScalar {
-            // A comment behind the key stays, what is in the lines below goes.
+            // A comment after the key stays, and the lines below are removed.
             let cut = if own_lines {
                 self.page.line_end(colon)
             } else {
@@ -332,7 +332,7 @@ impl<'t> Writer<'t> {
         self.add_entries(map, holder, &one)
     }
 
-    /// As [`add_entry`](Self::add_entry), several in one place.
+    /// As [`add_entry`](Self::add_entry), for several entries in one place.
     pub(super) fn add_entries(
         &self,
         map: &Node,
@@ -344,7 +344,7 @@ impl<'t> Writer<'t> {
             return Err(EditError::NotFound(key));
         };
         let Some(last) = entries.last() else {
-            // `{}`: written anew in lines where that is possible.
+            // `{}` is replaced by lines if possible.
             return match holder {
                 Holder::Root if self.is_json => Ok(vec![Splice::replace(
                     map.span.clone(),
@@ -391,7 +391,7 @@ impl<'t> Writer<'t> {
         self.add_items(list, holder, std::slice::from_ref(value))
     }
 
-    /// As [`add_item`](Self::add_item), several in one place.
+    /// As [`add_item`](Self::add_item), for several items in one place.
     pub(super) fn add_items(
         &self,
         list: &Node,
@@ -427,7 +427,7 @@ impl<'t> Writer<'t> {
             .collect()
     }
 
-    /// Children behind the last one, each with a blank line before it where the last two have one.
+    /// Children after the last one, each with a blank line before it if the last two have one between them.
     fn new_lines(
         &self,
         end: usize,

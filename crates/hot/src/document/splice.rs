@@ -1,8 +1,8 @@
-//! Splices of text, and the lines around a place.
+//! Splices of text, and the lines around a position.
 
 use std::ops::Range;
 
-/// Put `text` in place of a range.
+/// Replaces a range by `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Splice {
     pub range: Range<usize>,
@@ -32,8 +32,8 @@ impl Splice {
     }
 }
 
-/// The text after all splices. They must not overlap. New line ends are as the line's own that a splice ends in, so that
-/// what is taken away again leaves that one as it was.
+/// The text after all splices, which must not overlap. New line ends are those of the line in which a splice ends, so that
+/// removing the new text again restores that line.
 pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
     let mixed = text.contains("\r\n");
@@ -64,7 +64,7 @@ pub(super) fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     out
 }
 
-/// Lines of a text, by byte offsets.
+/// The lines of a text, by byte offsets.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'t>(pub &'t str);
 
@@ -73,7 +73,7 @@ impl<'t> Page<'t> {
         self.0[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Before the line end.
+    /// The position before the line end.
     pub fn line_end(self, at: usize) -> usize {
         let end = self.0[at..]
             .find('\n')
@@ -85,19 +85,19 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// After the line end.
+    /// The position after the line end.
     pub fn next_line(self, at: usize) -> usize {
         self.0[at..]
             .find('\n')
             .map_or(self.0.len(), |newline| at + newline + 1)
     }
 
-    /// The line that `at` is in, without its end.
+    /// The line of `at`, without its end.
     pub fn line(self, at: usize) -> &'t str {
         &self.0[self.line_start(at)..self.line_end(at)]
     }
 
-    /// In characters, from 0.
+    /// The column in characters, from 0.
     pub fn column(self, at: usize) -> usize {
         self.0[self.line_start(at)..at]
             .chars()
@@ -105,13 +105,13 @@ impl<'t> Page<'t> {
             .count()
     }
 
-    /// What stands before `at` on its line.
+    /// The text before `at` on its line.
     pub fn before(self, at: usize) -> &'t str {
         &self.0[self.line_start(at)..at]
     }
 
-    /// The end of the last line that belongs to a block entry which ends at `at` and stands at `column`:
-    /// comments that are indented deeper go with it.
+    /// The end of the last line of a block entry that ends at `at` and begins at `column`. Comments with deeper indentation
+    /// belong to it.
     pub fn entry_end(self, at: usize, column: usize) -> usize {
         let mut end = self.line_end(at);
         loop {

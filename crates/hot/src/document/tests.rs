@@ -332,7 +332,7 @@ fn json_stays_json() {
     }
 }
 
-/// Braces that close where the line begins, as people write them.
+/// Braces whose closing line is not indented, as people write them.
 #[test]
 fn braces_in_lines_are_edited_in_lines() {
     let text = "\

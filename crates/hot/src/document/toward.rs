@@ -1,7 +1,7 @@
-//! From what stands there to another value of the same shape: only what differs, all of it in one pass.
+//! Changes a value to another one of the same shape: only differences are written, all in one pass.
 //!
-//! Comments, order and spelling of what stays are kept, however much changes, and the text is read again twice, not once for
-//! each change. What is new comes first and what goes afterwards, so that nothing is empty in between and goes with its last child.
+//! Comments, order and form of unchanged parts are kept, and the text is parsed twice, not once for each change. Additions come
+//! first and removals afterwards, so that no container is empty in between and is removed with its last child.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Writer<'_> {
-    /// How to make of the node what `value` says. `path` leads to it.
+    /// Adds the changes that turn the node into `value`. `path` leads to the node.
     pub(super) fn toward(
         &self,
         node: &Node,
@@ -26,14 +26,14 @@ impl Writer<'_> {
         value: &Value,
     ) -> Result<Changes, EditError> {
         let mut changes = Changes::default();
-        // An empty place is null already, and yet it shall be written.
+        // An empty place is null already, but null must be written explicitly.
         if value.is_null() || node.to_json() != *value {
             self.change(node, holder, &mut path.to_vec(), value, &mut changes)?;
         }
         Ok(changes)
     }
 
-    /// `value` is another one than the node's.
+    /// Adds the changes for a `value` that differs from the node's.
     fn change(
         &self,
         node: &Node,
@@ -76,7 +76,7 @@ impl Writer<'_> {
             .iter()
             .map(|entry| (entry.key.as_str(), entry))
             .collect();
-        // What merge keys bring stays theirs as long as all of it is wanted.
+        // Entries from merge keys stay there as long as all of them are wanted.
         let all = node.entries().unwrap_or_default();
         let taken_over = || all.iter().filter(|entry| !own.contains_key(&*entry.key));
         let taken: HashMap<&str, &Entry> = match taken_over().all(|one| new.contains_key(&one.key))
@@ -103,7 +103,7 @@ impl Writer<'_> {
                 }
             }
         }
-        // Behind what the last child has got.
+        // After the changes of the last child.
         if !added.is_empty() {
             let added = self.add_entries(node, holder, &added)?;
             changes.splices.extend(added);
@@ -128,7 +128,7 @@ impl Writer<'_> {
         let old: Vec<Value> = items.iter().map(|item| item.value.to_json()).collect();
         let head = common(old.iter().zip(new));
         let (rest, rest_new) = (old.len() - head, new.len() - head);
-        // Nothing can be put in before an item: where there are to be more, they come at the end.
+        // Nothing can be inserted before an item: additional items come at the end.
         let tail = match rest_new > rest {
             true => 0,
             false => common(old[head..].iter().rev().zip(new[head..].iter().rev())),
@@ -153,7 +153,7 @@ impl Writer<'_> {
     }
 }
 
-/// How many are the same at the beginning.
+/// Number of equal pairs at the beginning.
 fn common<'v>(mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize {
     let mut count = 0;
     while pairs.next().is_some_and(|(old, new)| old == new) {
@@ -162,7 +162,7 @@ fn common<'v>(mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> usize 
     count
 }
 
-/// Where a map says what there is, whatever the names: sections, their entries, a resource's properties.
+/// True for maps whose keys list the content, whatever their names: sections, their entries, a resource's properties.
 fn is_written_out(path: &[String]) -> bool {
     match path {
         [] | [_] => true,
@@ -171,7 +171,7 @@ fn is_written_out(path: &[String]) -> bool {
     }
 }
 
-/// The same function before and after, with another argument.
+/// True if both are calls of the same function, with different arguments.
 fn is_same_call(entries: &[Entry], new: &Map<String, Value>) -> bool {
     matches!((entries, new.keys().next()), ([only], Some(key)) if new.len() == 1 && only.key == *key)
 }

@@ -1,11 +1,11 @@
-//! Values to YAML text, as a person would write them: quotes only where needed, `|` for several
-//! lines, function calls in braces, the rest in lines.
+//! Writes values as YAML in the usual style: quotes only if needed, `|` for several lines, function calls in braces, the rest in
+//! lines.
 
 use serde_json::Value;
 
 use crate::yaml::scalar;
 
-/// Widest flow form of a function call; longer ones are written in lines.
+/// Maximum width of a function call in flow style. Longer calls are written in lines.
 const FLOW_WIDTH: usize = 78;
 
 /// A scalar in the shortest form that reads back as the same value. Never has a line break.
@@ -21,7 +21,7 @@ pub fn scalar_text(value: &Value, in_flow: bool) -> String {
 
 fn number_text(number: &serde_json::Number) -> String {
     let text = number.to_string();
-    // `1e30` is text in YAML 1.1: it wants a point.
+    // `1e30` is text in YAML 1.1: a number needs a point.
     match text.split_once('e') {
         Some((mantissa, exponent)) => {
             let point = if mantissa.contains('.') { "" } else { ".0" };
@@ -64,7 +64,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Whether a text may stand without quotes.
+/// True if a text needs no quotes.
 fn is_plain(text: &str, in_flow: bool) -> bool {
     if !matches!(scalar::resolve(text), Value::String(_)) || looks_special(text) {
         return false;
@@ -81,7 +81,7 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
         return false;
     }
     let indicator = "!&*?|>@`\"'%#{}[],:-=<~".contains(first);
-    // `-x` and `:x` would be plain; quoting them is clearer.
+    // `-x` and `:x` would be valid plain scalars; quoting them is clearer.
     if indicator || text.starts_with("...") {
         return false;
     }
@@ -93,13 +93,13 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
     })
 }
 
-/// Texts that other YAML readers take for a date or a number.
+/// True for texts that other YAML parsers take for a date or a number.
 fn looks_special(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '.'))
         && text.chars().all(|c| {
             c.is_ascii_digit()
                 || matches!(c, '-' | ':' | '_' | 'e' | 'E' | '+' | ' ' | 'T' | 'Z')
-                // Parts of a second, but not an address.
+                // Fractions of a second, but not an address.
                 || (c == '.' && text.contains('-') && text.contains(':'))
         })
         || matches!(
@@ -109,7 +109,7 @@ fn looks_special(text: &str) -> bool {
         || text.starts_with("0o")
 }
 
-/// Anything on one line.
+/// A value on one line.
 pub fn flow(value: &Value) -> String {
     match value {
         Value::Array(items) => format!(
@@ -127,7 +127,7 @@ pub fn flow(value: &Value) -> String {
     }
 }
 
-/// Anything on one line, as JSON.
+/// A value on one line, as JSON.
 pub fn json(value: &Value) -> String {
     match value {
         Value::Array(items) => format!(
@@ -145,19 +145,19 @@ pub fn json(value: &Value) -> String {
     }
 }
 
-/// A key; long or odd ones are quoted.
+/// A key. Long or unusual ones are quoted.
 pub fn key_text(key: &str, in_flow: bool) -> String {
     scalar_text(&Value::String(key.to_owned()), in_flow)
 }
 
-/// What stands after `key:` or `-`: either on the same line, or in lines below.
+/// The text after `key:` or `-`: on the same line, or in lines below.
 #[derive(Debug, PartialEq)]
 pub enum Block {
-    /// To be put behind a space.
+    /// Text after a space.
     Inline(String),
-    /// Complete lines, indented, joined by line ends; `header` stands behind a space on the key's line.
+    /// Complete, indented lines, joined by line ends. `header` follows on the key's line after a space.
     Lines {
-        /// Text after the colon or dash: an anchor of a block scalar, or empty.
+        /// Text after the colon or dash: the indicator of a block scalar, or empty.
         header: String,
         /// The lines below it.
         body: String,
@@ -225,7 +225,7 @@ pub fn entry(key: &str, value: &Value, indent: usize, step: usize) -> String {
     )
 }
 
-/// ` value` or a line end and lines.
+/// The text after a colon: ` value`, or a line end and lines.
 pub fn after_colon(value: &Value, indent: usize, step: usize) -> String {
     match block(value, indent, step) {
         Block::Inline(text) => format!(" {text}"),
@@ -240,9 +240,9 @@ pub fn item(value: &Value, indent: usize, step: usize) -> String {
     format!("{pad}-{}", after_dash(value, indent, step))
 }
 
-/// What follows a dash that stands at `indent`.
+/// The text after a dash at `indent`.
 pub fn after_dash(value: &Value, indent: usize, step: usize) -> String {
-    // A map or list in a list begins on the dash's line, so its children stand two columns on.
+    // A map or list in a list begins on the dash's line, so its children are indented by two more columns.
     match block(value, indent + 2, step) {
         Block::Inline(text) => format!(" {text}"),
         Block::Lines { header, body } if header.is_empty() => {
@@ -252,7 +252,7 @@ pub fn after_dash(value: &Value, indent: usize, step: usize) -> String {
     }
 }
 
-/// `|` cannot hold these: leading blanks need an indentation mark, some characters need escapes.
+/// True if `|` can express the text: no leading blanks, which need an indentation indicator, and no characters that need escapes.
 fn block_scalar_fits(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     !body.is_empty()
@@ -267,14 +267,14 @@ fn block_scalar_fits(text: &str) -> bool {
         })
 }
 
-/// `{get_resource: web}` reads better on one line.
+/// True for calls such as `{get_resource: web}`, which read better on one line.
 fn is_short_call(map: &serde_json::Map<String, Value>) -> bool {
     map.len() == 1
         && map.keys().all(|key| crate::expr::is_function(key))
         && one_line(&Value::Object(map.clone()))
 }
 
-/// `[80, 443]`: scalars only.
+/// True for short lists of scalars: `[80, 443]`.
 fn is_short_list(items: &[Value]) -> bool {
     items
         .iter()

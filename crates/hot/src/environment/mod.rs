@@ -1,11 +1,10 @@
-//! Environment files: values, aliases and hooks that a template is used with.
+//! Environment files: parameter values, type aliases and hooks for a template.
 //!
-//! An environment is kept beside the template and never part of it: the same template runs with a
-//! small environment in a test and a large one in production. Several are merged in order
-//! ([`Merged`]); parameters by a strategy that a file may choose per parameter, everything else by
-//! "what a later one says wins". Their parameters win over those given with a request. Reading never fails: what cannot be understood is named in a
-//! diagnostic with file, line and column, and the rest is used. Rules: Heat's `environment.py` and
-//! `environment_util.py`.
+//! An environment is stored beside the template and is never part of it: the same template can run with a small environment in a
+//! test and a large one in production. Several environments are merged in order ([`Merged`]): parameters by a strategy that a
+//! file may choose per parameter, all other values by "later ones win". Their parameters win over those of a request. Parsing
+//! never fails: parts that cannot be understood are reported in a diagnostic with file, line and column, and the rest is used.
+//! Rules: Heat's `environment.py` and `environment_util.py`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ mod registry;
 pub use registry::{Aliases, Target};
 pub use registry::{is_file, matches};
 
-/// Top keys of an environment.
+/// Top-level keys of an environment.
 pub const SECTIONS: [&str; 6] = [
     "parameters",
     "parameter_defaults",
@@ -46,76 +45,75 @@ const RESTRICTED: [&str; 2] = ["update", "replace"];
 /// One environment file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
-    /// Its path in the bundle: names in it are resolved against its folder.
+    /// Its path in the bundle. Names in it are resolved against its folder.
     pub file: String,
     /// Values for the template's parameters.
     pub parameters: BTreeMap<String, Given>,
-    /// Values for parameters of that name in the template and all nested ones; the template's own
-    /// defaults give way to them.
+    /// Values for parameters of these names in the template and all nested templates. They win over a template's own defaults.
     pub parameter_defaults: BTreeMap<String, Given>,
-    /// How a parameter's values in several files come together.
+    /// Merge strategies by parameter.
     pub strategies: BTreeMap<String, Strategy>,
-    /// Aliases of types, for all resources or some, in the order of the text.
+    /// Type aliases, for all or some resources, in the order of the text.
     pub registry: Vec<Alias>,
-    /// Pauses and locks for resources, by name or wildcard.
+    /// Pauses and locks of resources, by name or wildcard.
     pub rules: Vec<Rule>,
-    /// What is wrong with the file.
+    /// Problems of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// As written.
+    /// The value as written.
     pub value: Value,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
 }
 
-/// How values of one parameter in several environments come together.
+/// The strategy that merges values of one parameter from several environments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The later one.
+    /// The later value wins.
     #[default]
     Overwrite,
-    /// Texts and lists one after the other, numbers added, maps key by key.
+    /// Texts and lists are concatenated, numbers added, maps merged by key.
     Merge,
-    /// The same, in maps too.
+    /// The same, also inside maps.
     DeepMerge,
 }
 
 /// An entry of `resource_registry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alias {
-    /// Of resources with this name, which may hold `*`; of all where absent.
+    /// Name of the resources, which may contain `*`. `None` for all resources.
     pub resource: Option<String>,
-    /// The type that templates write; may end in `*`.
+    /// The type in templates. May end in `*`.
     pub name: String,
-    /// What it stands for: a type, or a file; `None` takes an earlier alias away.
+    /// The type or file that it stands for. `None` removes an earlier alias.
     pub target: Option<String>,
-    /// The file that says so.
+    /// The environment file of the alias.
     pub file: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
 }
 
-/// What is said of resources under `resource_registry: {resources: ...}`.
+/// A rule for resources under `resource_registry: {resources: ...}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Of resources with this name, which may hold `*`.
+    /// Name of the resources, which may contain `*`.
     pub resource: String,
-    /// Where a run shall pause: `pre-create` and the like.
+    /// Points at which a run would pause: `pre-create` and similar ones.
     pub hooks: Vec<String>,
-    /// What must not happen: `update`, `replace`.
+    /// Forbidden actions: `update`, `replace`.
     pub restricted_actions: Vec<String>,
-    /// The file that says so.
+    /// The environment file of the rule.
     pub file: String,
-    /// Where it stands.
+    /// The place of the rule.
     pub at: Position,
 }
 
 impl Environment {
-    /// Read one. Never fails: see [`Environment::diagnostics`].
+    /// Parses an environment. Never fails: see [`Environment::diagnostics`].
     pub fn parse(file: &str, text: &str) -> Environment {
         let tree = yaml::parse(text);
         let mut reader = Reader {
@@ -219,7 +217,7 @@ impl Reader<'_> {
                 "resource_registry" => reader.registry(value),
                 "encrypted_parameters" | "encrypted_param_names" if value.is_null() => {}
                 "encrypted_param_names" if value.items().is_some_and(<[_]>::is_empty) => {}
-                // The names alone do no harm; values are looked at when all of the file is read.
+                // The names alone are harmless; the values are checked when the whole file is parsed.
                 "encrypted_param_names" => reader.encrypted = names(value),
                 "encrypted_parameters" => {
                     reader.error("environment-encrypted", at, ENCRYPTED.to_owned())
@@ -243,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Values that Heat has encrypted: a method and what it made. Of others the mark means nothing.
+    /// Reports values that Heat has encrypted: pairs of a method and a ciphertext. For other values the mark has no effect.
     fn encrypted(&mut self) {
         for name in std::mem::take(&mut self.encrypted) {
             let given = self.environment.parameters.get(&name.0).cloned();
@@ -306,7 +304,7 @@ impl Reader<'_> {
         for entry in self.entries(node, "a map from types to types or files") {
             match entry.key.as_str() {
                 "resources" => self.below("resources", |reader| reader.overrides(&entry.value)),
-                // Where the client finds files: names are resolved by what is given beside.
+                // The client's base for files. Here names are resolved within the bundle.
                 "base_url" => {}
                 _ => self.alias(None, entry),
             }
@@ -348,7 +346,7 @@ impl Reader<'_> {
                 }
                 "restricted_actions" => rule.restricted_actions = self.words(entry, &RESTRICTED),
                 "base_url" => {}
-                // Rules for members of a nested template stand under its name.
+                // Rules for members of a nested template are under its name.
                 _ if entry.value.entries().is_some() => {
                     let name = format!("{}/{}", resource.key, entry.key);
                     let nested = Entry {

@@ -1,43 +1,42 @@
-//! What a type stands for: aliases of an environment's `resource_registry`.
+//! Type aliases of environments' `resource_registry`.
 //!
-//! A name ends at a type that is built in, or at a file. Aliases for one resource go before aliases
-//! for all, plain names before wildcards, long wildcards before short ones. An alias may lead to
-//! another; a circle ends where it began.
+//! Resolution ends at a built-in type or a file. Aliases for one resource win over aliases for all, plain names over wildcards,
+//! long wildcards over short ones. An alias may lead to another one; a circle ends where it began.
 
 use super::Alias;
 
-/// The aliases of all environments, later ones in place of earlier ones.
+/// The aliases of all environments. Later ones replace earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aliases {
     entries: Vec<Alias>,
 }
 
-/// What a type stands for.
+/// The result of resolving a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A type by its own name.
     Type(String),
-    /// A template, by the name that `from` calls it by (`None`: the template that mentions it).
+    /// A template, by the name that `from` uses for it (`None`: the template that mentions it).
     File {
-        /// As written.
+        /// The name as written.
         name: String,
-        /// The environment that says so.
+        /// The environment that names it.
         from: Option<String>,
     },
 }
 
 impl Aliases {
-    /// Whether there is none.
+    /// True if there are no aliases.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// All, in order.
+    /// All aliases, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Alias> {
         self.entries.iter()
     }
 
-    /// One more; it takes the place of an earlier one, or takes it away.
+    /// Adds an alias. It replaces or removes an earlier one.
     pub fn add(&mut self, alias: Alias) {
         let wildcard = alias.name.strip_suffix('*');
         self.entries.retain(|one| {
@@ -51,9 +50,8 @@ impl Aliases {
         }
     }
 
-    /// What `written`, the type of the resource with this name (`web/server` for one in a nested
-    /// template), stands for. Types in `itself` stand for themselves: a template that takes a type's
-    /// place may use that type.
+    /// Resolves `written`, the type of the resource with this name (`web/server` for one in a nested template). Types in `itself`
+    /// are not replaced: a template that implements a type may use that type.
     pub fn resolve(&self, resource: &str, written: &str, itself: &[String]) -> Target {
         let mut name = written.to_owned();
         let mut from = None;
@@ -104,12 +102,12 @@ impl Aliases {
     }
 }
 
-/// Whether a type is a template of its own: by its ending, as in Heat, or by its address.
+/// True if a type is a template: by its extension, as in Heat, or because it is a URL.
 pub fn is_file(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".template") || name.contains("://")
 }
 
-/// A name against a pattern with `*`.
+/// Matches a name against a pattern with `*`.
 pub fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

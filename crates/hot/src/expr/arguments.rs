@@ -1,7 +1,7 @@
-//! The form of each function's arguments, as far as it can be seen before anything is resolved.
+//! Checks of functions' arguments before anything is resolved.
 //!
-//! What is itself the result of a function is not looked at: it is checked when it is known. The
-//! rules are those that Heat applies when it reads a template.
+//! Arguments that are results of functions are checked when they are known. The rules are those that Heat applies when it parses
+//! a template.
 
 use serde_json::Value;
 
@@ -16,10 +16,10 @@ use yaql::python;
 pub(super) const URL_KEYS: [&str; 8] = [
     "scheme", "username", "password", "host", "port", "path", "query", "fragment",
 ];
-/// Checksums of `digest`.
+/// Algorithms of `digest`.
 pub(super) const ALGORITHMS: [&str; 6] = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
-/// The result of a function, so not known yet.
+/// True for the result of a function, which is not known yet.
 fn is_open(expr: &Expr) -> bool {
     !matches!(expr, Expr::Literal(_) | Expr::List(_) | Expr::Map(_))
 }
@@ -40,12 +40,12 @@ fn is_map_or_nothing(expr: &Expr) -> bool {
     is_open(expr) || expr.is_null() || matches!(expr, Expr::Map(_))
 }
 
-/// What Python takes for no.
+/// True for values that are false in Python.
 fn is_nothing(value: Value) -> bool {
     !python::truth(&value)
 }
 
-/// The items, if there are as many as `wanted` allows.
+/// The items, if their number is in `wanted`.
 fn items(arguments: &Expr, wanted: std::ops::RangeInclusive<usize>) -> Option<&[Expr]> {
     match arguments {
         Expr::List(items) if wanted.contains(&items.len()) => Some(items),
@@ -53,7 +53,7 @@ fn items(arguments: &Expr, wanted: std::ops::RangeInclusive<usize>) -> Option<&[
     }
 }
 
-/// The error says what would be right.
+/// Checks the arguments. The error describes the correct form.
 pub fn check(function: Function, arguments: &Expr, version: Version) -> Result<(), String> {
     let name = function.name();
     let fits = match function {
@@ -142,7 +142,7 @@ pub fn check(function: Function, arguments: &Expr, version: Version) -> Result<(
     }
 }
 
-/// What `resource_facade` of a word gives, by the name that HOT has for it.
+/// The name in HOT of the value that `resource_facade` gives for a word.
 pub fn facade(function: Function, word: &str) -> Option<&'static str> {
     let words = match function {
         FnResourceFacade => ["Metadata", "DeletionPolicy", "UpdatePolicy"],
@@ -152,7 +152,7 @@ pub fn facade(function: Function, word: &str) -> Option<&'static str> {
     Some(["metadata", "deletion_policy", "update_policy"][index])
 }
 
-/// For messages: what a function takes.
+/// The form of a function's arguments, for messages.
 pub(super) fn wanted(function: Function, version: Version) -> &'static str {
     match function {
         GetParam => "the name of a parameter, or a list that begins with it",
@@ -288,7 +288,7 @@ fn digest(arguments: &Expr) -> Result<(), String> {
     }
 }
 
-/// The call, from arguments of the right form.
+/// The call, from arguments of the correct form.
 pub fn build(function: Function, arguments: Expr) -> Expr {
     let open = |arguments: Expr| Expr::Call {
         function,

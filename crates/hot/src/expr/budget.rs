@@ -1,8 +1,8 @@
-//! What the values that are put into a template may come to.
+//! A limit on the total size of values that are inserted into a template.
 //!
-//! A template of some hundred KiB can name one long text ten thousand times, and nested templates can do so again level for level.
-//! What is asked for and what functions give is therefore weighed when it is put in, and taken from what one reader of the template
-//! (its check, its plan, a step of a run) has in all. The text itself is limited already and costs nothing here.
+//! A template of some hundred KiB can insert one long text ten thousand times, and nested templates can repeat that on each
+//! level. So the size of inserted values and of functions' results is subtracted from a budget, which one reader of the template
+//! (a check, a plan, a step of a run) has in total. The size of the text itself is limited already and costs nothing here.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -11,13 +11,14 @@ use serde_json::Value;
 use super::Expr;
 use crate::diagnostic::{Diagnostic, TOO_MUCH};
 
-/// In bytes, nearly. Two thousand servers with 16 KiB of user data each, put together from a file, need 96 MiB.
+/// The size of a new budget, roughly in bytes. Two thousand servers with 16 KiB of user data each, put together from a file, need
+/// 96 MiB.
 pub const WEIGHT_MAX: usize = 128 << 20;
 
-/// A value without its text or items, as it lies in the memory.
+/// Memory of a value without its text or items, in bytes.
 const VALUE: usize = 128;
 
-/// What is left. Shared by all that is read together.
+/// The rest of the budget. Shared by all parts that are read together.
 #[derive(Debug)]
 pub struct Budget(AtomicUsize);
 
@@ -28,7 +29,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Whether there is room for so much, which is taken. Where there is none, nothing is left afterwards.
+    /// Takes `weight` from the budget. False if it does not fit; then nothing is left.
     #[must_use]
     pub fn take(&self, weight: usize) -> bool {
         let left = self.0.load(Relaxed).checked_sub(weight);
@@ -36,15 +37,15 @@ impl Budget {
         left.is_some()
     }
 
-    /// Adds [`budget_exceeded`] where something had no room and no diagnostic says so: most readers that
-    /// simplify values leave them as they are where that fails.
+    /// Adds [`budget_exceeded`] if the budget was exceeded and no diagnostic reports it: most callers of simplify ignore its
+    /// error and keep the value.
     pub fn report(&self, diagnostics: &mut Vec<Diagnostic>) {
         if self.is_spent() && !diagnostics.iter().any(Diagnostic::is_too_much) {
             diagnostics.push(budget_exceeded(""));
         }
     }
 
-    /// Whether something had no room.
+    /// True if the budget was exceeded.
     pub fn is_spent(&self) -> bool {
         self.0.load(Relaxed) == 0
     }
@@ -55,7 +56,7 @@ pub fn budget_exceeded(path: impl Into<String>) -> Diagnostic {
     Diagnostic::error(TOO_MUCH, path, super::too_much())
 }
 
-/// What a value weighs.
+/// The weight of a value.
 pub fn weight(value: &Value) -> usize {
     VALUE
         + match value {
@@ -69,7 +70,7 @@ pub fn weight(value: &Value) -> usize {
         }
 }
 
-/// What an expression weighs.
+/// The weight of an expression.
 pub fn weight_of(expr: &Expr) -> usize {
     let mut sum = 0;
     expr.walk(&mut |part| {

@@ -1,8 +1,8 @@
-//! Whether a condition holds.
+//! Evaluation of conditions.
 //!
-//! A condition is a truth, the name of another condition, or a function of parameters. Hidden parameters
-//! may be used: only a truth comes out. In place of a nested template's parameter stands what it is given, which may be
-//! an attribute of a resource; a template's own text cannot say that.
+//! A condition is a boolean, the name of another condition, or a function of parameters. Hidden parameters may be used, because
+//! only a boolean results. A nested template's parameter is replaced by its argument, which may be an attribute of a resource; a
+//! template's own text cannot contain that.
 
 use std::sync::Arc;
 
@@ -44,18 +44,18 @@ impl Scope for Inside<'_> {
 }
 
 impl Expr {
-    /// Its value as a condition sees it, with hidden parameters in it: for conditions only.
+    /// The value inside a condition, with hidden parameters: for conditions only.
     ///
     /// # Errors
-    /// What is not known yet.
+    /// The part that is not known yet.
     pub fn resolve_for_conditions(&self, scope: &dyn Scope) -> Result<Value, Unresolved> {
         self.resolve(&Inside(scope))
     }
 
-    /// Whether it holds, taken as a condition.
+    /// Evaluates the expression as a condition.
     ///
     /// # Errors
-    /// What is not known yet, or why it is no condition.
+    /// The part that is not known yet, or the reason why it is not a condition.
     pub fn holds(&self, scope: &dyn Scope) -> Result<bool, Unresolved> {
         holds(self, &Inside(scope))
     }
@@ -64,7 +64,7 @@ impl Expr {
 fn holds(expr: &Expr, scope: &dyn Scope) -> Result<bool, Unresolved> {
     match expr {
         Expr::Literal(Value::Bool(truth)) => Ok(*truth),
-        // Heat takes nothing for no condition at all.
+        // In Heat, null counts as no condition.
         Expr::Literal(Value::Null) => Ok(true),
         Expr::Literal(Value::String(name)) => scope
             .condition(name)
@@ -99,8 +99,8 @@ fn call(
     }
 }
 
-/// `sure` as soon as one condition comes to it: what stands behind that is not asked, as in Heat, unless it is a function,
-/// which Heat has resolved by then.
+/// Evaluates conditions until one equals `sure`. As in Heat, later conditions are not evaluated then, except functions, which
+/// Heat has resolved before.
 fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unresolved> {
     let mut known = Vec::with_capacity(conditions.len());
     for condition in conditions {
@@ -109,7 +109,7 @@ fn until(sure: bool, conditions: &[Expr], scope: &dyn Scope) -> Result<bool, Unr
             _ => None,
         });
     }
-    // Each once: they stand in each other, and twice at each level is too often.
+    // Each value once: they are nested, and a second evaluation on each level would double the time per level.
     for (condition, known) in conditions.iter().zip(known) {
         let truth = known.map_or_else(|| holds(condition, scope), Ok)?;
         if truth == sure {

@@ -1,36 +1,34 @@
-//! Which words are functions, since which version of HOT and until which.
+//! The functions of HOT, with the versions that have them.
 //!
-//! Heat takes a map with one key for a call when the key is a function of the template's version, and
-//! for plain data otherwise. So a template of 2013 may carry `{filter: [a, b]}` as data, and so may it
-//! here; but where its arguments have the function's form a call was meant, and a warning names the
-//! version that has the function. What a version had and a later one took away is refused, as in Heat.
-//! Source: the tables of Heat's HOT template classes.
+//! Heat takes a map with one key for a call if the key is a function of the template's version, and for plain data otherwise. So
+//! a template of 2013 may contain `{filter: [a, b]}` as data, also here. If its arguments have the function's form, a call was
+//! probably meant, and a warning names the version that has the function. A function that a later version removed is refused, as
+//! in Heat. Source: the tables of Heat's HOT template classes.
 
 use super::{Expr, arguments};
 use crate::version::Version::{self, *};
 use yaql::shown;
 
-/// A function of HOT. `get_param`, `get_resource` and `get_attr` are expressions of their own where
-/// the name that they take is written out.
+/// A function of HOT. `get_param`, `get_resource` and `get_attr` with a literal name are expressions of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// `get_param` of a name that is itself the result of a function.
+    /// `get_param` with a computed name.
     GetParam,
-    /// `get_resource`, likewise.
+    /// `get_resource` with a computed name.
     GetResource,
-    /// `get_attr`, likewise.
+    /// `get_attr` with a computed name.
     GetAttr,
     /// The content of a file beside the template.
     GetFile,
-    /// A text from lists of texts.
+    /// Joins lists of texts.
     ListJoin,
-    /// What the resource that stands for this template in its parent says.
+    /// A value of the resource that this template implements in its parent.
     ResourceFacade,
-    /// Words of a text replaced.
+    /// Replaces words of a text.
     StrReplace,
-    /// The same; every word must occur.
+    /// The same, but every word must occur.
     StrReplaceStrict,
-    /// The same; and no value may be empty.
+    /// The same, and no value may be empty.
     StrReplaceVstrict,
     /// A list from a pattern and lists.
     Repeat,
@@ -38,11 +36,11 @@ pub enum Function {
     Digest,
     /// A list from a text, or one item of it.
     StrSplit,
-    /// One map from several.
+    /// Merges maps.
     MapMerge,
-    /// Keys and values of a map replaced.
+    /// Replaces keys and values of a map.
     MapReplace,
-    /// An expression in YAQL.
+    /// A YAQL expression.
     Yaql,
     /// One of two values, or one or nothing.
     If,
@@ -50,47 +48,47 @@ pub enum Function {
     Filter,
     /// A URL from its parts.
     MakeUrl,
-    /// One list from several.
+    /// Concatenates lists.
     ListConcat,
-    /// The same, each value once.
+    /// The same, with each value once.
     ListConcatUnique,
-    /// Whether a list holds a value.
+    /// True if a list contains a value.
     Contains,
-    /// Whether two values are equal. In conditions only, like the next three.
+    /// True if two values are equal. In conditions only, like the next three.
     Equals,
-    /// The opposite.
+    /// Negation.
     Not,
-    /// Whether all hold.
+    /// True if all conditions hold.
     And,
-    /// Whether any holds.
+    /// True if any condition holds.
     Or,
-    /// An item of a list or map. Of CloudFormation, like the rest.
+    /// An item of a list or map. A CloudFormation function, like the rest.
     FnSelect,
-    /// A text from a list.
+    /// Joins a list of texts.
     FnJoin,
-    /// A list from a text.
+    /// Splits a text.
     FnSplit,
-    /// Words of a text replaced.
+    /// Replaces words of a text.
     FnReplace,
-    /// Its argument, as it is.
+    /// Its argument, unchanged.
     FnBase64,
     /// The cloud's availability zones.
     FnGetAzs,
     /// A map from `.member.0.Name=` lines.
     FnMemberListToMap,
-    /// As `resource_facade`.
+    /// CloudFormation's name of `resource_facade`.
     FnResourceFacade,
-    /// `get_param` or `get_resource`, whatever bears the name. Never in an expression: it is read as
-    /// the one that it means.
+    /// `get_param` or `get_resource`, depending on the name. Never part of an expression: the parser replaces it by the one that
+    /// it means.
     Ref,
-    /// What a nested template's parameter is given, once that is known: as the parameter's type has it, against its constraints.
-    /// No word of HOT, and plain data where a template says it: see [`compose`](planner::compose).
+    /// The argument of a nested template's parameter, converted to the parameter's type and checked. Not a function of HOT, and
+    /// plain data if a template contains it: see [`compose`](planner::compose).
     Given,
 }
 
 use Function::*;
 
-/// Where a call stands.
+/// The place of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a property, metadata, an output ...
@@ -105,7 +103,7 @@ struct Entry {
     since: Version,
     /// The first version without it.
     until: Option<Version>,
-    /// The first version in whose conditions it may stand.
+    /// The first version that allows it in conditions.
     in_conditions: Option<Version>,
 }
 
@@ -119,7 +117,7 @@ const fn entry(function: Function, name: &'static str, since: Version) -> Entry 
     }
 }
 
-/// Of CloudFormation, gone with the second version.
+/// A CloudFormation function, removed in the second version.
 const fn cfn(function: Function, name: &'static str) -> Entry {
     Entry {
         until: Some(V2014_10_16),
@@ -181,7 +179,7 @@ const TABLE: [Entry; 35] = [
     entry(Given, "Stackloom::Given", V2013_05_23),
 ];
 
-/// Functions of CloudFormation that no version of HOT ever had, and what says the same.
+/// CloudFormation functions that no version of HOT has, with their replacement.
 const NEVER: [(&str, &str); 7] = [
     ("Fn::GetAtt", "get_attr"),
     ("Fn::FindInMap", "get_param: [map, key]"),
@@ -192,25 +190,25 @@ const NEVER: [(&str, &str); 7] = [
     ("Fn::Or", "or"),
 ];
 
-/// What a map with one key is.
+/// The meaning of a map with one key.
 pub enum Reading {
     /// A call.
     Call(Function),
     /// Data.
     Plain,
-    /// Data for Heat, so for us, though a call was probably meant; the sentence says so.
+    /// Data for Heat and for us, though a call was probably meant; with a sentence that says so.
     Data(String),
-    /// A call that the version or the place does not allow; the sentence says so.
+    /// A call that the version or the place does not allow; with a sentence that says so.
     Refused(String),
 }
 
 impl Function {
-    /// By its name in HOT, of whatever version.
+    /// A function by its name in HOT, of any version.
     pub fn of(name: &str) -> Option<Function> {
         table(name).map(|entry| entry.function)
     }
 
-    /// Its name in HOT.
+    /// The function's name in HOT.
     pub fn name(self) -> &'static str {
         TABLE
             .iter()
@@ -226,12 +224,12 @@ impl Function {
             .map_or(V2013_05_23, |entry| entry.since)
     }
 
-    /// Whether it gives a truth and takes conditions.
+    /// True if it takes conditions and returns a boolean.
     pub fn is_condition(self) -> bool {
         matches!(self, Equals | Not | And | Or)
     }
 
-    /// Where its argument at `index` stands, if it stands at `here` itself.
+    /// The place of its argument at `index`, for a call at `here`.
     pub fn place_of(self, index: usize, here: Place) -> Place {
         match self {
             If if index == 0 => Place::Condition,
@@ -242,7 +240,7 @@ impl Function {
     }
 }
 
-/// What a template may call, by name.
+/// Names of all functions that a template may call.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let own = |entry: &&Entry| entry.function != Given;
@@ -256,12 +254,12 @@ fn table(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
-/// Whether a map with only this key may be a function call, in some version.
+/// True if a map with only this key may be a call in some version.
 pub fn is_function(key: &str) -> bool {
     table(key).is_some_and(|entry| !entry.function.is_condition() && entry.function != Given)
 }
 
-/// What `{key: arguments}` is at a place of a template of a version.
+/// The meaning of `{key: arguments}` at a place of a template of this version.
 pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
     let Some(entry) = table(key).filter(|entry| entry.function != Given) else {
         return match NEVER.iter().find(|(name, _)| *name == key) {
@@ -309,7 +307,7 @@ pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> R
     }
 }
 
-/// What replaced a function that is gone.
+/// The replacement of a removed function.
 fn instead(function: Function) -> &'static str {
     match function {
         Ref => "; write `get_param` or `get_resource`",

@@ -1,15 +1,14 @@
-//! Values as a template writes them: literals, and functions that are resolved when their time comes.
+//! Values in templates: literals, and functions that are resolved later.
 //!
-//! A value is resolved in three phases. When a plan is made, [`Expr::simplify`] puts in what is known:
-//! parameters, conditions, files, and all that follows from them. When a step starts, and again when an
-//! output is read, [`Expr::resolve`] asks for the rest: ids and attributes of resources. The same
-//! functions serve all phases; only the [`Scope`] knows more each time.
+//! A value is resolved in phases. When a plan is made, [`Expr::simplify`] inserts known values: parameters, conditions, files,
+//! and everything that follows from them. When a step starts, and again when an output is read, [`Expr::resolve`] asks for the
+//! rest: ids and attributes of resources. The same functions serve all phases; only the [`Scope`] knows more each time.
 //!
-//! References stay variants of their own, since order, drawing and renaming live on them; all other
-//! functions are a [`Expr::Call`] of a [`Function`] on one argument, as in the text.
+//! References are variants of their own, because order, drawing and renaming depend on them. All other functions are an
+//! [`Expr::Call`] of a [`Function`] with one argument, as in the text.
 //!
-//! An expression serialises to the HOT form that it was read from (`{"get_attr": ["web", "name"]}`),
-//! so a stored workflow reads like the template.
+//! An expression serialises to the HOT form that it was parsed from (`{"get_attr": ["web", "name"]}`), so a stored workflow reads
+//! like the template.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ pub use function::Function;
 pub use function::{Place, Reading, is_function, reading};
 pub use resolve::select;
 
-/// A value that may hang on parameters, other resources, or their attributes.
+/// A value that may depend on parameters, other resources, or their attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// Null, boolean, number or string.
@@ -45,31 +44,31 @@ pub enum Expr {
     GetParam(String, Vec<Expr>),
     /// `get_resource`: the resource's name.
     GetResource(String),
-    /// `get_attr`: the resource's name, then the attribute and keys and indices into it; without an
-    /// attribute, a map of all.
+    /// `get_attr`: the resource's name, then the attribute and keys and indices into it. Without an attribute, a map of all
+    /// attributes.
     GetAttr(String, Vec<Expr>),
-    /// Any other function, with its arguments as they are written: mostly a list or a map.
+    /// Any other function with its argument as written, mostly a list or a map.
     Call {
-        /// Which.
+        /// The function.
         function: Function,
-        /// What stands under its name.
+        /// The argument.
         arguments: Box<Expr>,
     },
 }
 
-/// What a value can ask while it is resolved. What is not known answers `None`.
+/// The facts that resolution may use. `None` means unknown.
 pub trait Scope {
     /// The value of a parameter, if it is known and may be used now.
     fn parameter(&self, name: &str) -> Option<Value>;
-    /// The same without a copy, where the scope has it at hand.
+    /// The same without a copy, if the scope owns the value.
     fn parameter_at_hand(&self, _name: &str) -> Option<&Value> {
         None
     }
-    /// What `get_resource` gives: mostly the physical id. `None` while the resource does not exist.
+    /// The result of `get_resource`, mostly the cloud id. `None` while the resource does not exist.
     fn reference(&self, resource: &str) -> Option<Value>;
-    /// An attribute, whole. `None` while the resource does not exist, and where it lacks the attribute.
+    /// A whole attribute. `None` while the resource does not exist, or if it lacks the attribute.
     fn attribute(&self, resource: &str, name: &str) -> Option<Value>;
-    /// Whether the resource exists and has no value for an attribute that its type has.
+    /// True if the resource exists and has no value for an attribute that its type has.
     fn lacks_attribute(&self, _resource: &str, _name: &str) -> bool {
         false
     }
@@ -77,20 +76,19 @@ pub trait Scope {
     fn attributes(&self, _resource: &str) -> Option<Value> {
         None
     }
-    /// Whether a condition of the template holds.
+    /// True if a condition of the template holds.
     fn condition(&self, _name: &str) -> Option<bool> {
         None
     }
-    /// The value of a parameter inside of a condition. A hidden one may be used there, where only a
-    /// truth comes out of it.
+    /// The value of a parameter inside a condition. Hidden ones may be used there, because only a boolean results.
     fn condition_parameter(&self, name: &str) -> Option<Value> {
         self.parameter(name)
     }
-    /// [`Scope::parameter_at_hand`], inside of a condition.
+    /// [`Scope::parameter_at_hand`] inside a condition.
     fn condition_parameter_at_hand(&self, name: &str) -> Option<&Value> {
         self.parameter_at_hand(name)
     }
-    /// What all that is put in may come to. Without it there is no limit but those of the functions.
+    /// The budget for inserted values. Without it only the functions' own limits apply.
     fn budget(&self) -> Option<&Arc<Budget>> {
         None
     }
@@ -98,11 +96,11 @@ pub trait Scope {
     fn file(&self, _name: &str) -> Option<String> {
         None
     }
-    /// `metadata`, `deletion_policy` or `update_policy` of the resource that this template stands for.
+    /// `metadata`, `deletion_policy` or `update_policy` of the resource that this template implements.
     fn facade(&self, _what: &str) -> Option<Value> {
         None
     }
-    /// The version of the template: some functions took less in older ones.
+    /// The template's version: some functions accept less in older ones.
     fn version(&self) -> Version {
         Version::default()
     }
@@ -112,43 +110,43 @@ pub trait Scope {
     }
 }
 
-/// Why an expression has no value yet, or never will.
+/// The reason why an expression has no value yet, or never will.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unresolved {
     /// A resource that does not exist yet.
     #[error("`{0}` does not exist yet")]
     Resource(String),
-    /// An attribute of the resource's type for which the cloud gave no value.
+    /// The cloud gave no value for an attribute of the resource's type.
     #[error(
         "`{resource}` has no value for its attribute `{attribute}`: the cloud gives none. Use another attribute, or a parameter"
     )]
     Attribute {
-        /// Name of the resource.
+        /// The resource's name.
         resource: String,
-        /// Name of the attribute.
+        /// The attribute's name.
         attribute: String,
     },
     /// A parameter without a value.
     #[error("parameter `{}` has no value", crate::parameter::plain_name(.0))]
     Parameter(String),
-    /// A condition that is not known, or hangs on a parameter without a value.
+    /// A condition that is unknown, or depends on a parameter without a value.
     #[error("it is not known whether the condition `{0}` holds")]
     Condition(String),
-    /// A file that was not given with the template.
+    /// A file that is missing from the bundle.
     #[error("the file `{0}` was not given with the template")]
     File(String),
-    /// Only a template that is used by another one has it.
+    /// Only available in a template that another one uses.
     #[error("`{0}` of the resource that uses this template is not known here")]
     Facade(String),
-    /// The [`Budget`] has no room for it.
+    /// The [`Budget`] is exceeded.
     #[error("{}", too_much())]
     TooMuch,
-    /// The function was given what it cannot work with.
+    /// The function cannot work with its arguments.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// For messages.
+/// The message for an exceeded budget.
 pub fn too_much() -> String {
     format!(
         "with the values of parameters, files and functions put in, this comes to more than {} MiB: use long values less often, or make \
@@ -168,12 +166,12 @@ impl Expr {
         Expr::GetResource(name.into())
     }
 
-    /// A call with arguments as HOT has them; `get_param` and its like become the variant of their own.
+    /// A call with arguments as in HOT. `get_param` and similar functions become their own variants.
     pub fn call(function: Function, arguments: Expr) -> Expr {
         build(function, arguments)
     }
 
-    /// The text of a literal that is text.
+    /// The text, if it is a text literal.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Expr::Literal(value) => value.as_str(),
@@ -192,12 +190,12 @@ impl Expr {
         }
     }
 
-    /// Whether it is given at all: `null` counts as not given, as in Heat.
+    /// True for `null`, which counts as not given, as in Heat.
     pub fn is_null(&self) -> bool {
         matches!(self, Expr::Literal(Value::Null))
     }
 
-    /// To HOT in JSON form.
+    /// The value as HOT in JSON form.
     pub fn to_json(&self) -> Value {
         match self {
             Expr::Literal(value) => value.clone(),
@@ -219,7 +217,7 @@ impl Expr {
         }
     }
 
-    /// Every expression in it, itself first.
+    /// Visits every expression in it, itself first.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self);
         match self {
@@ -232,7 +230,7 @@ impl Expr {
         }
     }
 
-    /// Names of the resources that it mentions by `get_resource` or `get_attr`, each once.
+    /// Names of the resources in `get_resource` and `get_attr`, each once.
     pub fn resources(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         self.walk(&mut |expr| {

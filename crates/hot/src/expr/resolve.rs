@@ -1,10 +1,9 @@
-//! Values of expressions: whole, or as far as they are known.
+//! Resolution of expressions, complete or partial.
 //!
-//! `resolve` is the engine's, when a step starts; `simplify` is the planner's, which puts in what is
-//! known so that a stored workflow and a diff show values and not names of parameters. `simplify` works
-//! from the inside out: a function is evaluated as soon as all its arguments are known, and of an `if`
-//! whose condition is known only the branch that counts is left, so that the other one neither orders
-//! resources nor is checked.
+//! The engine calls `resolve` when a step starts. The planner calls `simplify`, which inserts known values so that a stored
+//! workflow and a diff show values and not names of parameters. `simplify` works from the inside out: a function is evaluated as
+//! soon as all its arguments are known. An `if` with a known condition is replaced by its selected branch, so that the other one
+//! neither orders resources nor is checked.
 
 use std::borrow::Cow;
 
@@ -14,9 +13,9 @@ use super::{Expr, Function, Scope, Unresolved, arguments, budget::weight, build,
 use crate::version::Version;
 use yaql::python;
 
-/// A value as far as it is known.
+/// A partially resolved value.
 enum Part {
-    /// An `if` that leaves nothing: the list item, the key or the property is not there.
+    /// An `if` without a value: the list item, key or property is left out.
     Nothing,
     Known(Value),
     Open(Expr),
@@ -33,19 +32,19 @@ impl Part {
 }
 
 impl Expr {
-    /// The value, if all that it hangs on is known to `scope`. An `if` without a value for the case that
-    /// came gives null, which is "not given".
+    /// The value, if `scope` knows everything that it depends on. An `if` without a value for its condition gives null, which
+    /// means "not given".
     ///
     /// # Errors
-    /// What is not known, or what a function cannot work with.
+    /// The unknown part, or the function that cannot work with its arguments.
     pub fn resolve(&self, scope: &dyn Scope) -> Result<Value, Unresolved> {
         Ok(self.item(scope)?.unwrap_or(Value::Null))
     }
 
-    /// As far as `scope` knows: what it does not know stays an expression.
+    /// The value as far as `scope` knows it: unknown parts stay expressions.
     ///
     /// # Errors
-    /// [`Unresolved::Invalid`] when a function cannot work with what it got.
+    /// [`Unresolved::Invalid`] if a function cannot work with its arguments.
     pub fn simplify(&self, scope: &dyn Scope) -> Result<Expr, Unresolved> {
         match self {
             Expr::Literal(_) => Ok(self.clone()),
@@ -53,7 +52,7 @@ impl Expr {
         }
     }
 
-    /// Nothing where it leaves nothing.
+    /// The value. `None` if an `if` leaves it out.
     fn item(&self, scope: &dyn Scope) -> Result<Option<Value>, Unresolved> {
         let value = match self {
             Expr::Literal(value) => value.clone(),
@@ -211,7 +210,7 @@ fn list(items: &[Expr], scope: &dyn Scope) -> Result<Part, Unresolved> {
     })
 }
 
-/// The branch of an `if` that counts, where there is one.
+/// The selected branch of an `if`, if there is one.
 fn branch<'e>(arguments: &'e Expr, scope: &dyn Scope) -> Result<Option<&'e Expr>, Unresolved> {
     match arguments {
         Expr::List(items) if matches!(items.len(), 2 | 3) => Ok(if items[0].holds(scope)? {
@@ -226,7 +225,7 @@ fn branch<'e>(arguments: &'e Expr, scope: &dyn Scope) -> Result<Option<&'e Expr>
     }
 }
 
-/// An `if` whose condition is not known yet, its branches as far as they are.
+/// An `if` whose condition is not known yet, with simplified branches.
 fn undecided(arguments: &Expr, scope: &dyn Scope) -> Result<Expr, Unresolved> {
     let arguments = match arguments {
         Expr::List(items) => Expr::List(
@@ -244,7 +243,7 @@ fn undecided(arguments: &Expr, scope: &dyn Scope) -> Result<Expr, Unresolved> {
     Ok(build(Function::If, arguments))
 }
 
-/// A function whose arguments are known.
+/// The result of a function with known arguments.
 fn apply(function: Function, arguments: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     paid(called(function, arguments, scope)?, scope)
@@ -289,7 +288,7 @@ fn keys(path: &[Expr], scope: &dyn Scope) -> Result<Vec<Value>, Unresolved> {
     path.iter().map(|key| key.resolve(scope)).collect()
 }
 
-/// Before anything is copied.
+/// Checks the budget before anything is copied.
 fn has_room(scope: &dyn Scope) -> Result<(), Unresolved> {
     match scope.budget() {
         Some(budget) if budget.is_spent() => Err(Unresolved::TooMuch),
@@ -297,7 +296,7 @@ fn has_room(scope: &dyn Scope) -> Result<(), Unresolved> {
     }
 }
 
-/// A value that is put in, if there is room for it.
+/// Takes an inserted value from the budget.
 fn paid(value: Value, scope: &dyn Scope) -> Result<Value, Unresolved> {
     spend(scope, || weight(&value))?;
     Ok(value)
@@ -310,7 +309,7 @@ fn spend(scope: &dyn Scope, weight: impl FnOnce() -> usize) -> Result<(), Unreso
     }
 }
 
-/// A path that leads to nothing gives an empty text, as in Heat.
+/// A parameter's value. A path that leads to nothing gives an empty text, as in Heat.
 fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let value = match scope.parameter_at_hand(name) {
@@ -321,7 +320,7 @@ fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, U
                 .ok_or_else(|| Unresolved::Parameter(name.to_owned()))?,
         ),
     };
-    // It may be read as JSON each time.
+    // It may be parsed as JSON each time.
     if let (Value::String(text), false) = (value.as_ref(), path.is_empty()) {
         spend(scope, || text.len())?;
     }
@@ -329,7 +328,7 @@ fn parameter(name: &str, path: Vec<Value>, scope: &dyn Scope) -> Result<Value, U
     paid(value, scope)
 }
 
-/// A path that leads to nothing gives null, as in Heat.
+/// An attribute's value. A path that leads to nothing gives null, as in Heat.
 fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unresolved> {
     has_room(scope)?;
     let missing = || Unresolved::Resource(name.to_owned());
@@ -350,12 +349,12 @@ fn attribute(name: &str, path: &[Value], scope: &dyn Scope) -> Result<Value, Unr
     paid(value, scope)
 }
 
-/// Keys and indices into a value; negative indices count from the end. `None` where there is nothing. Only what is found
-/// is copied.
+/// Follows keys and indices into a value; negative indices count from the end. `None` if there is nothing. Only the result is
+/// copied.
 pub fn select(value: Cow<'_, Value>, path: &[Value]) -> Option<Value> {
     let mut value = value;
     for key in path {
-        // A json parameter may come as its text.
+        // A json parameter may be given as text.
         if let Value::String(text) = value.as_ref()
             && let Ok(parsed @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
         {
@@ -387,7 +386,7 @@ fn below<'v>(value: &'v Value, key: &Value) -> Option<Cow<'v, Value>> {
             };
             Cow::Borrowed(items.get(index)?)
         }
-        // A text is a list of letters in Python.
+        // In Python a text is a list of characters.
         (Value::String(text), Value::Number(index)) => {
             let index = usize::try_from(index.as_u64()?).ok()?;
             Cow::Owned(Value::from(text.chars().nth(index)?.to_string()))

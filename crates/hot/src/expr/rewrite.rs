@@ -1,11 +1,11 @@
-//! Expressions made from expressions and plain values.
+//! Conversions between expressions and plain values.
 
 use serde_json::Value;
 
 use super::{Expr, Function, build};
 
 impl Expr {
-    /// A plain value. Maps in it are data, even when a key reads like a function.
+    /// A plain value. Maps in it are data, even if a key is the name of a function.
     pub fn data(value: Value) -> Expr {
         match value {
             Value::Array(items) => Expr::List(items.into_iter().map(Expr::data).collect()),
@@ -18,7 +18,7 @@ impl Expr {
         }
     }
 
-    /// The value, if no function is in it.
+    /// The value, if it contains no function.
     pub fn as_data(&self) -> Option<Value> {
         match self {
             Expr::Literal(value) => Some(value.clone()),
@@ -32,7 +32,7 @@ impl Expr {
         }
     }
 
-    /// The value, functions as HOT writes them.
+    /// The value, with functions in HOT form.
     pub fn into_data(self) -> Value {
         match self {
             Expr::Literal(value) => value,
@@ -47,8 +47,7 @@ impl Expr {
         }
     }
 
-    /// What stands at keys and indices in it. What is the result of a function is looked into when it is
-    /// known.
+    /// The part at these keys and indices. The result of a function is indexed when it is known.
     pub fn pick(self, path: Vec<Expr>) -> Expr {
         path.into_iter().fold(self, |inner, key| {
             let index = |key: &Expr| match key {
@@ -81,8 +80,7 @@ impl Expr {
         })
     }
 
-    /// The same with parts replaced: where `with` gives something for an expression, that stands
-    /// instead of it and is not looked into again.
+    /// The expression with parts replaced: if `with` returns a replacement for a part, it is inserted and not visited again.
     pub fn rewrite(&self, with: &mut dyn FnMut(&Expr) -> Option<Expr>) -> Expr {
         if let Some(other) = with(self) {
             return other;

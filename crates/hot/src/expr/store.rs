@@ -1,8 +1,7 @@
-//! Expressions in stored workflows, and from JSON that a form or another program gives.
+//! Expressions in stored workflows, and in JSON from forms and other programs.
 //!
-//! A map that is data may have a single key that reads like a function: the value of a parameter, or
-//! a word that only a later version took for a function. It is stored within `Stackloom::Data`, so that it
-//! does not come back as a call.
+//! A map of data may have a single key that is the name of a function: in the value of a parameter, or with a word that only a
+//! later version made a function. It is stored inside `Stackloom::Data`, so that it is not read back as a call.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -13,11 +12,10 @@ use crate::version::Version;
 const DATA: &str = "Stackloom::Data";
 
 impl Expr {
-    /// From HOT in JSON form, of the newest version that has the function. A map with one key that names
-    /// a function is that function.
+    /// Parses HOT in JSON form, by the newest version that has each function. A map with one key that names a function is a call.
     ///
     /// # Errors
-    /// [`Unresolved::Invalid`] when a reference is not of the form that HOT has for it.
+    /// [`Unresolved::Invalid`] if a reference does not have the form of HOT.
     pub fn from_json(value: &Value) -> Result<Expr, Unresolved> {
         read(value, Place::Value)
     }

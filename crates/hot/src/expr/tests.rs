@@ -51,7 +51,7 @@ impl Scope for World {
     }
 }
 
-/// The value of an output of a template of a version, or what is wrong with it.
+/// The value of an output of a template of this version, or the problem.
 fn value_in(version: &str, hot: &Value) -> Result<Value, String> {
     let text = json!({
         "heat_template_version": version,
@@ -401,7 +401,7 @@ fn simplify_puts_in_what_is_known() {
         simple(json!({"list_join": [",", {"list_concat": [["a"], {"get_param": "list"}]}]})),
         json!("a,x,y")
     );
-    // The branch that does not count goes, with its references.
+    // The other branch is dropped, with its references.
     assert_eq!(
         simple(
             json!([{"if": ["off", {"get_resource": "db"}, {"get_resource": "cache"}]}, {"if": ["off", 1]}])
@@ -533,7 +533,7 @@ fn conditions_within_each_other_are_asked_once() {
     assert_eq!(document.diagnostics(), []);
     let known = Known::of(document.template(), &BTreeMap::new());
     assert_eq!(known.condition("deep"), Some(true));
-    // A run may find them deeper than a text may say them.
+    // A run may nest them deeper than a text may.
     let yes = || Expr::Literal(json!(true));
     let within = (0..60).fold(yes(), |inner, _| {
         Expr::call(Function::And, Expr::List(vec![inner, yes()]))

@@ -1,11 +1,12 @@
 //! Hidden values that `parameter_defaults` gives to nested templates.
 //!
-//! A plan puts what a nested template is given in the place of its parameters, and stores what comes out. A hidden value
-//! must not be stored, so it stays a `get_param`, as hidden parameters of the template itself do: of a name that no
-//! template can declare, which has the value when a run asks for it. The name says the parameter's type too, for one text
-//! may be a list in one file and a text in another.
+//! A plan replaces a nested template's parameters by their arguments, and stores the result. A hidden value must not be stored,
+//! so it stays a `get_param`, like hidden parameters of the template itself. Its name is one that no template can declare, and
+//! its value is available during a run. The name contains the parameter's type too, because one text may be a list in one file
+//! and a text in another.
 //!
-//! Hidden is what any of the files, or the template, calls so, unless the template has it as an open parameter.
+//! A parameter is hidden if any of the files, or the template, declares it as hidden, unless the template itself has it as an
+//! open parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ fn templates(bundle: &Bundle) -> impl Iterator<Item = &Template> {
         .filter_map(|(path, _)| Some(bundle.document(path)?.template()))
 }
 
-/// Parameters whose values under `parameter_defaults` are not to be seen.
+/// Parameters whose values under `parameter_defaults` are hidden.
 pub(super) fn hidden_names(bundle: &Bundle, template: &Template) -> BTreeSet<String> {
     let open: BTreeSet<&str> = template
         .parameters
@@ -45,17 +46,17 @@ pub(super) fn hidden_names(bundle: &Bundle, template: &Template) -> BTreeSet<Str
         .collect()
 }
 
-/// The hidden defaults of a bundle, by the names that stand for them.
+/// The hidden defaults of a bundle, by the names that represent them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HiddenDefaults {
-    /// Parameters that are not to be seen.
+    /// The hidden parameters.
     pub names: BTreeSet<String>,
-    /// Nothing where the value was taken out of the text and is kept elsewhere.
+    /// Values by name. `None` if the value was removed from the text and is stored elsewhere.
     values: BTreeMap<String, Option<Value>>,
 }
 
 impl HiddenDefaults {
-    /// Of the values that `default_of` knows.
+    /// From the values that `default_of` knows.
     pub(super) fn of<'v>(
         bundle: &Bundle,
         template: &Template,
@@ -73,7 +74,7 @@ impl HiddenDefaults {
         HiddenDefaults { names, values }
     }
 
-    /// Where the text says nothing any more, what is kept counts.
+    /// Adds stored values that the text does not contain any more.
     pub(super) fn keep(&mut self, kept: &BTreeMap<String, Value>) {
         for (name, value) in &mut self.values {
             if value.is_none() {
@@ -82,19 +83,19 @@ impl HiddenDefaults {
         }
     }
 
-    /// What stands for a parameter's value, and the value.
+    /// The name that represents a parameter's value, and the value.
     pub(super) fn get(&self, parameter: &Parameter) -> Option<(&str, &Value)> {
         let (name, value) = self.values.get_key_value(&key(parameter))?;
         Some((name, value.as_ref()?))
     }
 
-    /// Names of those that are not known.
+    /// Names of values that are not known here.
     pub(super) fn elsewhere(&self) -> impl Iterator<Item = &str> {
         let unknown = self.values.iter().filter(|(_, value)| value.is_none());
         unknown.map(|(name, _)| plain_name(name))
     }
 
-    /// All that are known.
+    /// All known values.
     pub(super) fn known(&self) -> BTreeMap<String, Value> {
         self.values
             .iter()

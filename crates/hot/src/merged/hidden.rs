@@ -1,8 +1,8 @@
-//! Environments without the values of some parameters.
+//! Removes the values of some parameters from environments.
 //!
-//! Each such value becomes `null`, which is as if it were not given; the rest of the text stays as it is. Values of hidden
-//! parameters are removed before the text is stored in clear. Where such a value still stands somewhere else in the text (behind an
-//! anchor, in a comment), the whole text is written anew.
+//! Each such value becomes `null`, which counts as not given; the rest of the text is unchanged. Values of hidden parameters are
+//! removed before the text is stored in clear text. If such a value also occurs elsewhere in the text (at an anchor, in a
+//! comment), the whole text is written anew.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::defaults::hidden_names;
 use crate::{bundle::Bundle, environment::Environment, template::Template, yaml};
 
-/// The same files, with values of hidden parameters taken out of the environments: those of the template, and under
-/// `parameter_defaults` those of nested templates too.
+/// The same files without values of hidden parameters in environments: those of the template, and under `parameter_defaults` also
+/// those of nested templates.
 pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     let own = template.parameters.iter();
     let own = own.filter(|parameter| parameter.hidden);
@@ -32,10 +32,10 @@ pub fn without_hidden(bundle: &Bundle, template: &Template) -> Bundle {
     })
 }
 
-/// The same files, with values of these parameters of the template taken out of the environments.
+/// The same files without values of these template parameters in environments.
 ///
-/// An update that gives a parameter and no files replaces the value that an environment gave before: Heat keeps parameters
-/// of environments as values of the stack, and a request with `existing` overrides them.
+/// An update that gives a parameter and no files replaces the value that an environment gave before: Heat stores parameters of
+/// environments as values of the stack, and a request with `existing` overrides them.
 pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
     let removed = Removed {
         own: names,
@@ -44,7 +44,7 @@ pub fn without_values(bundle: &Bundle, names: BTreeSet<String>) -> Bundle {
     with_environments(bundle, |path, text| Cut::of(path, text, &removed).text)
 }
 
-/// The same files, each environment with another text.
+/// The same files with another text for each environment.
 fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> Bundle {
     let files = bundle.files().map(|(path, text)| {
         let text = match bundle.is_environment(path) {
@@ -56,28 +56,28 @@ fn with_environments(bundle: &Bundle, change: impl Fn(&str, &str) -> String) -> 
     Bundle::new(files, bundle.environments().to_vec())
 }
 
-/// Names of the parameters whose values are taken out.
+/// Names of the parameters whose values are removed.
 struct Removed {
-    /// Under `parameters`.
+    /// Names under `parameters`.
     own: BTreeSet<String>,
-    /// Under `parameter_defaults`.
+    /// Names under `parameter_defaults`.
     all: BTreeSet<String>,
 }
 
 impl Removed {
-    /// Sections of an environment, and the names whose values go there.
+    /// Sections of an environment, with the names whose values are removed.
     fn sections(&self) -> [(&str, &BTreeSet<String>); 2] {
         [("parameters", &self.own), ("parameter_defaults", &self.all)]
     }
 }
 
-/// An environment whose values were taken out.
+/// An environment without the removed values.
 struct Cut {
-    /// The text with `null` in their places; written anew where that would read otherwise.
+    /// The text with `null` in place of the values; written anew if that would be parsed differently.
     text: String,
-    /// The whole written anew: without comments, anchors and form.
+    /// The text written anew, without comments, anchors and formatting.
     whole: String,
-    /// What was taken out.
+    /// The removed values.
     removed: Vec<Value>,
 }
 
@@ -143,7 +143,7 @@ impl Cut {
     }
 }
 
-/// The text with `null` in those places.
+/// The text with `null` in these places.
 fn spliced(text: &str, mut spans: Vec<Range<usize>>) -> String {
     spans.sort_by_key(|span| std::cmp::Reverse(span.start));
     spans.dedup();
@@ -152,14 +152,14 @@ fn spliced(text: &str, mut spans: Vec<Range<usize>>) -> String {
         let Some(value) = text.get(span.clone()) else {
             continue;
         };
-        // A block's end may be its last line's.
+        // The end of a block may be the end of its last line.
         let end = if value.ends_with('\n') { "\n" } else { "" };
         text.replace_range(span, &format!("null{end}"));
     }
     text
 }
 
-/// Whether some text of a value stands in the clear. Very short ones stand everywhere.
+/// True if the text contains some text of the value. Very short texts are ignored, because they occur everywhere.
 fn tells(text: &str, secret: &Value) -> bool {
     match secret {
         Value::String(word) => word.len() >= 4 && text.contains(word.as_str()),
@@ -230,7 +230,7 @@ parameters:
             ["env.yaml".to_owned()],
         );
         let document = Document::parse(TEMPLATE);
-        // What the template itself has in the open is open.
+        // An open parameter of the template itself is not removed.
         assert_eq!(
             without_hidden(&bundle, document.template()).text("env.yaml"),
             Some(

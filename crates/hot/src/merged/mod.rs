@@ -1,4 +1,4 @@
-//! Several environments as one, and the values that a template is used with.
+//! Merged environments, and the parameter values that a template is used with.
 
 use std::collections::BTreeMap;
 
@@ -25,19 +25,19 @@ use yaql::shown;
 pub struct Merged {
     parameters: BTreeMap<String, Sited>,
     defaults: BTreeMap<String, Sited>,
-    /// How values of one parameter come together.
+    /// Merge strategies by parameter.
     strategies: BTreeMap<String, Strategy>,
-    /// Those of `defaults` that are not to be seen.
+    /// The hidden ones of `defaults`.
     hidden: HiddenDefaults,
-    /// What types stand for.
+    /// Type aliases.
     pub aliases: Aliases,
     /// Pauses and locks of resources.
     pub rules: Vec<Rule>,
-    /// What is wrong with the files, and with their coming together.
+    /// Problems of the files and of their merging.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A value and the file that it stands in.
+/// A value and its file.
 #[derive(Clone, Debug)]
 struct Sited {
     value: Value,
@@ -46,7 +46,7 @@ struct Sited {
 }
 
 impl Merged {
-    /// Those of a bundle, for a template: it knows which texts are lists.
+    /// The environments of a bundle, for a template: its parameter types tell which texts are lists.
     pub fn of(bundle: &Bundle, template: &Template) -> Merged {
         let mut merged = Merged::default();
         let mut chosen: BTreeMap<String, Strategy> = BTreeMap::new();
@@ -100,14 +100,14 @@ impl Merged {
         merged
     }
 
-    /// With the hidden defaults that are kept elsewhere, where the files have lost theirs: see
+    /// Adds hidden defaults that are stored elsewhere, if the files do not contain them any more: see
     /// [`Merged::hidden_defaults`].
     pub fn with_kept(mut self, kept: &BTreeMap<String, Value>) -> Merged {
         self.hidden.keep(kept);
         self
     }
 
-    /// A file's strategies; two files must not disagree about one parameter.
+    /// Adds a file's strategies. Two files must not contradict each other for a parameter.
     fn choose(&mut self, environment: &Environment, chosen: &mut BTreeMap<String, Strategy>) {
         let of_file = environment.strategies.get("default").copied();
         let names = environment
@@ -175,7 +175,7 @@ impl Merged {
         values
     }
 
-    /// The environment file whose value wins over a value given for the parameter, if there is one.
+    /// The environment file whose value wins over a given value of the parameter, if there is one.
     pub fn overridden_by(&self, parameter: &str) -> Option<&str> {
         let strategy = self.strategies.get(parameter).copied();
         self.parameters
@@ -217,30 +217,29 @@ impl Merged {
         found
     }
 
-    /// `parameter_defaults` of one name: they reach nested templates too. Nothing (`null`) is for who reads it.
+    /// The value of a name under `parameter_defaults`, which also applies to nested templates. `null` is left to the caller.
     pub fn default_of(&self, parameter: &str) -> Option<&Value> {
         self.defaults.get(parameter).map(|sited| &sited.value)
     }
 
-    /// What stands for the value that a hidden parameter of a nested template has by `parameter_defaults`, and the value:
-    /// a name that begins with [`HIDDEN_DEFAULTS`](crate::parameter::HIDDEN_DEFAULTS).
+    /// The name that represents the hidden default of a nested template's parameter, and the value. The name begins with
+    /// [`HIDDEN_DEFAULTS`](crate::parameter::HIDDEN_DEFAULTS).
     pub fn hidden_default(&self, parameter: &Parameter) -> Option<(&str, &Value)> {
         self.hidden.get(parameter)
     }
 
-    /// All of these values, by those names. A workflow asks for them by `get_param`, and they are to be sealed.
+    /// All of these values by name. A workflow refers to them by `get_param`, and they must be sealed.
     pub fn hidden_defaults(&self) -> BTreeMap<String, Value> {
         self.hidden.known()
     }
 
-    /// Names of parameters of nested templates whose values were taken out of the files, and of which nobody has said what is
-    /// kept.
+    /// Names of nested templates' parameters whose values were removed from the files and whose stored values are not known here.
     pub fn hidden_elsewhere(&self) -> impl Iterator<Item = &str> {
         self.hidden.elsewhere()
     }
 
-    /// Values that should not stand here: for parameters that the template does not have, and for hidden
-    /// ones, which are sealed only when a person gives them.
+    /// Problems of given values: parameters that the template does not have, and hidden parameters, whose values are only sealed
+    /// if a user gives them directly.
     pub fn strangers(&self, template: &Template) -> Vec<Diagnostic> {
         let parameter = |name: &str| template.parameters.iter().find(|one| one.name == name);
         let mut found = Vec::new();
@@ -311,7 +310,7 @@ fn sited(environment: &Environment, value: Value, given: &Given) -> Sited {
     }
 }
 
-/// The value after another file said its own. What does not go together is taken from the later one.
+/// Merges a value with a later one. If they do not fit together, the later one wins.
 fn join(old: Value, new: &Value, strategy: Strategy, is_list: bool) -> Value {
     if strategy == Strategy::Overwrite || new.is_null() {
         return if new.is_null() { old } else { new.clone() };

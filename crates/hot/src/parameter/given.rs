@@ -1,6 +1,7 @@
-//! Values that a nested template's parameters are given, where only a run knows them.
+//! Arguments of nested templates' parameters that only the run knows.
 //!
-//! See `late` in the planner: the parameter travels with the value, as a call of [`Function::Given`](crate::expr::Function::Given).
+//! See `late` in the planner: the parameter is stored with the value, as a call of
+//! [`Function::Given`](crate::expr::Function::Given).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,11 +10,11 @@ use super::{Parameter, Problem, Rule, as_string, coerce, problem};
 
 const LIST: &str = "comma_delimited_list";
 
-/// As much of a parameter as the run needs.
+/// The parts of a parameter that a run needs.
 #[derive(Serialize, Deserialize)]
 pub struct Stored {
     name: String,
-    /// The template that declares it.
+    /// The template that declares the parameter.
     of: String,
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +39,7 @@ impl Stored {
     }
 }
 
-/// The value of such a call. The error says what is wrong with it, in the author's words where there are some.
+/// The value of such a call. The error describes its problem, in the author's words if there are some.
 pub fn given(mut arguments: Value) -> Result<Value, String> {
     let stored: Stored = serde_json::from_value(arguments["parameter"].take())
         .map_err(|error| format!("a parameter is stored in another form: {error}"))?;
@@ -61,7 +62,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
         (value, _) => value,
     };
     let value = match (parameter.kind.as_str(), value) {
-        // A list is handed over as one text, and taken apart by its commas.
+        // A list is passed as one text, and split at its commas.
         (LIST, Value::Array(items)) if !items.is_empty() => {
             let text = |item: &Value| match item {
                 Value::Null => String::new(),
@@ -74,7 +75,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
     match problem(&parameter, &value) {
         None => Ok(coerce(&parameter.kind, &value)),
         Some(Problem::Described(text)) => Err(format!("the parameter `{name}` of `{of}`: {text}")),
-        // Where it comes from may be a secret, a password or a key that was made, so it is never quoted.
+        // It may come from a secret, such as a generated password or key, so it is never quoted.
         Some(Problem::Ours(_)) => Err(format!(
             "what the parameter `{name}` of `{of}` is given does not fit: {}",
             wanted(&parameter)
@@ -82,7 +83,7 @@ pub fn given(mut arguments: Value) -> Result<Value, String> {
     }
 }
 
-/// What a parameter takes, without the value.
+/// The form of a parameter's values, without the given value.
 fn wanted(parameter: &Parameter) -> String {
     let kind = match parameter.kind.as_str() {
         "number" => "a number",

@@ -1,7 +1,7 @@
 //! Declared parameters and their values.
 //!
-//! Heat takes numbers and truths as text and lists as `a,b`; [`coerce`] does the same, so that a function
-//! sees what it would see there. Source: `heat/engine/parameters.py`.
+//! Heat accepts numbers and booleans as text, and lists as `a,b`. [`coerce`] does the same, so that a function sees the same
+//! value as in Heat. Source: `heat/engine/parameters.py`.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ mod given;
 
 pub use given::{Stored, given};
 
-/// Parameters that are always there; the engine knows their values.
+/// Parameters that always exist. The engine knows their values.
 pub const PSEUDO_PARAMETERS: [&str; 3] = ["OS::stack_name", "OS::stack_id", "OS::project_id"];
 
-/// How the names begin under which such values are known; no template has a parameter whose name begins so.
+/// Prefix of the names that represent hidden defaults. No template can declare such a parameter.
 pub const HIDDEN_DEFAULTS: &str = "Stackloom::parameter_defaults/";
 
-/// What people call a parameter, be it one of these or not.
+/// The parameter's name for users, also for such a prefixed name.
 pub fn plain_name(name: &str) -> &str {
     name.strip_prefix(HIDDEN_DEFAULTS)
         .and_then(|rest| rest.split_once('/'))
@@ -35,21 +35,21 @@ pub fn plain_name(name: &str) -> &str {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
     /// `string`, `number`, `json`, `comma_delimited_list` or `boolean`.
     pub kind: String,
-    /// For people.
+    /// The label for forms.
     pub label: Option<String>,
-    /// For people.
+    /// The description for forms.
     pub description: Option<String>,
-    /// Taken when no value is given.
+    /// The value if none is given.
     pub default: Option<Value>,
-    /// Never shown.
+    /// True if the value must never be shown.
     pub hidden: bool,
-    /// A deployment keeps the value that it was made with.
+    /// True if a deployment keeps its first value.
     pub immutable: bool,
-    /// For other programs.
+    /// Tags for other programs.
     pub tags: Vec<String>,
     /// Constraints of the value, in the order of the text.
     pub constraints: Vec<Rule>,
@@ -60,11 +60,11 @@ pub struct Parameter {
 pub struct Rule {
     /// The constraint.
     pub constraint: Constraint,
-    /// What a person is told instead of our own words when it does not.
+    /// The template author's message, in place of ours.
     pub description: Option<String>,
 }
 
-/// A value as its parameter's type has it. What does not fit stays as it is, and [`check`] says so.
+/// A value converted to its parameter's type. A value that does not fit is unchanged, and [`check`] reports it.
 pub fn coerce(kind: &str, value: &Value) -> Value {
     match (kind, value) {
         ("number", Value::String(text)) => {
@@ -109,7 +109,7 @@ pub fn coerce(kind: &str, value: &Value) -> Value {
     }
 }
 
-/// A scalar's text as Python has it: `True`, not `true`.
+/// A scalar as Python's text: `True`, not `true`.
 pub fn as_string(value: &Value) -> String {
     match value {
         Value::Bool(true) => "True".to_owned(),
@@ -118,7 +118,7 @@ pub fn as_string(value: &Value) -> String {
     }
 }
 
-/// The value that a parameter has, if it has one: the one given, else its default.
+/// The parameter's value: the given one, else its default. `None` if there is neither.
 pub fn value<'a>(
     parameter: &'a Parameter,
     given: &'a BTreeMap<String, Value>,
@@ -129,7 +129,7 @@ pub fn value<'a>(
         .or(parameter.default.as_ref())
 }
 
-/// Whether a value fits the parameter's type; constraints are not looked at.
+/// True if a value fits the parameter's type. Constraints are not checked.
 pub fn fits(parameter: &Parameter, value: &Value) -> bool {
     let without = Parameter {
         constraints: Vec::new(),
@@ -138,15 +138,15 @@ pub fn fits(parameter: &Parameter, value: &Value) -> bool {
     problem(&without, value).is_none()
 }
 
-/// A value that its parameter does not take, and why.
+/// A problem of a parameter's value.
 pub enum Problem {
-    /// In the words of the template's author.
+    /// The message of the template's author.
     Described(String),
-    /// In ours; it may quote the value.
+    /// Our message, which may quote the value.
     Ours(String),
 }
 
-/// The first problem of a value: its type, then its constraints. Without a look into a cloud.
+/// The first problem of a value: its type, then its constraints. Does not look into a cloud.
 pub fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
     let mut rules = parameter.constraints.iter();
     if parameter.kind == "string"
@@ -171,7 +171,7 @@ pub fn problem(parameter: &Parameter, value: &Value) -> Option<Problem> {
         "comma_delimited_list" => ValueKind::List,
         "json" => {
             return match value.as_str() {
-                // A text in JSON is JSON too.
+                // A text with JSON is JSON too.
                 Some(text) if !text.is_empty() && !is_json => Some(Problem::Ours(format!(
                     "it takes JSON, not `{}`",
                     shown(text)

@@ -1,9 +1,9 @@
-//! Types of the resources that a group or a chain consists of.
+//! Types of the members of groups and chains.
 
 use super::Resource;
 use crate::expr::Expr;
 
-/// A group of equal members.
+/// A group of identical members.
 pub const GROUP: &str = "OS::Heat::ResourceGroup";
 /// A group whose size follows signals.
 pub const SCALING_GROUP: &str = "OS::Heat::AutoScalingGroup";
@@ -28,7 +28,7 @@ impl Resource {
     }
 }
 
-/// The type in a definition of members, and those in the definition that stands in it.
+/// The type in a definition of members, and the types in a nested definition.
 fn of_definition<'a>(definition: Option<&'a Expr>, types: &mut Vec<&'a str>) {
     let Some(written) = definition.and_then(|definition| definition.get("type")?.as_str()) else {
         return;

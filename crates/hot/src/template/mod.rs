@@ -1,4 +1,4 @@
-//! The model of a template: what the text says, with a position for every entry.
+//! The model of a template: the content of its text, with a position for every entry.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{expr::Expr, parameter::Parameter, text::Position, version::Version};
 pub mod members;
 pub mod read;
 
-/// Whether a word may name a resource, parameter or output.
+/// True if a word may name a resource, parameter or output.
 pub fn is_name(word: &str) -> bool {
     !word.is_empty()
         && word.len() <= 255
@@ -25,24 +25,24 @@ pub struct Template {
     pub description: String,
     /// `parameter_groups`, in the order of the text.
     pub parameter_groups: Vec<ParameterGroup>,
-    /// In the order of the text.
+    /// Parameters in the order of the text.
     pub parameters: Vec<Parameter>,
-    /// In the order of the text.
+    /// Conditions in the order of the text.
     pub conditions: Vec<Condition>,
-    /// In the order of the text.
+    /// Resources in the order of the text.
     pub resources: Vec<Resource>,
-    /// In the order of the text.
+    /// Outputs in the order of the text.
     pub outputs: Vec<Output>,
 }
 
 /// An entry of `parameter_groups`: parameters that a form shows together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParameterGroup {
-    /// For people.
+    /// The label for forms.
     pub label: Option<String>,
-    /// For people.
+    /// The description for forms.
     pub description: Option<String>,
-    /// Names, in the order of the form. A parameter is in one group at most.
+    /// Names of parameters, in the order of the form. A parameter is in one group at most.
     pub parameters: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ pub struct ParameterGroup {
 pub struct Condition {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
-    /// A truth, the name of another condition, or functions of parameters.
+    /// A boolean, the name of another condition, or functions of parameters.
     pub value: Expr,
 }
 
@@ -62,27 +62,27 @@ pub struct Condition {
 pub struct Resource {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
-    /// Its type, as written.
+    /// The type as written.
     pub resource_type: String,
-    /// For people.
+    /// The description in the template.
     pub description: Option<String>,
-    /// In the order of the text.
+    /// Properties in the order of the text.
     pub properties: Vec<ResourceProperty>,
-    /// Names of resources, as written.
+    /// Names of resources as written, with their places.
     pub depends_on: Vec<(String, Position)>,
-    /// `metadata`, whole.
+    /// The whole `metadata`.
     pub metadata: Option<Expr>,
-    /// From `metadata.stackloom`.
+    /// The marks in `metadata.stackloom`.
     pub marks: Marks,
-    /// Without it, or where it holds, the resource is there.
+    /// The resource exists if the condition holds, or if there is none.
     pub condition: Option<Expr>,
-    /// The id of a live object that is taken as it is: never changed, never removed.
+    /// The id of an existing object that is only read: it is never changed or deleted.
     pub external_id: Option<Expr>,
     /// See [`DeletionPolicy`].
     pub deletion_policy: Option<Expr>,
-    /// Its form hangs on the type.
+    /// The update policy, whose form depends on the type.
     pub update_policy: Option<Expr>,
 }
 
@@ -91,7 +91,7 @@ pub struct Resource {
 pub struct ResourceProperty {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
     /// Its value.
     pub value: Expr,
@@ -102,23 +102,23 @@ pub struct ResourceProperty {
 pub struct Output {
     /// Its name.
     pub name: String,
-    /// Where its name stands.
+    /// The place of its name.
     pub at: Position,
-    /// For people.
+    /// The description in the template.
     pub description: Option<String>,
-    /// What it shows.
+    /// The output's value.
     pub value: Expr,
-    /// Without it, or where it holds, the output is there.
+    /// The output exists if the condition holds, or if there is none.
     pub condition: Option<Expr>,
 }
 
 impl Template {
-    /// The version that its text names; the newest where it names none that there is.
+    /// The version in its text, or the newest one if that is unknown.
     pub fn hot(&self) -> Version {
         Version::of(&self.version).unwrap_or_default()
     }
 
-    /// A resource by name. Looks through all of them: build an index where it is asked often.
+    /// A resource by name. Searches linearly: build an index for many look-ups.
     pub fn resource(&self, name: &str) -> Option<&Resource> {
         self.resources.iter().find(|resource| resource.name == name)
     }
@@ -140,7 +140,7 @@ impl Resource {
             .map(|property| &property.value)
     }
 
-    /// Whether it is there, as far as `scope` knows: one without a condition always is.
+    /// True if it exists, as far as `scope` knows. One without a condition always exists.
     pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
         match &self.condition {
             None => Some(true),
@@ -148,7 +148,7 @@ impl Resource {
         }
     }
 
-    /// What becomes of the object when the resource goes, as far as it is known.
+    /// The treatment of the object when the resource is removed, as far as it is known.
     pub fn deletion(&self, scope: &dyn crate::expr::Scope) -> DeletionPolicy {
         self.deletion_policy
             .as_ref()
@@ -159,7 +159,7 @@ impl Resource {
 }
 
 impl Output {
-    /// Whether it is there, as far as `scope` knows.
+    /// True if it exists, as far as `scope` knows.
     pub fn is_on(&self, scope: &dyn crate::expr::Scope) -> Option<bool> {
         match &self.condition {
             None => Some(true),
@@ -168,27 +168,26 @@ impl Output {
     }
 }
 
-/// Heat's `deletion_policy`: what becomes of a thing in the cloud when its resource vanishes, is
-/// replaced, or is undeployed.
+/// Heat's `deletion_policy`: the treatment of an object in the cloud when its resource is removed, replaced or undeployed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeletionPolicy {
-    /// It is removed.
+    /// The object is deleted.
     #[default]
     Delete,
-    /// It stays, and is forgotten here.
+    /// The object stays in the cloud, and the deployment forgets it.
     Retain,
-    /// A snapshot of it is taken, then it is removed.
+    /// A snapshot is created, then the object is deleted.
     Snapshot,
 }
 
 impl DeletionPolicy {
-    /// Whether it is what happens anyway.
+    /// True for the default policy.
     pub fn is_delete(&self) -> bool {
         *self == DeletionPolicy::Delete
     }
 
-    /// As a template writes it.
+    /// The text in a template.
     pub fn as_text(self) -> &'static str {
         match self {
             DeletionPolicy::Delete => "Delete",
@@ -197,7 +196,7 @@ impl DeletionPolicy {
         }
     }
 
-    /// As a template writes it (`Delete`, `Retain`, `Snapshot`); Heat takes lower case too.
+    /// Parses the text in a template (`Delete`, `Retain`, `Snapshot`). Heat accepts lower case too.
     pub fn of_text(text: &str) -> Option<DeletionPolicy> {
         match text {
             "Delete" | "delete" => Some(DeletionPolicy::Delete),
@@ -208,10 +207,10 @@ impl DeletionPolicy {
     }
 }
 
-/// What a person may say of a resource under `metadata: {stackloom: ...}`.
+/// Our marks of a resource, under `metadata: {stackloom: ...}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// A server that shall have a public address.
+    /// A server that gets a public address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub public: bool,
     /// The server through which the others are reached.

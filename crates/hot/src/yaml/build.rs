@@ -1,4 +1,4 @@
-//! From the parser's events to the tree.
+//! Builds the tree from the parser's events.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,7 +17,7 @@ use super::{
 mod close;
 mod places;
 
-/// The tree of a text that is not too long.
+/// The tree of a text within the size limit.
 pub(super) fn build(text: &str, limits: &Limits) -> Tree {
     if let Some(problem) = unfit(text) {
         return problem;
@@ -43,7 +43,7 @@ pub(super) fn build(text: &str, limits: &Limits) -> Tree {
     builder.finished()
 }
 
-/// Letters that no YAML has.
+/// The error for characters that YAML does not allow.
 fn unfit(text: &str) -> Option<Tree> {
     let fits = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
     let at = text.find(|c| !fits(c))?;
@@ -74,11 +74,11 @@ enum Frame {
 
 struct Builder<'t> {
     text: &'t str,
-    /// Byte offset of each character that the parser sees; empty when the text is ASCII.
+    /// Byte offset of each character that the parser sees. Empty if the text is ASCII.
     bytes: Vec<u32>,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Arc<Node>>,
-    /// End of the last thing that was read.
+    /// End of the last node that was read.
     cursor: usize,
     root: Option<Node>,
     problems: Vec<YamlProblem>,
@@ -114,7 +114,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Where the outermost open bracket stands.
+    /// The position of the outermost open bracket.
     fn flow_start(&self) -> Option<usize> {
         self.frames.iter().find_map(|frame| match frame {
             Frame::Map { start, style, .. } | Frame::List { start, style, .. } => {
@@ -123,7 +123,7 @@ impl<'t> Builder<'t> {
         })
     }
 
-    /// Markers count characters.
+    /// The byte offset of a marker, which counts characters.
     fn byte(&self, index: usize) -> usize {
         let index = self.padding.letter(index);
         let at = if self.bytes.is_empty() {
@@ -136,7 +136,7 @@ impl<'t> Builder<'t> {
         at.min(self.text.len())
     }
 
-    /// All events of what the parser sees. Where it stops, why and where.
+    /// Reads all events. If it stops early, returns the reason and the position.
     fn read(&mut self, seen: &str) -> Option<(String, usize)> {
         let mut stopped = None;
         for next in Parser::new_from_str(seen) {
@@ -179,7 +179,7 @@ impl<'t> Builder<'t> {
         });
     }
 
-    /// False: stop reading.
+    /// Handles one event. False stops reading.
     fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
         match event {
             Event::Scalar(value, style, anchor, tag) => {
@@ -237,7 +237,7 @@ impl<'t> Builder<'t> {
             }
             Event::SequenceStart(anchor, tag) => {
                 self.check_tag(tag.as_deref(), start);
-                // The parser's place of a list without indentation is after its first dash.
+                // The parser reports a list without indentation after its first dash.
                 let start = if self.text.as_bytes().get(start) == Some(&b'[') {
                     start
                 } else {
@@ -262,7 +262,7 @@ impl<'t> Builder<'t> {
                 });
             }
             Event::MappingEnd | Event::SequenceEnd => {
-                // Of `}` and `]` only the start is sure: the parser's end may lie behind a comment.
+                // Of `}` and `]` only the start is certain: the parser's end may be after a comment.
                 if let Some(frame) = self.frames.pop() {
                     self.close(frame, (start + 1).min(self.text.len()));
                 }
@@ -305,7 +305,7 @@ impl<'t> Builder<'t> {
             }
             other => self.check_tag(other, start),
         }
-        // The parser counts blanks before a colon to what stands in quotes before them.
+        // The parser includes blanks before a colon in a quoted key.
         let end = match (node_style, self.text.get(start..end)) {
             (Style::BlockScalar, _) | (_, None) => end,
             (_, Some(written)) => start + written.trim_ascii_end().len(),
@@ -315,7 +315,7 @@ impl<'t> Builder<'t> {
         let span = if is_key {
             start..if empty { start } else { end }
         } else if empty {
-            // The parser places it at the next token.
+            // The parser reports an empty node at the next token.
             let at = self.empty_start();
             at..at
         } else if node_style == Style::BlockScalar {
@@ -328,7 +328,7 @@ impl<'t> Builder<'t> {
         if anchor != 0 {
             self.anchor(start);
         }
-        // YAML 1.1 gives these a meaning of their own, which libyaml then does not know.
+        // YAML 1.1 gives these a special meaning, which libyaml then does not support.
         let strange = value == "=" || (value == merge::KEY && !is_key);
         if strange && style == ScalarStyle::Plain && tag.is_none() {
             self.problems.push(YamlProblem {
@@ -396,7 +396,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The anchor of what begins at `start`: libyaml takes each name once.
+    /// The anchor of the node at `start`. libyaml accepts each name once.
     fn anchor(&mut self, start: usize) {
         let text = self.text;
         let properties = &text[start..self.after_properties(start)];
@@ -415,7 +415,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Put a finished node where it belongs.
+    /// Adds a finished node to its parent.
     fn place(&mut self, node: Node, anchor: usize) {
         if anchor != 0 {
             self.anchors.insert(anchor, Arc::new(node.clone()));
@@ -456,7 +456,7 @@ impl<'t> Builder<'t> {
                     value: node,
                 }),
                 None => {
-                    // A map or list as a key; its value comes next and is dropped with it.
+                    // A map or list as a key. Its value comes next and is dropped with it.
                     let at = node.span.start;
                     let span = node.span.clone();
                     *key = Some((String::new(), span.clone(), span.end));

@@ -1,28 +1,28 @@
-//! What Heat's parser takes and ours does not.
+//! YAML that Heat's parser accepts and ours does not.
 //!
-//! Heat reads YAML with libyaml, which asks for no indentation within quotes and brackets, for no space before a comment behind
-//! a bracket or quote, and takes a tab after a colon. People write that. So where our parser stops at such a place, spaces are put
-//! in that mean nothing there, and it begins again; all places are those of the text as it is written.
+//! Heat parses YAML with libyaml, which requires no indentation inside quotes and brackets and no space before a comment after a
+//! bracket or quote, and accepts a tab after a colon. Users write such text. So if our parser stops at such a place, spaces
+//! without meaning are inserted, and it starts again. All positions are those of the original text.
 
-/// Bytes that the parser may read in all, each time that it begins again.
+/// Maximum number of bytes that the parser reads in total, over all starts.
 const BYTES_MAX: usize = 32 << 20;
 
-/// Times that it may begin with a text of so many bytes.
+/// Maximum number of starts with a text of this size.
 pub(super) fn tries(bytes: usize) -> usize {
     BYTES_MAX / (bytes + 1024) + 1
 }
 
-/// Spaces that the parser sees and the text does not have, by where they stand.
+/// Spaces that are inserted for the parser, by their places in the text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Padding {
-    /// Byte of the text, and how many; in order, each place once.
+    /// Byte offset in the text and number of spaces; in order, each place once.
     places: Vec<(usize, usize)>,
-    /// For each place, the first letter of its spaces in what the parser sees, and the letter of the text.
+    /// For each place, the index of its first space in the parser's text, and the index in the original text.
     letters: Vec<(usize, usize)>,
 }
 
 impl Padding {
-    /// The text with them.
+    /// The text with the spaces inserted.
     pub(super) fn applied(&mut self, text: &str) -> String {
         let mut padded = String::with_capacity(text.len() + 64 * self.places.len());
         self.letters.clear();
@@ -39,7 +39,7 @@ impl Padding {
         padded
     }
 
-    /// A letter of the text, from one that the parser sees.
+    /// The character index in the original text, from one in the parser's text.
     pub(super) fn letter(&self, seen: usize) -> usize {
         let before = self.letters.partition_point(|(start, _)| *start <= seen);
         let Some(last) = before.checked_sub(1) else {
@@ -49,8 +49,8 @@ impl Padding {
         letter + (seen - start).saturating_sub(count)
     }
 
-    /// More of them, so that an error of the parser at `at` goes away: whether there is a way. `flow` is where the
-    /// outermost open bracket stands.
+    /// Adds spaces that avoid the parser's error at `at`. False if that is not possible. `flow` is the position of the outermost
+    /// open bracket.
     pub(super) fn repair(
         &mut self,
         text: &str,
@@ -87,7 +87,7 @@ impl Padding {
     }
 }
 
-/// Further lines of what stands from `start` to `end`: moved to the right of its start.
+/// The further lines between `start` and `end`, with the spaces that indent them beyond the start.
 fn lines(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let column = text[line..start].chars().count() + 1;
@@ -103,7 +103,7 @@ fn lines(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Behind the quote that ends what begins at `start`.
+/// The position after the quoted text that begins at `start`.
 fn quoted_end(text: &str, start: usize) -> usize {
     let mut letters = text[start..].char_indices().peekable();
     let Some((_, quote)) = letters.next() else {
@@ -123,11 +123,11 @@ fn quoted_end(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Behind the bracket that ends what begins at `start`.
+/// The position after the brackets that begin at `start`.
 fn flow_end(text: &str, start: usize) -> usize {
     let mut depth = 0usize;
     let mut at = start;
-    // Whether a quote opens a text here, and a `#` a comment.
+    // `fresh`: a quote begins a text here. `blank`: a `#` begins a comment.
     let (mut fresh, mut blank) = (true, false);
     while let Some(c) = text[at..].chars().next() {
         match c {

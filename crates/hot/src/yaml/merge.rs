@@ -1,8 +1,8 @@
 //! Merge keys: `<<: *defaults`, and `<<: [*a, *b]`.
 //!
-//! YAML 1.1 has them, and so has Heat: the entries of the named maps are taken over; what the map itself
-//! has wins, then the maps named earlier. The tree keeps the text's own entries for edits, and the merged
-//! ones beside them for readers. Taken-over values are shared, not copied.
+//! YAML 1.1 and Heat support them: the entries of the named maps are added. The map's own entries win, then those of maps that
+//! are named earlier. The tree keeps the text's own entries for edits, and the merged ones beside them for readers. Added values
+//! are shared, not copied.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,16 +14,16 @@ use super::{Entry, Kind, Node, Severity, Style, YamlProblem};
 /// The key that merges.
 pub(super) const KEY: &str = "<<";
 
-/// Maps that were merged somewhere, ready to be taken over again.
+/// Maps that were merged before, ready to be added again.
 #[derive(Default)]
 pub(super) struct Merger {
     shared: HashMap<*const Node, Arc<[Entry]>>,
-    /// Entries taken over so far.
+    /// Entries added so far.
     count: u64,
 }
 
 impl Merger {
-    /// The entries with those that merge keys bring; nothing where there is no merge key.
+    /// The entries with those from merge keys. `None` if there is no merge key.
     pub(super) fn merge(
         &mut self,
         text: &str,

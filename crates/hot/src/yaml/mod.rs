@@ -1,9 +1,8 @@
-//! YAML text to a tree with positions, within limits.
+//! Parses YAML text to a tree with positions, within limits.
 //!
-//! The events come from `saphyr-parser`; the tree is ours, because edits need what a value parser
-//! throws away: where each key, value and list dash stands, and in which style. Aliases share the
-//! node that they name, so an alias bomb costs no memory; its unfolded size is counted and refused.
-//! A syntax error keeps all that was read before it.
+//! The events come from `saphyr-parser`. The tree is ours, because edits need facts that a value parser drops: the position of
+//! each key, value and list dash, and its style. Aliases share the node that they name, so an alias bomb costs no memory; its
+//! unfolded size is counted and refused. After a syntax error, everything before it is kept.
 
 pub mod scalar;
 pub mod surrogates;
@@ -18,19 +17,19 @@ mod build;
 mod lenient;
 mod merge;
 
-/// What a text may hold before it is refused.
+/// Limits on a text. A larger text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the text; a longer one is not read at all.
+    /// Maximum size in bytes. A larger text is not parsed at all.
     pub bytes_max: usize,
-    /// Maps and lists within each other.
+    /// Maximum nesting of maps and lists.
     pub depth_max: usize,
-    /// Values, aliases and merge keys unfolded.
+    /// Maximum number of values, with aliases and merge keys unfolded.
     pub nodes_max: u64,
 }
 
 impl Default for Limits {
-    /// Heat's own 512 KiB; the others are far beyond what people write.
+    /// Heat's own 512 KiB. The other limits are far beyond what people write.
     fn default() -> Limits {
         Limits {
             bytes_max: 512 << 10,
@@ -40,10 +39,10 @@ impl Default for Limits {
     }
 }
 
-/// How a node is written.
+/// The style of a node in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Lines and indentation.
+    /// In lines, by indentation.
     Block,
     /// `{...}` or `[...]`.
     Flow,
@@ -57,22 +56,22 @@ pub enum Style {
     BlockScalar,
 }
 
-/// A value at a place.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Scalar, list, map or alias.
     pub kind: Kind,
-    /// How the text writes it.
+    /// The style in the text.
     pub style: Style,
-    /// Bytes of the text, anchor and tag included.
+    /// The bytes in the text, including anchor and tag.
     pub span: Range<usize>,
-    /// Nodes below and this one, aliases unfolded.
+    /// Number of nodes below and this one, with aliases unfolded.
     weight: u64,
-    /// For a map with merge keys (`<<`): its entries and those that it takes over.
+    /// For a map with merge keys (`<<`): its own entries and the added ones.
     merged: Option<Arc<[Entry]>>,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Its text without quotes, and whether a tag forces it to be text.
@@ -88,7 +87,7 @@ pub enum Kind {
 /// A list's item.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Where its dash stands; in flow lists its value.
+    /// Position of its dash, or of its value in flow lists.
     pub start: usize,
     /// The value.
     pub value: Node,
@@ -101,24 +100,24 @@ pub struct Entry {
     pub key: String,
     /// Bytes of the key in the text.
     pub key_span: Range<usize>,
-    /// Just after the colon.
+    /// Position after the colon.
     pub after_colon: usize,
     /// The value.
     pub value: Node,
 }
 
-/// What is wrong with the text.
+/// A problem of the text.
 #[derive(Clone, Debug)]
 pub struct YamlProblem {
     /// Code of the diagnostic.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The problem, in one sentence.
     pub message: String,
-    /// Byte in the text.
+    /// Byte offset in the text.
     pub at: usize,
-    /// Positions after it cannot be trusted, so nothing may be edited.
+    /// True if positions after it are not reliable, so that no edit is possible.
     pub fatal: bool,
 }
 
@@ -140,7 +139,7 @@ impl Node {
         }
     }
 
-    /// Entries of a map, those that merge keys bring included.
+    /// Entries of a map, including those from merge keys.
     pub fn entries(&self) -> Option<&[Entry]> {
         let node = self.target();
         match (&node.kind, &node.merged) {
@@ -202,7 +201,7 @@ impl Node {
         }
     }
 
-    /// All of it as JSON.
+    /// The node as JSON.
     pub fn to_json(&self) -> Value {
         let node = self.target();
         match &node.kind {
@@ -221,7 +220,7 @@ impl Node {
     }
 }
 
-/// Read the first document of `text`.
+/// Parses the first document of `text`.
 pub fn parse(text: &str) -> Tree {
     parse_within(text, &Limits::default())
 }
@@ -240,7 +239,7 @@ pub fn parse_within(text: &str, limits: &Limits) -> Tree {
 }
 
 impl Tree {
-    /// Nothing was read.
+    /// A tree of a text that was not parsed.
     fn refused(code: &'static str, message: String) -> Tree {
         Tree {
             root: None,
@@ -255,7 +254,7 @@ impl Tree {
     }
 }
 
-/// Past spaces, line ends and comments.
+/// The position after spaces, line ends and comments.
 pub fn skip_blank(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     loop {

@@ -1,7 +1,7 @@
-//! Plain scalars: what a word without quotes means.
+//! Values of plain scalars.
 //!
-//! YAML 1.1, because Heat reads templates with PyYAML: `yes` is a boolean, `0755` is octal, `1:30` is 90
-//! (sixty to the next place), `1e5` is text and `1.0e+5` a number. Dates stay text, as in Heat.
+//! The rules are those of YAML 1.1, because Heat parses templates with PyYAML: `yes` is a boolean, `0755` is octal, `1:30` is 90
+//! (base 60), `1e5` is text and `1.0e+5` a number. Dates stay text, as in Heat.
 
 use serde_json::{Number, Value};
 
@@ -78,7 +78,7 @@ fn number(text: &str) -> Option<Number> {
     Number::from_f64(if negative { -value } else { value })
 }
 
-/// Places of sixty: `1:30` and `1:30.5`; the first digit of a whole one is not 0.
+/// A number in base 60: `1:30` and `1:30.5`. The first digit of an integer is not 0.
 fn sexagesimal(digits: &str, negative: bool) -> Option<Number> {
     let (whole, fraction) = match digits.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
@@ -105,7 +105,7 @@ fn sexagesimal(digits: &str, negative: bool) -> Option<Number> {
     }
 }
 
-/// An exponent has a sign.
+/// True for a float. Its exponent needs a sign.
 fn is_float(digits: &str) -> bool {
     match digits.split_once(['e', 'E']) {
         Some((_, exponent)) => exponent

@@ -1,17 +1,17 @@
-//! Letters beyond the first 65,536 as JSON escapes them: in two halves, `\ud83d\ude00`.
+//! Surrogate pairs in JSON escapes: characters beyond the first 65,536 as `\ud83d\ude00`.
 //!
-//! YAML knows no halves, and Heat reads a text as JSON before it tries YAML. So in a text that is JSON each pair is put
-//! together (`\U0001f600`) for the YAML parser alone: places stay those of the text as it is.
+//! YAML does not support surrogates, and Heat tries to parse a text as JSON before YAML. So in a JSON text each pair is joined
+//! (`\U0001f600`) for the YAML parser only; positions stay those of the original text.
 
 use serde::de::IgnoredAny;
 
-/// Whether a text is JSON, and so a map in braces.
+/// True if a text is JSON, and so a map in braces.
 pub fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The text with its pairs put together, and the byte in `text` that each of its characters stands for; nothing where
-/// there is no pair, or the text is no JSON.
+/// The text with its pairs joined, and the byte offset in `text` of each of its characters. `None` if there is no pair, or the
+/// text is not JSON.
 pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     let may_have = text.contains("\\ud") || text.contains("\\uD");
     if !may_have || !is_json(text) {
@@ -23,11 +23,11 @@ pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     while let Some(first) = text[at..].chars().next() {
         let (new, length) = match pair(&text[at..]) {
             Some(letter) => (format!("\\U{:08x}", u32::from(letter)), 12),
-            // Of an escape the next letter is no escape's beginning.
+            // The character after a backslash does not begin an escape itself.
             None if first == '\\' => (text[at..].chars().take(2).collect(), 2),
             None => (first.to_string(), first.len_utf8()),
         };
-        // A letter of the new text stands for one of the old, those of a longer old one for its first ones.
+        // Each character of the new text maps to one of the old text, in order; surplus old ones are skipped.
         bytes.extend((0..new.chars().count()).map(|letter| (at + letter.min(length - 1)) as u32));
         out.push_str(&new);
         at += length;
@@ -36,7 +36,7 @@ pub(super) fn joined(text: &str) -> Option<(String, Vec<u32>)> {
     Some((out, bytes))
 }
 
-/// The letter that the two escapes at the beginning of a text stand for.
+/// The character of the two escapes at the beginning of a text.
 fn pair(text: &str) -> Option<char> {
     let half = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;

@@ -55,7 +55,7 @@ fn windows_line_ends_and_json_are_yaml_too() {
     );
 }
 
-/// Each was read by Heat's own parser, to the same value.
+/// Each text was parsed by Heat's own parser, to the same value.
 #[test]
 fn quotes_and_brackets_need_no_indentation() {
     for (text, expected) in [
@@ -271,7 +271,7 @@ fn many_doubled_keys_are_read_in_one_go() {
     };
     let (alone, _) = read((0..40_000).map(|at| format!("{at:x}:\n")).collect());
     let (doubled, tree) = read("a:\n".repeat(70_000));
-    // All of them moved up for each would take many times as long.
+    // Moving all of them for each one would take many times as long.
     assert!(doubled < alone * 5, "{doubled:?}, alone {alone:?}");
     assert_eq!(tree.problems.len(), 69_999);
     let root = tree.root.unwrap();

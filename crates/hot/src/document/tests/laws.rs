@@ -25,7 +25,7 @@ fn tree() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document with comments and blank lines, some values in braces.
+/// A document with comments and blank lines, and some values in braces.
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec((tree(), 0..4u8), 1..4).prop_map(|sections| {
         let mut text = String::from("# head\n");

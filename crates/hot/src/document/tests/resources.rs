@@ -1,8 +1,8 @@
-//! Resources that come, go and get another name, and what mentions them.
+//! Resources that are added, removed and renamed, with the references to them.
 
 use super::*;
 
-/// Every way in which one resource can mention another, under a condition or not.
+/// Every form of a reference to a resource, with and without a condition.
 pub(super) const MENTIONS: &str = "\
 heat_template_version: 2016-10-14
 conditions: {net: true}  # a condition may bear the name of a resource
@@ -179,7 +179,7 @@ fn a_name_changes_in_references_only() {
     );
 }
 
-/// A name keeps the quotes that it stands in, each mention its own.
+/// A name keeps its quotes, in each reference.
 #[test]
 fn a_name_in_quotes_stays_in_quotes() {
     let text = "resources:\n  'a': {type: x}\n  b: {type: x, depends_on: [\"a\"], properties: {p: {get_resource: a}}}\n";

@@ -1,4 +1,4 @@
-//! Another value of the whole, several resources at once, and edits that would reach further than they are asked to.
+//! Whole values, several resources at once, and edits that would change more than requested.
 
 use super::*;
 
@@ -136,7 +136,7 @@ resources:
     let mut value = document.value(&[]).unwrap();
     value["resources"]["a"]["properties"]["flavor"] = json!("large");
     assert!(document.with_value(&value).is_err());
-    // A key that a merge key brings again does not go.
+    // An entry that a merge key would bring back is not removed.
     let merged = "base: &b {x: 1}\nuse:\n  <<: *b\n  x: 2\n";
     assert!(Document::parse(merged).edit(&remove("use.x")).is_err());
 }

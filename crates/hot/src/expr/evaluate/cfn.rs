@@ -1,4 +1,4 @@
-//! The functions of CloudFormation that the first version of HOT still has.
+//! CloudFormation functions of the first HOT version.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -11,7 +11,7 @@ use super::{
 use crate::expr::select as at;
 use yaql::{python, shown};
 
-/// `Fn::Select`: an item, or an empty text where there is none.
+/// `Fn::Select`: an item, or an empty text if it does not exist.
 pub(super) fn select(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (Some(index), Some(collection)) = (arguments.next(), arguments.next()) else {
@@ -64,7 +64,7 @@ pub(super) fn replace(arguments: Value) -> Result<Value, String> {
     }
 }
 
-/// `Fn::MemberListToMap`: from `.member.0.Name=key` and `.member.0.Value=value` to a map.
+/// `Fn::MemberListToMap`: a map from `.member.0.Name=key` and `.member.0.Value=value`.
 pub(super) fn member_list_to_map(arguments: Value) -> Result<Value, String> {
     let (key_word, value_word, list) = match items(arguments).as_slice() {
         [Value::String(key), Value::String(value), Value::Array(list)] => {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{ITEMS_MAX, items};
 use yaql::{python, shown};
 
-/// What `list_concat` does with equal values.
+/// The treatment of equal values in `list_concat`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubles {
     Keep,
@@ -27,7 +27,7 @@ pub(super) fn merge(arguments: Value) -> Result<Value, String> {
     Ok(Value::Object(merged))
 }
 
-/// `map_replace`: other keys, other values.
+/// `map_replace`: replaces keys and values.
 pub(super) fn replace(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter().map(map_or_nothing);
     let (Some(input), Some(mut rules)) = (arguments.next(), arguments.next()) else {
@@ -63,7 +63,7 @@ pub(super) fn replace(arguments: Value) -> Result<Value, String> {
         let replaced = match value {
             Value::String(text) => values.get(text),
             Value::Array(_) | Value::Object(_) => None,
-            // In YAML the key `80` is a number too.
+            // In YAML the key `80` may be a number.
             scalar => values
                 .iter()
                 .find(|(key, _)| python::equal(&crate::yaml::scalar::resolve(key), scalar))
@@ -81,7 +81,7 @@ fn map_or_nothing(value: Value) -> Map<String, Value> {
     }
 }
 
-/// `list_concat` and `list_concat_unique`; of equal values the first one is kept.
+/// `list_concat` and `list_concat_unique`. Of equal values the first one is kept.
 pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String> {
     let mut list = Vec::new();
     for item in items(arguments) {
@@ -103,7 +103,7 @@ pub(super) fn concat(arguments: Value, doubles: Doubles) -> Result<Value, String
     Ok(Value::Array(list))
 }
 
-/// `filter`: without some values.
+/// `filter`: the list without some values.
 pub(super) fn filter(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (values, list) = (

@@ -1,7 +1,7 @@
-//! What functions give for arguments that are known. One file per group.
+//! Results of functions with known arguments. One file per group of functions.
 //!
-//! All are as in Heat, down to how Python writes a truth or a map as text. Results are limited, so that
-//! a template of a few lines cannot fill the memory.
+//! All results are as in Heat, including Python's text form of booleans and maps. Their size is limited, so that a template of a
+//! few lines cannot fill the memory.
 
 use serde_json::Value;
 
@@ -19,19 +19,19 @@ mod text;
 mod url;
 
 pub(super) use yaql::TEXT_BYTES_MAX;
-/// Most items that a function may give.
+/// Maximum number of items in a function's result.
 pub(super) const ITEMS_MAX: usize = 100_000;
 
-/// The value of a call in a template of a version. The error says what is wrong with its arguments.
+/// The value of a call in a template of this version. The error describes the problem of its arguments.
 pub(super) fn evaluate(
     function: Function,
     arguments: Value,
     version: Version,
 ) -> Result<Value, String> {
-    // What was the result of a function has not been looked at yet.
+    // Arguments that are results of functions were not checked yet.
     let arguments = Expr::data(arguments);
     arguments::check(function, &arguments, version)?;
-    // Maps and lists in texts came with JSON.
+    // Since this version, maps and lists become JSON in texts.
     let json = version >= Version::V2015_10_15;
     let arguments = arguments.into_data();
     match function {
@@ -57,7 +57,7 @@ pub(super) fn evaluate(
         FnBase64 => Ok(arguments),
         FnMemberListToMap => cfn::member_list_to_map(arguments),
         Given => crate::parameter::given(arguments),
-        // References, conditions and what asks the scope are resolved before.
+        // References, conditions and functions of the scope are resolved before.
         GetParam | GetResource | GetAttr | GetFile | ResourceFacade | If | Equals | Not | And
         | Or | FnGetAzs | FnResourceFacade | Ref => Err(format!(
             "`{}` takes {}",

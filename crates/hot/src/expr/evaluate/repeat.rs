@@ -39,7 +39,7 @@ pub(super) fn repeat(mut arguments: Value) -> Result<Value, String> {
         .collect()
 }
 
-/// What a word stands for: the items of a list, or the keys of a map.
+/// The values of a word: the items of a list, or the keys of a map.
 fn values(word: &str, list: Value, permutations: bool) -> Result<Vec<Value>, String> {
     match list {
         Value::Array(items) => Ok(items),
@@ -54,7 +54,7 @@ fn values(word: &str, list: Value, permutations: bool) -> Result<Vec<Value>, Str
     }
 }
 
-/// Every combination; the last list turns fastest.
+/// All combinations. The last list changes fastest.
 fn combinations(lists: &[Vec<Value>]) -> Result<Vec<Vec<&Value>>, String> {
     let count = lists
         .iter()
@@ -73,7 +73,7 @@ fn combinations(lists: &[Vec<Value>]) -> Result<Vec<Vec<&Value>>, String> {
     Ok((0..count).map(row).collect())
 }
 
-/// First with first, second with second.
+/// Pairs items of equal index.
 fn together(lists: &[Vec<Value>]) -> Result<Vec<Vec<&Value>>, String> {
     let length = lists.iter().map(Vec::len).max().unwrap_or(0);
     if lists
@@ -90,7 +90,7 @@ fn together(lists: &[Vec<Value>]) -> Result<Vec<Vec<&Value>>, String> {
         .collect())
 }
 
-/// The pattern with its words replaced, in keys too.
+/// The pattern with its words replaced, also in keys.
 fn copy(template: &Value, pairs: &[(&str, &Value)], budget: &mut usize) -> Result<Value, String> {
     Ok(match template {
         Value::String(text) => Value::String(words(text, pairs, budget)?),

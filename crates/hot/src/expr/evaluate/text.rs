@@ -1,4 +1,4 @@
-//! Functions on texts: `str_replace` in its three strengths, `list_join`, `str_split`.
+//! Functions on texts: the three variants of `str_replace`, `list_join`, `str_split`.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{Function, TEXT_BYTES_MAX, items, too_long};
 use crate::text::listed;
 use yaql::{python, shown};
 
-/// Most words times bytes of a template: some tenths of a second.
+/// Maximum product of the number of words and the template's bytes. Takes some tenths of a second.
 const WORK_MAX: usize = 1 << 30;
 
 /// A piece of a template.
@@ -16,13 +16,13 @@ enum Part<'t> {
     Word(usize),
 }
 
-/// How much `str_replace` minds.
+/// The strictness of `str_replace`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strict {
     No,
     /// Every word must occur.
     Words,
-    /// And no value may be null or empty.
+    /// Every word must occur, and no value may be null or empty.
     WordsAndValues,
 }
 
@@ -45,8 +45,8 @@ pub(super) fn replace(
     replace_words(function, &template, &params, strict, json)
 }
 
-/// Longer words first, then smaller ones; each place of the text is replaced once. Maps and lists become JSON where
-/// the version has that.
+/// Replaces words, longer ones first, then in order. Each place of the text is replaced once. Maps and lists become JSON if the
+/// version supports it.
 pub(super) fn replace_words(
     function: Function,
     template: &str,
@@ -86,8 +86,8 @@ pub(super) fn replace_words(
             "`{name}` has too many words for so long a template"
         ));
     }
-    // A longer word wins over a shorter one wherever they overlap, so the text is split at the longest
-    // first, then what lies between at the next.
+    // A longer word wins over a shorter one that overlaps it, so the text is split at the longest word first, and the parts
+    // between at the next one.
     let mut parts = vec![Part::Text(template)];
     for (index, (word, _, used)) in words.iter_mut().enumerate() {
         let mut split = Vec::with_capacity(parts.len());
@@ -135,7 +135,7 @@ pub(super) fn replace_words(
     Ok(Value::String(out))
 }
 
-/// `list_join`, of one list or more; maps and lists are written as JSON where the version has that.
+/// `list_join` of one or more lists. Maps and lists become JSON if the version supports it.
 pub(super) fn join(function: Function, arguments: Value, json: bool) -> Result<Value, String> {
     let name = function.name();
     let mut arguments = items(arguments).into_iter();
@@ -168,7 +168,7 @@ pub(super) fn join(function: Function, arguments: Value, json: bool) -> Result<V
     Ok(Value::String(out))
 }
 
-/// The parts of a text, or the one at an index.
+/// The parts of a text, or the part at an index.
 pub(super) fn split(arguments: Value) -> Result<Value, String> {
     let mut arguments = items(arguments).into_iter();
     let (delimiter, text, index) = (arguments.next(), arguments.next(), arguments.next());
@@ -177,7 +177,7 @@ pub(super) fn split(arguments: Value) -> Result<Value, String> {
             return Err("the delimiter of `str_split` is empty".to_owned());
         }
         Some(Value::String(delimiter)) => Some(delimiter),
-        // Whatever space there is.
+        // Splits at any white space.
         Some(Value::Null) => None,
         _ => return Err("the delimiter of `str_split` is a text".to_owned()),
     };

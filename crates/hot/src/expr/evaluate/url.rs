@@ -123,7 +123,7 @@ fn query(query: Option<&Value>) -> Result<String, String> {
     Ok(out)
 }
 
-/// As in a form, but with slashes as they are.
+/// Escapes as in a form, but keeps slashes.
 fn plus(text: &str, out: &mut String) {
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {

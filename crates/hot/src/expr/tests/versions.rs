@@ -1,4 +1,4 @@
-//! Which version has what, what is refused, and how much a function may give.
+//! The functions of each version, refused ones, and limits of results.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn the_first_version_has_functions_of_cloudformation() {
     }
 }
 
-/// A call of each function that is right in the newest version that has it.
+/// A call of each function, correct in the newest version that has it.
 fn calls() -> Vec<(&'static str, Value)> {
     vec![
         ("get_param", json!("port")),
@@ -71,7 +71,7 @@ fn every_version_has_its_functions_and_names_the_version_of_others() {
             .filter(|word| word.starts_with("20"))
             .map(
                 |version| match value_in(version, &json!({name: arguments})) {
-                    // Data, before it came.
+                    // Data, before the version that has it.
                     Ok(Value::Object(map)) if map.contains_key(name) => '-',
                     Ok(_) => '+',
                     Err(problem) if problem.contains("is not in version") => '-',
@@ -115,7 +115,7 @@ fn every_version_has_its_functions_and_names_the_version_of_others() {
     ");
 }
 
-/// A call in a condition, likewise; the last two stand in none.
+/// The same for calls in conditions; the last two are in none.
 fn conditions() -> Vec<(&'static str, Value)> {
     vec![
         ("equals", json!({"equals": [{"get_param": "port"}, 80]})),
@@ -138,7 +138,7 @@ fn conditions() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Those that only conditions know.
+/// Functions that are allowed in conditions only.
 const ONLY_IN_CONDITIONS: [&str; 4] = ["equals", "not", "and", "or"];
 
 #[test]
@@ -154,7 +154,7 @@ fn no_function_is_left_out_of_these_tables() {
     }
 }
 
-/// Functions of conditions: what each version takes there, and what it makes of it.
+/// Functions of conditions: what each version accepts there, and the result.
 #[test]
 fn every_version_has_its_conditions() {
     let holds = |version: &str, condition: &Value| {

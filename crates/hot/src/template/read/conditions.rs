@@ -1,7 +1,7 @@
 //! `conditions:`, and `condition:` of resources and outputs.
 //!
-//! A condition may name others, in any order; a circle, or a name of nothing, is said here, because no
-//! value is needed to see it.
+//! A condition may refer to others, in any order. Circles and unknown names are reported here, because they can be found without
+//! values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         conditions
     }
 
-    /// What stands for a condition: a truth, a name, or a function.
+    /// A condition: a boolean, a name, or a function.
     pub(super) fn condition(&mut self, node: &'a Node) -> Expr {
         let value = self.expr(node, Place::Condition);
         let fits = matches!(
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
                 | Expr::GetParam(..)
                 | Expr::Call { .. }
         );
-        // What was refused is null, and said already.
+        // A refused call is null, and was reported already.
         if !fits && (node.entries().is_none() || matches!(value, Expr::Map(_))) {
             self.wrong_shape(
                 node,
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Names of conditions that a condition hangs on.
+/// Names of the conditions that a condition refers to.
 pub fn names(condition: &Expr) -> Vec<&str> {
     let mut found = Vec::new();
     collect(condition, &mut found);
@@ -101,7 +101,7 @@ fn collect<'e>(condition: &'e Expr, found: &mut Vec<&'e str>) {
     }
 }
 
-/// Each circle once, its first name again at its end.
+/// Each circle once, with its first name again at its end.
 fn circles(conditions: &[Condition]) -> Vec<Vec<&str>> {
     let on: HashMap<&str, Vec<&str>> = conditions
         .iter()
@@ -141,7 +141,7 @@ fn circles(conditions: &[Condition]) -> Vec<Vec<&str>> {
     circles
 }
 
-/// `; did you mean ...` beside a name of nothing.
+/// The hint `; did you mean ...` for an unknown name.
 pub fn unknown(name: &str, conditions: &[Condition]) -> String {
     let near = did_you_mean(
         name,

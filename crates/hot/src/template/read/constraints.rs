@@ -20,7 +20,7 @@ const KINDS: [&str; 6] = [
     "custom_constraint",
 ];
 
-/// Which one counts where several stand in one item.
+/// Precedence of constraints if one item has several.
 const ORDER: [&str; 6] = [
     "modulo",
     "range",
@@ -30,8 +30,7 @@ const ORDER: [&str; 6] = [
     "custom_constraint",
 ];
 
-/// Types of parameters that a kind of constraint says something about. Source: Heat's
-/// `heat/engine/constraints.py`.
+/// True if this kind of constraint applies to parameters of this type. Source: Heat's `heat/engine/constraints.py`.
 fn fits(constraint: &str, kind: &str) -> bool {
     match constraint {
         "length" => matches!(kind, "string" | "json" | "comma_delimited_list"),
@@ -67,7 +66,7 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|entry| entry.key != "description")
             .collect();
-        // Of several Heat takes one, in an order of its own.
+        // Heat takes one of several, in an order of its own.
         let first = ORDER
             .iter()
             .find_map(|kind| rules.iter().find(|rule| rule.key == *kind));
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
                 .items()
                 .map(|items| {
                     let values = items.iter().map(|item| item.value.to_json());
-                    // Heat compares as the type has it: `yes` is true.
+                    // Heat compares values after conversion: `yes` is true.
                     let scalar = |value: Value| match kind {
                         "comma_delimited_list" => value,
                         _ => coerce(kind, &value),
@@ -150,7 +149,7 @@ impl<'a> Reader<'a> {
         if let Constraint::AllowedPattern(pattern) = &constraint
             && let Err(problem) = yaql::pattern::Pattern::new(pattern)
         {
-            // Heat's patterns are Python's: ours know neither of these, and then nothing is checked.
+            // Heat's patterns are Python's. Ours support neither of these, and then nothing is checked.
             let python = problem.contains("look-around") || problem.contains("backreference");
             if python {
                 let message = format!("{problem}; values are not checked by it");
@@ -184,7 +183,7 @@ fn text(node: &Node, name: &str) -> Result<String, String> {
     }
 }
 
-/// Two numbers under two keys; the first error is a sentence.
+/// Two numbers under two keys. The error is a sentence.
 fn numbers(node: &Node, name: &str, keys: [&str; 2]) -> Result<[Option<f64>; 2], String> {
     let wrong = || {
         format!(
@@ -227,7 +226,7 @@ fn length(node: &Node) -> Result<Constraint, String> {
         Some(number) if number.fract() != 0.0 => {
             Err("`min` and `max` of `length` are whole numbers".to_owned())
         }
-        // Nothing is shorter than nothing.
+        // No length is less than zero.
         other => Ok(other.map(|number| number.max(0.0) as u64)),
     };
     Ok(Constraint::Length {

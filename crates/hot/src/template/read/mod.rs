@@ -1,8 +1,7 @@
-//! From the positioned tree to the model, with all problems of structure at once.
+//! Builds the model from the positioned tree, and reports all problems of structure at once.
 //!
-//! What cannot be understood is left out of the model and named in a diagnostic; the rest is read. What
-//! the template's version does not have is said as such, with the version that has it. One file per
-//! section.
+//! Parts that cannot be understood are left out of the model and reported. Parts that the template's version does not support are
+//! reported with the version that does. One file per section.
 
 use std::collections::HashSet;
 
@@ -25,10 +24,10 @@ mod parameters;
 mod resources;
 mod values;
 
-/// Longest name that there may be.
+/// Maximum length of a name in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Keys of a map in the template, and the version that brought the later ones.
+/// Keys of a map in the template, each with its first version.
 type Keys<'k> = &'k [(&'k str, Version)];
 
 const SECTIONS: [(&str, Version); 7] = [
@@ -41,7 +40,7 @@ const SECTIONS: [(&str, Version); 7] = [
     ("outputs", Version::V2013_05_23),
 ];
 
-/// The model of a tree, and what is wrong with the tree and it.
+/// The model of a tree, with the problems of the tree and the model.
 pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic>) {
     let mut reader = Reader {
         text,
@@ -59,7 +58,7 @@ pub fn read(text: &str, lines: &Lines, tree: &Tree) -> (Template, Vec<Diagnostic
         reader.say(diagnostic, problem.at);
     }
     let template = reader.template(tree.root.as_ref());
-    // A syntax error leaves sections half read: what they seem to lack is not the person's fault.
+    // After a syntax error sections are incomplete: missing parts are not the user's fault.
     if tree.problems.iter().any(|problem| problem.fatal) {
         reader.diagnostics.retain(|one| {
             !matches!(
@@ -108,7 +107,7 @@ impl<'a> Reader<'a> {
         self.lines.position(self.text, at)
     }
 
-    /// Dotted.
+    /// The dotted path.
     fn path(&self) -> String {
         let segments: Vec<String> = self
             .path
@@ -149,7 +148,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// Entries of a section; what Python takes for no is an empty one, as in Heat.
+    /// Entries of a section. Values that are false in Python are an empty section, as in Heat.
     fn section(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
         let empty = match node.scalar() {
             Some(Value::Bool(truth)) => !truth,
@@ -164,7 +163,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A section or key that stands there with nothing behind it, where Heat wants it filled or left out.
+    /// Reports a section or key with an empty value, if Heat requires a value or no key.
     fn filled(&mut self, node: &Node, wanted: &str) -> bool {
         if node.is_null() {
             let message = format!(
@@ -175,7 +174,7 @@ impl<'a> Reader<'a> {
         !node.is_null()
     }
 
-    /// Entries of a map; none, with a problem, where it is no map. Nothing at all is an empty map.
+    /// Entries of a map. Reports other values, except an empty one, which is an empty map.
     fn entries(&mut self, node: &'a Node, wanted: &str) -> &'a [Entry] {
         match node.entries() {
             Some(entries) => entries,
@@ -187,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Complain of keys that are none, or not yet.
+    /// Reports keys that are unknown, or that the version does not have.
     fn known_keys(&mut self, entries: &'a [Entry], known: Keys<'_>, of: &str) {
         for entry in entries {
             let key = entry.key.as_str();
@@ -208,8 +207,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Heat takes nearly any text for a name. A resource is part of ids and paths of ours too, so it has none of the
-    /// signs that separate those.
+    /// Checks a name. Heat accepts nearly any text. A resource's name is also part of our ids and paths, so it must not contain
+    /// the characters that separate those.
     fn name(&mut self, entry: &Entry, of: &str) {
         let name = entry.key.as_str();
         let written = self.text.get(entry.key_span.clone()).unwrap_or_default();
@@ -235,7 +234,7 @@ impl<'a> Reader<'a> {
         self.error("bad-name", entry.key_span.start, message);
     }
 
-    /// What is for people may be anything in Heat; what is no text is not kept.
+    /// A text for users. Heat accepts any value here; a value that is not text is dropped.
     fn words_of(&mut self, node: &Node) -> Option<String> {
         if node.entries().is_some() || node.items().is_some() {
             let message = format!("text belongs here, not {}", node.describe());
@@ -249,7 +248,7 @@ impl<'a> Reader<'a> {
         match node.scalar() {
             Some(Value::String(text)) => Some(text),
             Some(Value::Null) => None,
-            // `description: 2.0` and the like: Heat takes them as text.
+            // `description: 2.0` and similar values: Heat takes them as text.
             Some(other) => Some(other.to_string()),
             None => {
                 self.wrong_shape(node, "text");
@@ -319,7 +318,7 @@ impl<'a> Reader<'a> {
         template
     }
 
-    /// Another language: said once, for nothing in it could be understood.
+    /// True for a CloudFormation template: reported once, because no part of it could be understood.
     fn is_cloud_formation(&mut self, root: &Node) -> bool {
         let named = |key: &&str| root.entry(key).is_some();
         let found = ["AWSTemplateFormatVersion", "HeatTemplateFormatVersion"]

@@ -26,7 +26,7 @@ const KEYS: Keys<'static> = &[
 const MARKS: Keys<'static> = &[
     ("public", Version::V2013_05_23),
     ("bastion", Version::V2013_05_23),
-    // What an exporter keeps for the way back.
+    // Added by an exporter, for a later import.
     ("exported", Version::V2013_05_23),
 ];
 

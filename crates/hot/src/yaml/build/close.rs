@@ -1,11 +1,11 @@
-//! Maps and lists that are read to their end, and the tree of them.
+//! Completed maps and lists, and the final tree.
 
 use std::sync::Arc;
 
 use super::{Builder, Entry, Frame, Kind, Node, Severity, Style, Tree, YamlProblem, merge};
 
 impl Builder<'_> {
-    /// The tree. A syntax error leaves frames open: what they hold so far is kept.
+    /// The tree. After a syntax error some frames are still open: their content so far is kept.
     pub(super) fn finished(mut self) -> Tree {
         while let Some(frame) = self.frames.pop() {
             let end = self.cursor;
@@ -97,7 +97,7 @@ impl Builder<'_> {
         self.place(node, anchor);
     }
 
-    /// What merge keys bring to a map.
+    /// The entries that merge keys add to a map.
     fn merge(&mut self, entries: &[Entry]) -> Option<Arc<[Entry]>> {
         let left = self.limits.nodes_max;
         match self.merger.merge(self.text, entries, left) {
@@ -109,8 +109,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Of entries with one key the last one counts, as in Heat; no edit is possible beside them, because
-    /// it could not be told which one is meant.
+    /// Drops entries with duplicate keys: the last one counts, as in Heat. Such a map cannot be edited, because it is not clear
+    /// which entry is meant.
     fn drop_duplicates(&mut self, entries: &mut Vec<Entry>) {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));

@@ -1,5 +1,4 @@
-//! Where things begin and end in the text, as far as the parser does not say it: it places what is empty at the next
-//! token, and ends a block scalar there.
+//! Positions that the parser does not report: it places empty nodes at the next token, and ends block scalars there.
 
 use super::{Builder, Frame, Style, skip_blank};
 
@@ -29,7 +28,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where the value after the last key or dash begins.
+    /// The start of the value after the last key or dash.
     pub(super) fn value_start(&self) -> usize {
         let from = match self.frames.last() {
             Some(Frame::List {
@@ -51,12 +50,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The dash of the item that comes next.
+    /// The dash of the next item.
     pub(super) fn dash(&self) -> usize {
         skip_blank(self.text, self.cursor).min(self.text.len())
     }
 
-    /// Past anchors and tags.
+    /// The position after anchors and tags.
     pub(super) fn after_properties(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(at), Some(b'&' | b'!')) {
@@ -71,7 +70,7 @@ impl Builder<'_> {
         at
     }
 
-    /// The parser's end of a block scalar is the next token; ours is the end of its last line.
+    /// The end of a block scalar's last line. The parser reports the next token instead.
     pub(super) fn block_scalar_end(&self, start: usize, end: usize) -> usize {
         let header_end = self.text[start..]
             .find('\n')
