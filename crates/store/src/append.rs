@@ -1,7 +1,7 @@
-//! Appending to the journal of runs: the rows that entries change, and the events that they are, in one transaction.
+//! Appends to the journal of runs: changed rows and new events, in one transaction.
 //!
-//! An event gets the number after the last one of its run. The numbers are dense because `(run, seq)` is a key: an appender
-//! that does not know of another one's events meets a conflict, reads the last number again, and repeats the transaction.
+//! An event gets the number after the last one of its run. The numbers are dense because `(run, seq)` is a key: an appender that
+//! does not know another one's events meets a conflict, reads the last number again, and repeats the transaction.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::{
     resource, run, step,
 };
 
-/// Entries of one run, to be stored together.
+/// Entries of one run that are stored together.
 #[derive(Clone, Debug)]
 pub struct Write {
     /// Owner of the run.
@@ -37,7 +37,7 @@ pub struct Appended {
     pub events: Vec<Event>,
 }
 
-/// Appends entries. It remembers the last event number of each run that it wrote to lately.
+/// Appends entries. Remembers the last event number of each run that it wrote to recently.
 #[derive(Debug)]
 pub struct Appender {
     store: Store,
@@ -63,11 +63,11 @@ impl Store {
 }
 
 impl Appender {
-    /// Stores all writes in one transaction. The disk has them when this returns, unless all entries are log lines: those
+    /// Stores all writes in one transaction. They are on the disk when this returns, unless all entries are log lines: those
     /// survive a crash of the program, but not always a power cut.
     ///
     /// # Errors
-    /// Where the database refuses one of them, or a run is not its tenant's. Then none is stored.
+    /// If the database refuses one of them, or a run does not belong to its tenant. Then none is stored.
     pub async fn append(&mut self, writes: &[&Write]) -> Result<Vec<Appended>> {
         let first = self.try_append(writes).await;
         let stored = match first {
@@ -165,7 +165,7 @@ async fn position(
     })
 }
 
-/// Changes the row that an entry is about. [`Outcome::Conflict`] where the entry no longer applies, and is no event.
+/// Changes the row of an entry. [`Outcome::Conflict`] if the entry does not apply any more; then it is no event.
 async fn apply(
     connection: &mut Connection,
     at: &Position,

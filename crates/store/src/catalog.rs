@@ -1,4 +1,4 @@
-//! Catalogue items that projects uploaded, and the versions that deployments were made with.
+//! Catalogue items that projects uploaded, and the versions that deployments use.
 
 use sqlx::Row as _;
 
@@ -8,22 +8,22 @@ use crate::{
     database::{Row, read_all},
 };
 
-/// A version of an item as stored. Its files lie whole below the data folder, under their digest.
+/// A stored version of an item. Its files are complete in a folder below the data folder, named by their digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemRow {
     /// Name of the item.
     pub name: String,
     /// Its version, which never changes.
     pub version: String,
-    /// SHA-256 of all paths and contents, in hexadecimal digits.
+    /// SHA-256 of all paths and contents, in hexadecimal.
     pub digest: String,
     /// The user who uploaded it.
     pub author: String,
-    /// RFC 3339.
+    /// Time of the upload, RFC 3339.
     pub uploaded: String,
 }
 
-/// A version of an item that a deployment was made with.
+/// A version of an item that a deployment uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// Name of the item.
@@ -36,7 +36,7 @@ impl Store {
     /// All versions of all items of a project.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn item_list(&self, tenant: &Tenant) -> Result<Vec<ItemRow>> {
         let rows = sqlx::query(
             "SELECT name, version, digest, author, uploaded FROM catalog_items WHERE cloud = $1 AND project_id = $2",
@@ -48,10 +48,10 @@ impl Store {
         read_all(rows, item, "reading a project's catalogue")
     }
 
-    /// Bytes of all items of a project on the disk.
+    /// Disk space of all items of a project in bytes.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn item_bytes(&self, tenant: &Tenant) -> Result<i64> {
         sqlx::query_scalar(
             "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM catalog_items WHERE cloud = $1 AND project_id = $2",
@@ -63,10 +63,10 @@ impl Store {
         .map_err(Error::at("measuring a project's catalogue"))
     }
 
-    /// Inserts a version of an item. [`Outcome::Conflict`] where the project has that version.
+    /// Inserts a version of an item. [`Outcome::Conflict`] if the project has that version.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn item_insert(
         &self,
         tenant: &Tenant,
@@ -93,10 +93,10 @@ impl Store {
         Ok(Outcome::of(done.rows_affected()))
     }
 
-    /// The versions that a deployment was made with.
+    /// The versions that a deployment uses.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn pin_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Pin>> {
         let rows = sqlx::query(
             "SELECT i.item, i.version FROM deployment_items i JOIN deployments d ON d.id = i.deployment \
@@ -118,10 +118,10 @@ impl Store {
 }
 
 impl Transaction {
-    /// Replaces the versions that a deployment was made with.
+    /// Replaces the versions that a deployment uses.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn pin_replace(
         &mut self,
         tenant: &Tenant,

@@ -4,7 +4,7 @@ use jiff::{Timestamp, Unit};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The time now in RFC 3339, UTC, with milliseconds.
+/// The present time in RFC 3339, UTC, with milliseconds.
 pub fn now_text() -> String {
     let now = Timestamp::now();
     let now = now.round(Unit::Millisecond).unwrap_or(now);
@@ -14,15 +14,15 @@ pub fn now_text() -> String {
 /// A value as JSON.
 ///
 /// # Panics
-/// Where a map has keys that are no text. No type of ours has such maps.
+/// If a map has keys that are not text. None of our types has such maps.
 pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our types have text keys")
 }
 
-/// A state or kind as the API writes it.
+/// The API's text of a state or kind.
 ///
 /// # Panics
-/// Where the type is written as anything but text.
+/// If the type does not serialise to text.
 pub fn to_text(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => text,

@@ -1,8 +1,8 @@
 //! The record of everything that a deployment ever began to create in the cloud.
 //!
-//! A creation has a row before its first request is sent, in the transaction that journals the intent, and keeps it. The row
-//! says whether a request of unknown outcome may still be carried out: its sender died, was cut off, or got no answer. From then
-//! on the creation is *uncertain*, until the cloud has been searched after a horizon in which every service has either carried
+//! A creation gets a row before its first request is sent, in the transaction that journals the intent, and keeps it. The row
+//! tells if a request of unknown outcome may still be carried out: its sender died, was aborted, or got no answer. From then on
+//! the creation is *uncertain*, until the cloud has been searched after a horizon within which every service has either carried
 //! out such a request or dropped it.
 
 use std::{
@@ -21,14 +21,14 @@ use crate::{
     database::{Connection, Row, read_all, read_one},
 };
 
-/// The key of a creation: the mark in the cloud names deployment, name and incarnation.
+/// The key of a creation. The marker in the cloud contains deployment, name and incarnation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CreationKey {
     /// The resource's name in the template.
     pub name: String,
     /// Its number among all resources that had the name, from 0.
     pub incarnation: u32,
-    /// Resource type.
+    /// The resource's type.
     pub resource_type: String,
 }
 
@@ -39,44 +39,44 @@ pub struct Creation {
     pub key: CreationKey,
     /// Start of the first attempt.
     pub begun: Timestamp,
-    /// An attempt is under way.
+    /// True while an attempt is active.
     pub in_flight: bool,
     /// End of the last attempt whose request the cloud may still carry out.
     pub uncertain_since: Option<Timestamp>,
-    /// The cloud was searched after the horizon.
+    /// True if the cloud was searched after the horizon.
     pub swept: bool,
-    /// The created thing stays in the cloud on purpose.
+    /// True if the created object stays in the cloud on purpose.
     pub retained: bool,
-    /// Things with its name in the cloud before the first request; `None` for types with another mark.
+    /// Objects with its name in the cloud before the first request. `None` for types with another marker.
     pub namesakes: Option<Namesakes>,
 }
 
-/// Things in the cloud that share a name, where names are not unique.
+/// Objects in the cloud that share a name, if names are not unique.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namesakes {
-    /// The name that the template gives.
+    /// The name in the template.
     pub name: String,
-    /// Ids of all things with the name, as the cloud lists them.
+    /// Ids of all objects with the name, as the cloud lists them.
     pub ids: Vec<String>,
 }
 
 impl Namesakes {
-    /// Does a thing have the name, and did not have it before?
+    /// True if an object has the name now and did not have it before.
     pub fn are_joined_by(&self, id: &str, name: &str) -> bool {
         self.name == name && self.ids.iter().all(|before| before != id)
     }
 }
 
 impl Creation {
-    /// Until when a request of unknown outcome may still be carried out; `None` once the cloud was searched after that.
+    /// Time until which a request of unknown outcome may still be carried out. `None` once the cloud was searched after that
+    /// time.
     pub fn pending_until(&self, horizon: Duration) -> Option<Timestamp> {
         self.uncertain_since
             .filter(|_| !self.swept)
             .map(|since| later(since, horizon))
     }
 
-    /// Can a thing of this age come from a request of unknown outcome? A minute of difference between the clocks is allowed
-    /// for.
+    /// True if an object with this creation time may come from a request of unknown outcome. The clocks may differ by a minute.
     pub fn explains(&self, created: Timestamp, horizon: Duration) -> bool {
         const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
         let Some(since) = self.uncertain_since else {
@@ -91,14 +91,14 @@ fn later(time: Timestamp, by: Duration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// A deployment's creations, and the ids that are recorded, at one moment.
+/// A deployment's creations and the recorded ids, at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct CreationsNow {
     /// All creations of the deployment.
     pub creations: BTreeMap<CreationKey, Creation>,
-    /// The given ids that a resource or copy of any deployment has.
+    /// Those of the given ids that a resource or copy of any deployment has.
     pub recorded: HashSet<String>,
-    /// Creations of resources and copies that are neither deleted nor have an id yet.
+    /// Creations of resources and copies that are not deleted and have no id yet.
     pub without_id: BTreeSet<CreationKey>,
 }
 
@@ -110,7 +110,7 @@ impl Store {
     /// A deployment's creations, by name and incarnation.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<Creation>> {
         let rows = sqlx::query(OF_DEPLOYMENT)
             .bind(deployment)
@@ -121,10 +121,10 @@ impl Store {
         read_all(rows, creation, "reading creations")
     }
 
-    /// Things with a creation's name in the cloud before its first request; `None` before they are noted.
+    /// Objects with a creation's name in the cloud before its first request. `None` before they are recorded.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_namesakes(
         &self,
         tenant: &Tenant,
@@ -147,10 +147,10 @@ impl Store {
         Ok(read_one(row, read, "reading namesakes")?.flatten())
     }
 
-    /// The last incarnation under each name of a deployment.
+    /// The last incarnation of each name of a deployment.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_last_incarnations(
         &self,
         tenant: &Tenant,
@@ -164,11 +164,11 @@ impl Store {
         Ok(last.collect())
     }
 
-    /// Notes that the cloud was searched for these after their horizons. A creation that has become uncertain again since
-    /// stays uncertain.
+    /// Records that the cloud was searched for these creations after their horizons. A creation that has become uncertain again
+    /// since then stays uncertain.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_mark_swept(
         &self,
         tenant: &Tenant,
@@ -200,7 +200,7 @@ impl Transaction {
     /// Resource types of a deployment's creations of unknown outcome, one per creation.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_list_uncertain(
         &mut self,
         tenant: &Tenant,
@@ -236,14 +236,14 @@ pub(crate) fn creation(row: &Row) -> sqlx::Result<Creation> {
     })
 }
 
-/// May the attempt that begins send a request for a creation?
+/// Tells if a new attempt may send a request for a creation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requests {
     Creation,
     Nothing,
 }
 
-/// Records that an attempt begins. A resource with an id is not requested again, unless it is removed first.
+/// Records the start of an attempt. A resource with an id is not requested again, unless it is deleted first.
 pub(crate) async fn begin(
     connection: &mut Connection,
     deployment: &str,
@@ -275,19 +275,19 @@ pub(crate) async fn begin(
     .map(drop)
 }
 
-/// A change of a creation while an attempt goes on.
+/// A change of a creation during an attempt.
 pub(crate) enum Moved<'a> {
-    /// The attempt's requests are answered, by an id or by a refusal.
+    /// The attempt's requests were answered with an id or a refusal.
     Answered,
-    /// The failed attempt is removed, and another request follows.
+    /// The failed resource is deleted, and another request follows.
     RequestedAgain,
-    /// Things with the name before the first request.
+    /// Objects with the name before the first request.
     Namesakes(&'a Namesakes),
-    /// The created thing stays in the cloud on purpose.
+    /// The created object stays in the cloud on purpose.
     Retained,
 }
 
-/// Changes the creation of a resource's row.
+/// Changes the creation of a resource.
 pub(crate) async fn moved(
     connection: &mut Connection,
     deployment: &str,
@@ -300,7 +300,7 @@ pub(crate) async fn moved(
         Moved::Answered => ("UPDATE creations SET in_flight = 0", None),
         Moved::RequestedAgain => ("UPDATE creations SET in_flight = 1", None),
         Moved::Retained => ("UPDATE creations SET retained = 1", None),
-        // Those of the first attempt: a later one may see what an earlier one created.
+        // The first attempt's list counts: a later attempt may see objects that an earlier one created.
         Moved::Namesakes(namesakes) => (
             "UPDATE creations SET namesakes = COALESCE(namesakes, $4)",
             Some(to_json(namesakes)),
@@ -316,7 +316,7 @@ pub(crate) async fn moved(
     query.execute(connection).await.map(drop)
 }
 
-/// Records that a step's attempt ended without success. If its request is still in flight, the outcome is unknown from now on.
+/// Records that a step's attempt did not succeed. If its request is still in flight, its outcome is unknown from now on.
 pub(crate) async fn attempt_ended(
     connection: &mut Connection,
     run: &str,

@@ -1,6 +1,6 @@
-//! Opening the database, its handle, and transactions.
+//! The database's handle, transactions, and how a database is opened.
 //!
-//! This is the only file that names SQLite: types, settings, how a transaction begins, and how much of it the disk must have.
+//! Only this file names SQLite: types, settings, the start of transactions, and durability.
 
 use std::{path::Path, time::Duration};
 
@@ -21,20 +21,20 @@ pub struct Store {
     pub(crate) pool: SqlitePool,
 }
 
-/// Writes that take effect together. Dropped without [`Transaction::commit`], none does.
+/// Writes that take effect together. Without [`Transaction::commit`], none takes effect.
 #[must_use = "a transaction that is not committed changes nothing"]
 pub struct Transaction {
     pub(crate) inner: sqlx::Transaction<'static, Database>,
     doing: &'static str,
 }
 
-/// Whether a conditional write found its condition true.
+/// The result of a conditional write.
 #[must_use = "a conflict has changed nothing, and somebody must be told"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The write took effect.
     Done,
-    /// A key is taken, or the row is no longer in the expected state. Nothing was changed.
+    /// A key is taken, or the row is not in the expected state any more. Nothing was changed.
     Conflict,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
     }
 }
 
-/// Opens a database file, makes it if it is missing, and applies the migrations. See [`open`](crate::open).
+/// Opens a database file, creates it if it is missing, and applies the migrations. See [`open`](crate::open).
 pub(crate) async fn connect(path: &Path) -> Result<Store> {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -75,7 +75,7 @@ pub(crate) async fn migrate(pool: &SqlitePool) -> Result<()> {
 
 pub(crate) static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
-/// The disk must have the next transaction when it is committed, or the operating system.
+/// Sets the durability of commits. If `is_durable`, a commit waits for the disk, else only for the operating system.
 pub(crate) async fn set_durable(connection: &mut Connection, is_durable: bool) -> sqlx::Result<()> {
     let level = if is_durable {
         "PRAGMA synchronous = FULL"
@@ -89,10 +89,10 @@ pub(crate) async fn set_durable(connection: &mut Connection, is_durable: bool) -
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 
 impl Store {
-    /// Begins a transaction; `doing` completes "the database failed while".
+    /// Begins a transaction. `doing` completes "the database failed while".
     ///
     /// # Errors
-    /// Where the database stays locked.
+    /// If the database stays locked.
     pub async fn begin(&self, doing: &'static str) -> Result<Transaction> {
         let inner = self.pool.begin_with(BEGIN).await;
         Ok(Transaction {
@@ -101,10 +101,10 @@ impl Store {
         })
     }
 
-    /// Asks the database for an answer.
+    /// Checks that the database answers.
     ///
     /// # Errors
-    /// Where it gives none.
+    /// If it does not.
     pub async fn ping(&self) -> Result<()> {
         sqlx::query("SELECT 1")
             .execute(&self.pool)
@@ -113,7 +113,7 @@ impl Store {
             .map_err(Error::at("answering"))
     }
 
-    /// Closes all connections; later queries fail.
+    /// Closes all connections. Later queries fail.
     pub async fn close(&self) {
         self.pool.close().await;
     }
@@ -123,7 +123,7 @@ impl Transaction {
     /// Makes all writes take effect.
     ///
     /// # Errors
-    /// Where the database cannot write; then none took effect.
+    /// If the database cannot write. Then none takes effect.
     pub async fn commit(self) -> Result<()> {
         self.inner.commit().await.map_err(Error::at(self.doing))
     }
@@ -138,7 +138,7 @@ impl Transaction {
     }
 }
 
-/// A statement put together from constants of this crate.
+/// A statement made of constants of this crate.
 pub(crate) fn statement(parts: &[&'static str]) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(parts.concat())
 }
@@ -153,7 +153,7 @@ pub(crate) fn read_all<T>(
         .map_err(Error::at(doing))
 }
 
-/// One row as its type; `None` where there is none.
+/// One row as its type. `None` if there is none.
 pub(crate) fn read_one<T>(
     row: sqlx::Result<Option<Row>>,
     read: impl Fn(&Row) -> sqlx::Result<T>,

@@ -1,4 +1,4 @@
-//! Deployments. A row stays when its deployment is undeployed, as history.
+//! Deployments. The row of an undeployed deployment stays as history.
 
 use std::collections::BTreeMap;
 
@@ -25,16 +25,16 @@ pub struct DeploymentRow {
     pub parameters: BTreeMap<String, Value>,
     /// Expressions of the outputs, not yet resolved.
     pub outputs: BTreeMap<String, OutputSpec>,
-    /// The target of a roll-back; `None` until a run has ended well.
+    /// The target of a roll-back. `None` until a run has succeeded.
     pub good: Option<Good>,
-    /// Name of the secret with the hidden parameters.
+    /// Name of the secret with the hidden parameters. `None` if there is no such secret.
     pub hidden: Option<String>,
 }
 
-/// The content of a deployment after its last run that ended well.
+/// The content of a deployment after its last successful run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Good {
-    /// HOT.
+    /// The template as HOT text.
     pub template: String,
     /// Files and environments.
     #[serde(default)]
@@ -50,10 +50,10 @@ pub struct Good {
     pub design_version: Option<u32>,
 }
 
-/// What a deploy or an update gives a deployment.
+/// The content that a deployment or an update stores.
 #[derive(Clone, Copy, Debug)]
 pub struct DeploymentContent<'a> {
-    /// HOT.
+    /// The template as HOT text.
     pub template: &'a str,
     /// Files and environments.
     pub beside: &'a Beside,
@@ -71,7 +71,7 @@ pub struct DeploymentContent<'a> {
     pub design_version: Option<u32>,
 }
 
-/// The state of a deployment that a plan was made from.
+/// The state of a deployment when a plan was made.
 #[derive(Clone, Debug)]
 pub struct Seen {
     last_run: String,
@@ -95,7 +95,7 @@ impl Store {
     /// The project's deployments, newest first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_list(&self, tenant: &Tenant) -> Result<Vec<DeploymentRow>> {
         let rows = sqlx::query(statement(&[
             SELECT,
@@ -111,7 +111,7 @@ impl Store {
     /// A deployment.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_find(
         &self,
         tenant: &Tenant,
@@ -129,10 +129,10 @@ impl Store {
         read_one(row, deployment, "reading a deployment")
     }
 
-    /// Whether a live deployment of the project has the name.
+    /// True if a live deployment of the project has the name.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_name_is_taken(&self, tenant: &Tenant, name: &str) -> Result<bool> {
         let count: i64 = sqlx::query_scalar(
             "SELECT COUNT(*) FROM deployments WHERE cloud = $1 AND project_id = $2 AND name = $3 AND state <> 'undeployed'",
@@ -151,7 +151,7 @@ impl Transaction {
     /// Inserts a busy deployment. [`Outcome::Conflict`] where a live deployment has the name.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_insert(
         &mut self,
         tenant: &Tenant,
@@ -188,7 +188,7 @@ impl Transaction {
     /// Replaces the content of a deployment.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_update(
         &mut self,
         tenant: &Tenant,
@@ -220,7 +220,7 @@ impl Transaction {
     /// Makes a deployment busy with a new run. [`Outcome::Conflict`] where it is no longer as seen.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_claim(
         &mut self,
         tenant: &Tenant,
@@ -249,7 +249,7 @@ impl Transaction {
     /// came after.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn deployment_reclaim(
         &mut self,
         tenant: &Tenant,

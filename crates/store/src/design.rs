@@ -42,7 +42,7 @@ impl Store {
     /// The project's designs, the one that was saved last first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_list(&self, tenant: &Tenant) -> Result<Vec<DesignSummary>> {
         let rows = sqlx::query(
             "SELECT id, name, version, updated, author, resources FROM designs \
@@ -58,7 +58,7 @@ impl Store {
     /// The newest version of a design.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_find(&self, tenant: &Tenant, id: &str) -> Result<Option<Design>> {
         let row = sqlx::query(
             "SELECT d.id, d.name, d.version, d.author, d.created, d.updated, v.template, v.beside, v.layout \
@@ -76,7 +76,7 @@ impl Store {
     /// Inserts a design with version 1. Returns its id.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_insert(
         &self,
         tenant: &Tenant,
@@ -108,7 +108,7 @@ impl Store {
     /// the newest version, or there is no such design.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_save(
         &self,
         tenant: &Tenant,
@@ -163,7 +163,7 @@ impl Store {
     /// Deletes a design with all its versions. [`Outcome::Conflict`] where there is none.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_delete(&self, tenant: &Tenant, id: &str) -> Result<Outcome> {
         let done =
             sqlx::query("DELETE FROM designs WHERE id = $1 AND cloud = $2 AND project_id = $3")
@@ -179,7 +179,7 @@ impl Store {
     /// The kept versions of a design, newest first; none where there is no such design.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn design_version_list(
         &self,
         tenant: &Tenant,

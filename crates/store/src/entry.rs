@@ -29,7 +29,7 @@ pub enum Entry {
         step: String,
         /// The new state.
         state: StepState,
-        /// Number of attempts so far.
+        /// Number of starts so far.
         attempt: u32,
         /// Message of the failure.
         error: Option<String>,
@@ -38,19 +38,19 @@ pub enum Entry {
     Run {
         /// The new state.
         state: RunState,
-        /// The bad end that the run is bound for.
+        /// The bad ending that the run will have, if any.
         ending: Option<Ending>,
         /// Reason of the state.
         reason: Option<String>,
         /// The new state of the deployment.
         deployment: DeploymentState,
     },
-    /// The reason why the roll-back of a failed run does not begin. Nothing is written where the run is no longer failed, or
-    /// its roll-back no longer wanted.
+    /// The reason why the roll-back of a failed run does not start. Nothing is written if the run is not failed any more, or its
+    /// roll-back is not wanted any more.
     RollBack {
         /// The new reason of the run's end.
         reason: String,
-        /// Is it tried again?
+        /// Tells if the roll-back is tried again.
         wanted: Wanted,
     },
     /// A change of a resource of the run's deployment.
@@ -62,22 +62,22 @@ pub enum Entry {
     },
 }
 
-/// A bad end.
+/// A bad ending of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     /// A step failed.
     Failed,
-    /// A person cancelled.
+    /// A user cancelled the run.
     Cancelled,
 }
 
-/// Is a roll-back that could not begin still wanted?
+/// Tells if a delayed roll-back is still wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// It is tried again.
     Still,
-    /// A person decides. The token that was kept for it goes.
+    /// A user decides. The token that was stored for it is deleted.
     NoMore,
 }
 
@@ -93,7 +93,7 @@ pub enum ResourceChange {
         /// Its number among all resources that had the name, from 0.
         incarnation: u32,
     },
-    /// The cloud gave it an id.
+    /// The cloud has given it an id.
     Known {
         /// The cloud's id.
         physical_id: String,
@@ -113,10 +113,10 @@ pub enum ResourceChange {
     },
     /// An update is about to begin.
     Tries {
-        /// Entries that this update and interrupted ones before it may add, by property; never secret.
+        /// Entries that this update and unfinished ones before it may add, by property; never secret.
         tried: Map<String, Value>,
     },
-    /// A successor takes its name. It is kept as an older copy until it is removed.
+    /// A successor takes its name. It is kept as an older copy until it is deleted.
     PutAside {
         /// The copy's name.
         copy: String,
@@ -125,20 +125,20 @@ pub enum ResourceChange {
         /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// It is in another state.
+    /// Its state has changed.
     To {
         /// The new state.
         state: ResourceState,
         /// The cloud's id, for the event.
         physical_id: Option<String>,
     },
-    /// Its failed attempt is removed, and it is created again.
+    /// Its failed resource is deleted, and it is created again.
     Forgotten,
     /// The cloud refused to create it: no request is in flight any more.
     Refused,
-    /// Things with its name in the cloud before the first request, for types whose name is their only mark.
+    /// Objects with its name in the cloud before the first request, for types whose name is their only marker.
     Namesakes(Namesakes),
-    /// It stays in the cloud on purpose. Its deployment forgets it.
+    /// It stays in the cloud on purpose, and its deployment forgets it.
     Retained,
 }
 
@@ -218,7 +218,7 @@ impl Entry {
         }
     }
 
-    /// Must the disk have it before an effect starts?
+    /// True if it must be on the disk before an effect starts.
     pub(crate) fn is_move(&self) -> bool {
         !matches!(self, Entry::Log { .. })
     }

@@ -22,7 +22,7 @@ impl Error {
         }
     }
 
-    /// Whether the same write may succeed later: busy (5), locked (6), I/O error (10), full (13), cannot open (14), no free
+    /// True if the same write may succeed later: busy (5), locked (6), I/O error (10), full (13), cannot open (14), no free
     /// connection.
     pub fn is_transient(&self) -> bool {
         match &*self.source {
@@ -35,7 +35,7 @@ impl Error {
         }
     }
 
-    /// Whether a stored value cannot be read as its type. It stays so.
+    /// True if a stored value cannot be read as its type. That is permanent.
     pub fn is_unreadable(&self) -> bool {
         matches!(
             *self.source,

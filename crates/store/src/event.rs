@@ -1,4 +1,4 @@
-//! The events of a run. Rows are only ever added; `seq` is dense per run, from 1.
+//! The events of a run. Rows are only added; `seq` is dense per run, from 1.
 
 use api::{Event, EventBody, RunState};
 use sqlx::{QueryBuilder, Row as _};
@@ -9,14 +9,14 @@ use crate::{
     database::{Connection, Database, Row, read_all},
 };
 
-/// Rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of 65,535.
+/// Maximum number of rows in one `INSERT`: five values each, far below SQLite's limit of 32,766 and PostgreSQL's of 65,535.
 const ROWS: usize = 500;
 
 impl Store {
     /// A run's events after number `after`, at most `limit`.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn event_list(
         &self,
         tenant: &Tenant,
@@ -38,10 +38,10 @@ impl Store {
         read_all(rows, event, "reading events")
     }
 
-    /// How often a run has ended badly; after each time somebody may resume it.
+    /// Number of times that a run has ended without success. It can be resumed after each of them.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn event_count_bad_ends(&self, tenant: &Tenant, run: &str) -> Result<usize> {
         let rows = sqlx::query(
             "SELECT seq, time, body FROM events WHERE run = $1 AND type = 'run' \
@@ -66,7 +66,7 @@ impl Store {
     }
 }
 
-/// The number of a run's last event; 0 where it has none.
+/// The number of a run's last event. 0 if it has none.
 pub(crate) async fn last_seq(connection: &mut Connection, run: &str) -> sqlx::Result<u64> {
     let last: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM events WHERE run = $1")
         .bind(run)

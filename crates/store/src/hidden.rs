@@ -1,7 +1,7 @@
-//! Names of the secrets with deployments' hidden parameters. The secrets are in the vault, which no transaction of ours covers.
+//! Names of the secrets with deployments' hidden parameters. The secrets are in the vault, which none of our transactions covers.
 //!
-//! A row is written before the vault is asked, and goes after the secret. It is `new` until a deployment points at it, then
-//! `kept`, and `going` once nothing points at it.
+//! A row is written before the vault is called, and deleted after the secret. It is `new` until a deployment refers to it, then
+//! `kept`, and `going` once nothing refers to it any more.
 
 use crate::{Error, Result, Store, Tenant, Transaction};
 
@@ -9,7 +9,7 @@ impl Store {
     /// Inserts the name of a secret that is about to be stored for a change.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_insert(&self, tenant: &Tenant, deployment: &str, name: &str) -> Result<()> {
         sqlx::query(
             "INSERT INTO hidden_parameters (name, cloud, project_id, deployment, state) VALUES ($1, $2, $3, $4, 'new')",
@@ -24,10 +24,10 @@ impl Store {
         .map_err(Error::at("keeping hidden parameters"))
     }
 
-    /// Marks a secret as of no use because its change was refused.
+    /// Marks a secret as unused because its change was refused.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_reject(&self, tenant: &Tenant, name: &str) -> Result<()> {
         sqlx::query(
             "UPDATE hidden_parameters SET state = 'going' WHERE name = $1 AND cloud = $2 AND project_id = $3 AND state = 'new'",
@@ -41,10 +41,10 @@ impl Store {
         .map_err(Error::at("keeping hidden parameters"))
     }
 
-    /// Marks the secrets at which neither a deployment nor its last good content points as of no use.
+    /// Marks secrets as unused if neither a deployment nor its last good content refers to them.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_release_unused(&self, tenant: &Tenant, deployment: &str) -> Result<()> {
         sqlx::query(
             "UPDATE hidden_parameters SET state = 'going' WHERE deployment = $1 AND cloud = $2 AND project_id = $3 AND state = 'kept' \
@@ -60,10 +60,10 @@ impl Store {
         .map_err(Error::at("keeping hidden parameters"))
     }
 
-    /// Marks all secrets of a deployment as of no use.
+    /// Marks all secrets of a deployment as unused.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_release_all(&self, tenant: &Tenant, deployment: &str) -> Result<()> {
         sqlx::query(
             "UPDATE hidden_parameters SET state = 'going' WHERE deployment = $1 AND cloud = $2 AND project_id = $3",
@@ -77,10 +77,10 @@ impl Store {
         .map_err(Error::at("keeping hidden parameters"))
     }
 
-    /// Names of the project's secrets of no use.
+    /// Names of the project's unused secrets.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_list_released(&self, tenant: &Tenant) -> Result<Vec<String>> {
         sqlx::query_scalar(
             "SELECT name FROM hidden_parameters WHERE cloud = $1 AND project_id = $2 AND state = 'going'",
@@ -92,10 +92,10 @@ impl Store {
         .map_err(Error::at("looking for hidden parameters of no use"))
     }
 
-    /// Deletes the name of a secret that is gone from the vault.
+    /// Deletes the name of a secret that was deleted from the vault.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_delete(&self, tenant: &Tenant, name: &str) -> Result<()> {
         sqlx::query(
             "DELETE FROM hidden_parameters WHERE name = $1 AND cloud = $2 AND project_id = $3 AND state = 'going'",
@@ -111,10 +111,10 @@ impl Store {
 }
 
 impl Transaction {
-    /// Marks a secret as kept: from this transaction on a deployment points at it.
+    /// Marks a secret as kept: from this transaction on a deployment refers to it.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_keep(&mut self, tenant: &Tenant, name: &str) -> Result<()> {
         sqlx::query(
             "UPDATE hidden_parameters SET state = 'kept' WHERE name = $1 AND cloud = $2 AND project_id = $3",

@@ -1,20 +1,20 @@
 //! The database: every SQL statement of the program.
 //!
-//! One file per entity: its row, the conversion of columns, its queries. A function is named after its entity first, then the
-//! verb: `run_insert`, `run_list`.
+//! One file per entity: its row, the conversion of columns, its queries. Function names begin with the entity, then the verb:
+//! `run_insert`, `run_list`.
 //!
-//! - [`Store`] is the handle for requests and runs. Each function on rows of a project takes the [`Tenant`] whose rows it may
-//!   touch, and says so in its `WHERE`. Rows of another project are not found.
+//! - [`Store`] is the handle for requests and runs. Each function on rows of a project takes the [`Tenant`] that owns them, and
+//!   has it in its `WHERE`. Rows of another project are not found.
 //! - [`Transaction`] does the same for several writes that take effect together.
 //! - [`Appender`] writes the journal of runs: rows and numbered events in one transaction.
-//! - [`Operator`] has the queries across tenants: recovery, the sweep of sessions, metrics. Only [`open`] makes one, and no
-//!   route is given it.
+//! - [`Operator`] has the queries across tenants: recovery, the deletion of expired sessions, metrics. Only [`open`] creates one,
+//!   and routes do not get it.
 //!
-//! The store keeps sealed values as it is given them: sealing and opening is the caller's.
+//! The store does not seal or open values: the caller does.
 //!
-//! The database is SQLite. Statements stay within what PostgreSQL understands too: `$n` parameters, `ON CONFLICT` with a
-//! target, no functions of SQLite's own outside [`open`] and the migrations. No rule rests on SQLite's single writer: rules are
-//! keys, conditional updates, or both.
+//! The database is SQLite. Statements use only syntax that PostgreSQL supports too: `$n` parameters, `ON CONFLICT` with a target,
+//! no functions of SQLite outside [`open`] and the migrations. No rule depends on SQLite's single writer: rules are keys,
+//! conditional updates, or both.
 
 mod column;
 mod database;

@@ -1,7 +1,8 @@
-//! Queries across tenants: recovery after a start, the sweep of sessions, metrics, and ids that any deployment has recorded.
+//! Queries across tenants: recovery after a start, the deletion of expired sessions, metrics, and ids that any deployment has
+//! recorded.
 //!
-//! [`open`](crate::open) makes the only [`Operator`], and hands it to the program's start. A [`Store`] leads to none, so a route
-//! that is given a store cannot ask these.
+//! [`open`](crate::open) creates the only [`Operator`], for the program's start. A [`Store`] does not give access to it, so a
+//! route that has a store cannot make these queries.
 
 use std::path::Path;
 
@@ -16,13 +17,13 @@ use crate::{
     run,
 };
 
-/// Opens a database file, makes it if it is missing, and applies the migrations.
+/// Opens a database file, creates it if it is missing, and applies the migrations.
 ///
-/// The write-ahead log lets readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
-/// power cut and never breaks the file; the [`Appender`](crate::Appender) asks for more where it matters.
+/// With the write-ahead log, readers and the writer work at the same time. `synchronous = NORMAL` loses the last moments at a
+/// power cut and never corrupts the file; the [`Appender`](crate::Appender) requires more durability if it matters.
 ///
 /// # Errors
-/// Where the file cannot be opened, or its schema is newer than the program's.
+/// If the file cannot be opened, or its schema is newer than the program's.
 pub async fn open(path: &Path) -> Result<Operator> {
     Ok(Operator::new(database::connect(path).await?))
 }
@@ -33,7 +34,7 @@ pub struct Operator {
     store: Store,
 }
 
-/// Ids in one query: far below SQLite's limit of 32,766 values.
+/// Maximum number of ids in one query: far below SQLite's limit of 32,766 values.
 const IDS: usize = 500;
 
 impl Operator {
@@ -51,7 +52,7 @@ impl Operator {
     /// Runs that have not ended, oldest first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_list_unfinished(&self) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
             run::SELECT,
@@ -65,7 +66,7 @@ impl Operator {
     /// Failed runs that wait for their roll-back, oldest first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_list_to_roll_back(&self) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
             run::SELECT,
@@ -76,10 +77,10 @@ impl Operator {
         read_all(rows, run::run, "listing runs")
     }
 
-    /// Makes every request in flight one of unknown outcome: the process that sent it is gone.
+    /// Gives every request in flight an unknown outcome: the process that sent it has ended.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creation_give_up_requests(&self) -> Result<()> {
         sqlx::query("UPDATE creations SET in_flight = 0, uncertain_since = $1, swept = 0 WHERE in_flight = 1")
             .bind(now_text())
@@ -89,10 +90,10 @@ impl Operator {
             .map_err(Error::at("recovering creations"))
     }
 
-    /// Marks hidden parameters of changes that were not taken up as of no use: after a start no change is under way.
+    /// Marks hidden parameters of unaccepted changes as unused: after a start no change is in progress.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn hidden_reject_all(&self) -> Result<()> {
         sqlx::query("UPDATE hidden_parameters SET state = 'going' WHERE state = 'new'")
             .execute(&self.store.pool)
@@ -103,11 +104,11 @@ impl Operator {
 
     // ---- sweeps ----
 
-    /// A deployment's creations, and those of the ids that any deployment has recorded. All of it is read at one moment, after
-    /// the search of the cloud: the requests of attempts that began before the search are in flight or recorded by then.
+    /// A deployment's creations, and those of the ids that any deployment has recorded. All are read at one moment, after the
+    /// search of the cloud: requests of attempts that began before the search are in flight or recorded by then.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn creations_now(
         &self,
         tenant: &Tenant,
@@ -138,7 +139,7 @@ impl Operator {
             now.creations.insert(creation.key.clone(), creation);
         }
         for ids in ids.chunks(IDS) {
-            // A thing for which another resource stands by `external_id` is recorded before that resource is looked at, too.
+            // An object with an `external_id` resource is recorded even before that resource is read.
             for column in ["physical_id", "external_id"] {
                 let mut query = QueryBuilder::<Database>::new("SELECT DISTINCT ");
                 query
@@ -170,10 +171,10 @@ impl Operator {
 
     // ---- sessions and metrics ----
 
-    /// Deletes the sessions that have expired at `now`, Unix seconds. Returns their number.
+    /// Deletes the sessions that have expired at `now`, in Unix seconds. Returns their number.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_sweep(&self, now: i64) -> Result<u64> {
         let done = sqlx::query("DELETE FROM sessions WHERE expires <= $1")
             .bind(now)
@@ -183,10 +184,10 @@ impl Operator {
         Ok(done.rows_affected())
     }
 
-    /// Number of sessions that have not expired at `now`, Unix seconds.
+    /// Number of sessions that have not expired at `now`, in Unix seconds.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_count(&self, now: i64) -> Result<i64> {
         sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE expires > $1")
             .bind(now)
@@ -195,10 +196,10 @@ impl Operator {
             .map_err(Error::at("counting sessions"))
     }
 
-    /// Number of runs in each state that any run is in, since the database was made.
+    /// Number of runs in each state, since the database was created.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_count_by_state(&self) -> Result<Vec<(RunState, i64)>> {
         let rows =
             sqlx::query("SELECT state, COUNT(*) AS runs FROM runs GROUP BY state ORDER BY state")

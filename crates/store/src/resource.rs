@@ -1,6 +1,6 @@
-//! Resources: what a deployment has, or may have, in the cloud.
+//! Resources that a deployment has, or may have, in the cloud.
 //!
-//! A row is written before the cloud is asked, and its physical id before the engine waits for the resource.
+//! A row is written before the cloud is called, and its cloud id before the engine waits for the resource.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::{
 /// A resource as stored.
 #[derive(Clone, Debug)]
 pub struct ResourceRow {
-    /// Name in the template; older copies have a name of their own.
+    /// Name in the template. Older copies have a name of their own.
     pub name: String,
     /// Its description when it was created or last updated.
     pub spec: ResourceSpec,
-    /// The cloud's id, once there is one.
+    /// The cloud's id. `None` until it is known.
     pub physical_id: Option<String>,
-    /// Value of `get_resource`, once it is ready.
+    /// Value of `get_resource`. `None` until it is ready.
     pub reference: Option<Value>,
     /// Values of `get_attr`.
     pub attributes: Map<String, Value>,
@@ -35,11 +35,11 @@ pub struct ResourceRow {
     pub incarnation: u32,
     /// Values of the properties that refer to other resources, when it was created or last updated.
     pub made_from: BTreeMap<String, Value>,
-    /// Keyed digests of the hidden parameters' values that it was created or last updated with; `None` where they are unknown.
+    /// Keyed digests of the hidden parameters' values at its creation or last update. `None` if they are unknown.
     pub made_with: Option<BTreeMap<String, String>>,
-    /// Entries that interrupted updates may have added, by property.
+    /// Entries that unfinished updates may have added, by property.
     pub tried: Map<String, Value>,
-    /// When the attributes were read from the cloud, RFC 3339; `None` where that is unknown.
+    /// Time when the attributes were read from the cloud, RFC 3339. `None` if it is unknown.
     pub read_at: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Store {
     /// A deployment's resources that are not deleted, by name.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn resource_list(
         &self,
         tenant: &Tenant,
@@ -71,10 +71,10 @@ impl Store {
         Ok(rows)
     }
 
-    /// A deployment's resources, deleted ones included, by name.
+    /// A deployment's resources, including deleted ones, by name.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn resource_list_all(
         &self,
         tenant: &Tenant,
@@ -95,10 +95,11 @@ impl Store {
 }
 
 impl Transaction {
-    /// Gives copies their names back, by name and copy, and removes the rows of deleted copies: their names may come again.
+    /// Gives copies their names back, by name and copy, and deletes the rows of deleted copies, because their names may be used
+    /// again.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn resource_restore_copies(
         &mut self,
         tenant: &Tenant,
@@ -137,7 +138,7 @@ impl Transaction {
     }
 }
 
-/// Changes the row of a resource, and the record of its creation with it.
+/// Changes the row of a resource, and the record of its creation.
 pub(crate) async fn change(
     connection: &mut Connection,
     deployment: &str,
@@ -235,7 +236,7 @@ pub(crate) async fn change(
     };
     let done = query.execute(&mut *connection).await?;
     match change {
-        // An id without a row would be lost with what it names.
+        // Without its row, an id and its object in the cloud would be lost.
         ResourceChange::Known { .. } | ResourceChange::Ready { .. }
             if done.rows_affected() == 0 =>
         {
@@ -251,7 +252,7 @@ pub(crate) async fn change(
     }
 }
 
-/// A resource under the name keeps its id: it is looked at, or removed, before another is created.
+/// An existing resource under the name keeps its id: it is read, or deleted, before another one is created.
 async fn begin(
     connection: &mut Connection,
     deployment: &str,
@@ -289,7 +290,7 @@ async fn begin(
     .await
 }
 
-/// The id of the thing in the cloud that the resource stands for, where the template gives it as plain text.
+/// The id of the object for which the resource stands, if the template gives it as plain text.
 fn external_id(spec: &ResourceSpec) -> Option<String> {
     match serde_json::to_value(&spec.external_id) {
         Ok(Value::String(id)) => Some(id),

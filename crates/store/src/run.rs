@@ -1,4 +1,4 @@
-//! Runs: one execution of a workflow, which is stored whole with it.
+//! Runs. A run executes a workflow, which is stored completely with it.
 
 use api::{CloudFacts, Run, RunKind, RunState, Workflow};
 use sqlx::Row as _;
@@ -17,15 +17,15 @@ pub struct RunRow {
     pub shown: Run,
     /// The owner.
     pub tenant: Tenant,
-    /// The bad end that the run is bound for.
+    /// The bad ending that the run will have, if any.
     pub ending: Option<Ending>,
-    /// The run goes on past failed steps.
+    /// True if it continues past failed steps.
     pub forced: bool,
-    /// The bad end that a queued run was in when somebody resumed it; `None` for a new run and once it is at work.
+    /// The bad ending from which a queued run was resumed. `None` for a new run, and once it is active.
     pub resumed_from: Option<RunState>,
-    /// JSON of [`CloudFacts`] if the run is rolled back when it fails; see [`RunRow::roll_back_facts`].
+    /// JSON of [`CloudFacts`], if the run is rolled back when it fails. See [`RunRow::roll_back_facts`].
     pub roll_back: Option<String>,
-    /// JSON; see [`RunRow::workflow`].
+    /// The workflow as JSON. See [`RunRow::workflow`].
     pub workflow: String,
 }
 
@@ -33,15 +33,15 @@ impl RunRow {
     /// The workflow.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn workflow(&self) -> Result<Workflow> {
         from_json(&self.workflow).map_err(Error::at("reading a workflow"))
     }
 
-    /// The cloud's facts for planning the roll-back.
+    /// Facts about the cloud, for planning the roll-back.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// If they cannot be read.
     pub fn roll_back_facts(&self) -> Result<CloudFacts> {
         let facts = self.roll_back.as_deref().map(from_json).transpose();
         Ok(facts
@@ -57,13 +57,13 @@ pub struct NewRun<'a> {
     pub id: &'a str,
     /// Its deployment.
     pub deployment: &'a str,
-    /// What it does.
+    /// The kind of run.
     pub kind: RunKind,
-    /// It goes on past failed steps.
+    /// True if it continues past failed steps.
     pub forced: bool,
-    /// It leads back to the last good content.
+    /// True for a roll-back to the last good content.
     pub rolls_back: bool,
-    /// The cloud's facts if the run is rolled back when it fails.
+    /// Facts about the cloud, if the run is rolled back when it fails.
     pub roll_back: Option<&'a CloudFacts>,
     /// The workflow.
     pub workflow: &'a Workflow,
@@ -71,14 +71,14 @@ pub struct NewRun<'a> {
     pub author: &'a str,
 }
 
-/// How far a run is for its viewers.
+/// The progress of a run for its viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It goes on.
+    /// It is active.
     AtWork,
-    /// It has ended and waits for its roll-back. What keeps the roll-back from beginning is told in its events.
+    /// It has ended and waits for its roll-back. The reasons that delay the roll-back are in its events.
     ToBeRolledBack,
-    /// It has ended. Nothing comes any more unless somebody resumes it.
+    /// It has ended. No more events come unless a user resumes it.
     Over,
 }
 
@@ -89,7 +89,7 @@ impl Store {
     /// A deployment's runs, newest first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_list(&self, tenant: &Tenant, deployment: &str) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
             SELECT,
@@ -106,7 +106,7 @@ impl Store {
     /// The project's runs that have not ended, oldest first.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_list_unfinished(&self, tenant: &Tenant) -> Result<Vec<RunRow>> {
         let rows = sqlx::query(statement(&[
             SELECT,
@@ -122,7 +122,7 @@ impl Store {
     /// A run.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_find(&self, tenant: &Tenant, id: &str) -> Result<Option<RunRow>> {
         let row = sqlx::query(statement(&[
             SELECT,
@@ -136,10 +136,10 @@ impl Store {
         read_one(row, run, "reading a run")
     }
 
-    /// How far a run is for its viewers; a run that is not found is over.
+    /// The progress of a run for its viewers. A run that is not found is over.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_standing(&self, tenant: &Tenant, id: &str) -> Result<Standing> {
         let row = sqlx::query(
             "SELECT state, CASE WHEN roll_back IS NULL THEN NULL ELSE state END AS waits FROM runs \
@@ -154,10 +154,10 @@ impl Store {
         Ok(standing.unwrap_or(Standing::Over))
     }
 
-    /// Takes back the wish to roll a run back. If the run has ended, the token that was kept for it goes.
+    /// Cancels the roll-back of a run. If the run has ended, the token that was stored for it is deleted.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_forget_roll_back(&self, tenant: &Tenant, id: &str) -> Result<()> {
         let mut transaction = self.begin("deciding about a roll-back").await?;
         for statement in [
@@ -178,11 +178,10 @@ impl Store {
 }
 
 impl Transaction {
-    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] where another run works on the
-    /// deployment.
+    /// Inserts a queued run with its steps and its first event. [`Outcome::Conflict`] if another run is active on the deployment.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_insert(&mut self, tenant: &Tenant, new: NewRun<'_>) -> Result<Outcome> {
         let now = now_text();
         let done = sqlx::query(
@@ -216,10 +215,10 @@ impl Transaction {
         Ok(Outcome::Done)
     }
 
-    /// Takes back the wish to roll back an earlier run of a deployment: `run` comes in its place.
+    /// Cancels the roll-back of an earlier run of a deployment: `run` replaces it.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_supersede(
         &mut self,
         tenant: &Tenant,
@@ -244,10 +243,10 @@ impl Transaction {
         Ok(())
     }
 
-    /// Queues an ended run again, and notes where it stood. [`Outcome::Conflict`] where it is no longer in that state.
+    /// Queues an ended run again, and records its previous state. [`Outcome::Conflict`] if it is not in that state any more.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn run_requeue(
         &mut self,
         tenant: &Tenant,
@@ -269,8 +268,8 @@ impl Transaction {
     }
 }
 
-/// Sets the state of a run. At its end the sealed token goes in the same transaction: no crash can leave one behind. A failed
-/// run that is to be rolled back keeps its token for the run that leads back.
+/// Sets the state of a run. At its end the sealed token is deleted in the same transaction, so that no crash can leave one
+/// behind. A failed run with a requested roll-back keeps its token for the roll-back.
 pub(crate) async fn set_state(
     connection: &mut crate::database::Connection,
     tenant: &Tenant,
@@ -311,8 +310,8 @@ pub(crate) async fn set_state(
     .map(drop)
 }
 
-/// Says why a failed run is not rolled back yet, or is not at all. Nothing is written where the run is no longer failed, or the
-/// wish was taken back.
+/// Sets the reason why a failed run is not rolled back yet, or at all. Nothing is written if the run is not failed any more, or
+/// its roll-back was cancelled.
 pub(crate) async fn set_roll_back_reason(
     connection: &mut crate::database::Connection,
     tenant: &Tenant,

@@ -5,10 +5,10 @@ use crate::{Error, Result, Store, Tenant, Transaction, database::Database};
 /// The kind of a sealed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedKind {
-    /// A run's token and hidden parameters, under the server's own key. The name is the run's id; the row goes when the run
+    /// A run's token and hidden parameters, under the server's own key. The name is the run's id; the row is deleted when the run
     /// ends.
     Run,
-    /// A private key or hidden parameters, under a key that only the person can make, for clouds without a key manager.
+    /// A private key or hidden parameters, under a key that only the user can derive, for clouds without a key manager.
     Vault,
 }
 
@@ -25,7 +25,7 @@ impl Store {
     /// Inserts or replaces a sealed value.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn sealed_put(
         &self,
         tenant: &Tenant,
@@ -41,7 +41,7 @@ impl Store {
     /// A sealed value.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn sealed_find(
         &self,
         tenant: &Tenant,
@@ -63,7 +63,7 @@ impl Store {
     /// Deletes a sealed value.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn sealed_delete(&self, tenant: &Tenant, kind: SealedKind, name: &str) -> Result<()> {
         delete(&self.pool, tenant, kind, name)
             .await
@@ -75,7 +75,7 @@ impl Transaction {
     /// Inserts or replaces a sealed value.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn sealed_put(
         &mut self,
         tenant: &Tenant,

@@ -1,6 +1,6 @@
 //! Login sessions.
 //!
-//! A row has no tenant: its key is a hash of the session id, which only the person's cookie holds, and the record is sealed
+//! A row has no tenant: its key is a hash of the session id, which only the user's cookie contains, and the record is sealed
 //! under a key that derives from that id.
 
 use sqlx::Row as _;
@@ -12,7 +12,7 @@ use crate::{Error, Outcome, Result, Store, database::read_one};
 pub struct SessionRow {
     /// SHA-256 of the session id.
     pub id_hash: [u8; 32],
-    /// End of the session, Unix seconds.
+    /// End of the session in Unix seconds.
     pub expires: i64,
     /// The sealed record.
     pub sealed: Vec<u8>,
@@ -22,7 +22,7 @@ impl Store {
     /// Inserts a session. [`Outcome::Conflict`] where the id is taken.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_insert(&self, row: &SessionRow) -> Result<Outcome> {
         let done = sqlx::query(
             "INSERT INTO sessions (id_hash, expires, sealed) VALUES ($1, $2, $3) ON CONFLICT (id_hash) DO NOTHING",
@@ -39,7 +39,7 @@ impl Store {
     /// Inserts a session or replaces its record.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_save(&self, row: &SessionRow) -> Result<()> {
         sqlx::query(
             "INSERT INTO sessions (id_hash, expires, sealed) VALUES ($1, $2, $3) \
@@ -54,10 +54,10 @@ impl Store {
         .map_err(Error::at("storing a session"))
     }
 
-    /// The session that has not expired at `now`, Unix seconds.
+    /// The session, if it has not expired at `now`, in Unix seconds.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_find(&self, id_hash: &[u8; 32], now: i64) -> Result<Option<SessionRow>> {
         let row =
             sqlx::query("SELECT expires, sealed FROM sessions WHERE id_hash = $1 AND expires > $2")
@@ -78,7 +78,7 @@ impl Store {
     /// Deletes a session.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn session_delete(&self, id_hash: &[u8; 32]) -> Result<()> {
         sqlx::query("DELETE FROM sessions WHERE id_hash = $1")
             .bind(id_hash.as_slice())

@@ -14,7 +14,7 @@ impl Store {
     /// A run's steps in the order of the workflow.
     ///
     /// # Errors
-    /// Where the database fails.
+    /// If the database fails.
     pub async fn step_list(&self, tenant: &Tenant, run: &str) -> Result<Vec<RunStep>> {
         let rows = sqlx::query(
             "SELECT s.id, s.kind, s.resource, s.state, s.waits_for, s.attempts, s.started, s.ended, s.error \

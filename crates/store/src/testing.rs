@@ -1,5 +1,5 @@
-//! Databases for tests, and rows that tests write and read past the typed functions: what a crash, another program version or a
-//! person at the database leaves.
+//! Databases for tests, and rows that tests write and read without the typed functions: leftovers of a crash, of another program
+//! version or of a manual change.
 
 use api::{DeploymentState, Workflow};
 use jiff::Timestamp;
@@ -11,13 +11,13 @@ use crate::{
     column::to_text, database,
 };
 
-/// A database in a folder of its own, which goes with it.
+/// A database in a folder of its own, which is removed with it.
 pub struct Database {
     /// The handle across tenants.
     pub operator: Operator,
     /// The handle for requests and runs.
     pub store: Store,
-    /// Contains the file.
+    /// The folder with the file.
     pub folder: TempDir,
 }
 
@@ -60,7 +60,7 @@ pub fn strangers() -> [Tenant; 2] {
     })
 }
 
-/// A failure for which waiting helps.
+/// A failure that may pass.
 pub fn transient_error() -> Error {
     Error::at("answering")(sqlx::Error::PoolTimedOut)
 }
@@ -117,7 +117,7 @@ pub async fn run_insert(
     .await;
 }
 
-/// Stores or takes back the wish to roll a run back, with the cloud's facts in JSON.
+/// Stores or removes the request to roll a run back, with the cloud's facts in JSON.
 pub async fn run_set_roll_back(store: &Store, run: &str, facts: Option<&str>) {
     execute(
         store,
@@ -128,7 +128,7 @@ pub async fn run_set_roll_back(store: &Store, run: &str, facts: Option<&str>) {
     .await;
 }
 
-/// Number of runs that are to be rolled back if they fail, or were and wait for it.
+/// Number of runs with a requested roll-back.
 pub async fn run_count_to_roll_back(store: &Store) -> i64 {
     count(
         store,
@@ -159,16 +159,16 @@ pub async fn deployment_set_state(store: &Store, id: &str, state: DeploymentStat
     .await;
 }
 
-/// The columns of a resource as they are stored.
+/// The columns of a resource as stored.
 #[derive(Debug)]
 pub struct ResourceColumns {
     /// Name.
     pub name: String,
-    /// JSON.
+    /// Value of `get_resource` as JSON.
     pub reference: Option<String>,
-    /// JSON.
+    /// Values of `get_attr` as JSON.
     pub attributes: Option<String>,
-    /// JSON.
+    /// Values of the properties at its creation as JSON.
     pub made_from: Option<String>,
 }
 
@@ -188,7 +188,7 @@ pub async fn resource_columns(store: &Store) -> Vec<ResourceColumns> {
     rows.into_iter().map(read).collect()
 }
 
-/// Forgets a resource, as if it had never got an id.
+/// Forgets a resource, as if it had never had an id.
 pub async fn resource_forget(store: &Store, deployment: &str, name: &str) {
     execute(
         store,
@@ -201,7 +201,7 @@ pub async fn resource_forget(store: &Store, deployment: &str, name: &str) {
     .await;
 }
 
-/// Makes a creation one of unknown outcome since a moment.
+/// Gives a creation an unknown outcome since a time.
 pub async fn creation_set_uncertain(
     store: &Store,
     deployment: &str,
@@ -230,7 +230,7 @@ pub async fn sealed_count(store: &Store, kind: SealedKind) -> i64 {
     count(store, all).await
 }
 
-/// From now on, sealed values are lost as they are stored.
+/// Drops sealed values when they are stored, from now on.
 pub async fn sealed_lose_all(store: &Store) {
     execute(
         store,
@@ -239,7 +239,7 @@ pub async fn sealed_lose_all(store: &Store) {
     .await;
 }
 
-/// From now on, sealed values stay when they are deleted.
+/// Keeps sealed values when they are deleted, from now on.
 pub async fn sealed_keep_all(store: &Store) {
     execute(
         store,

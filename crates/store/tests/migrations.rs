@@ -1,4 +1,4 @@
-//! Migrations on a filled database: what the program before left is read by the program after.
+//! Migrations on a filled database: the new program reads the data of the old one.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -107,7 +107,7 @@ async fn a_filled_database_keeps_all_and_takes_new_kinds() {
     assert_eq!(now.recorded.len(), 3, "by whichever project");
     store.close().await;
 
-    // References, keys and the rest of the checks are as before; kinds are free.
+    // References, keys and the other checks are unchanged; kinds are not checked any more.
     let pool = SqlitePool::connect(&format!("sqlite:{}", file.display()))
         .await
         .unwrap();

@@ -1,5 +1,5 @@
-//! Rules that the compiler does not keep: SQL stands in this crate only, in words that PostgreSQL has too, and routes do not ask
-//! across tenants.
+//! Rules that the compiler does not enforce: SQL is in this crate only, in syntax that PostgreSQL supports too, and routes make
+//! no queries across tenants.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All files below a folder with one of the names or endings, build results left out.
+/// All files below a folder with one of the names or extensions, without build results.
 fn files(folder: &Path, wanted: &dyn Fn(&str) -> bool, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -106,7 +106,7 @@ fn statements_have_numbered_parameters_and_no_words_of_one_database() {
     assert!(statements > 50, "statements are found");
 }
 
-/// The handle across tenants is no part of what a route is given: it is made at the start, and handed to the engine, the sweep of
+/// Routes do not get the handle across tenants: it is created at the start, and passed to the engine, the deletion of expired
 /// sessions and the metrics.
 #[test]
 fn routes_have_no_queries_across_tenants() {

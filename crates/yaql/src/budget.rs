@@ -1,23 +1,23 @@
-//! What one expression may cost, in steps and in what it makes on its way.
+//! Limits on the cost of one expression, in steps and in created values.
 //!
-//! A short expression can make a value that is twice as large with every round of `reduce`, or nest it once more. So all that is
-//! made is weighed when it is made, not only what comes out: the sum is what one expression can ever hold, and what it is gone
-//! through costs no more than a few times that. Heat allows a list 10 000 bytes; no real expression comes near to our limit.
+//! A short expression can create a value that doubles, or gets one level deeper, with every round of `reduce`. So every value is
+//! weighed when it is created, not only the result. The sum limits the memory of one expression, and the time to traverse it is
+//! at most a few times as much. Heat allows a list 10 000 bytes; no real expression comes near our limit.
 
 use std::cell::Cell;
 
 use serde_json::Value;
 
-/// Steps; lists in lists are gone through item by item.
+/// Maximum number of steps. Nested lists are traversed item by item.
 const STEPS_MAX: u32 = 200_000;
 
-/// What may be made, in bytes, nearly.
+/// Maximum weight of created values, roughly in bytes.
 const WEIGHT_MAX: usize = 64 << 20;
 
-/// Lists and maps in each other, as in a template's text: values are copied and dropped level by level, on the stack.
+/// Maximum nesting of lists and maps, as in a template's text: values are copied and dropped recursively.
 const DEPTH_MAX: usize = 64;
 
-/// A value without its text or items.
+/// Weight of a value without its text or items.
 pub(super) const VALUE: usize = 32;
 
 thread_local! {
@@ -25,14 +25,16 @@ thread_local! {
     static WEIGHT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Another expression begins.
+/// Resets the budget for another expression.
 pub(super) fn begin() {
     STEPS.set(0);
     WEIGHT.set(0);
 }
 
+/// Counts a step.
+///
 /// # Errors
-/// There were too many.
+/// If there were too many steps.
 pub(super) fn step() -> Result<(), String> {
     STEPS.set(STEPS.get().saturating_add(1));
     if STEPS.get() > STEPS_MAX {
@@ -43,10 +45,10 @@ pub(super) fn step() -> Result<(), String> {
     Ok(())
 }
 
-/// Take so much off.
+/// Takes `weight` from the budget.
 ///
 /// # Errors
-/// So much is not left.
+/// If less is left.
 pub(super) fn spend(weight: usize) -> Result<(), String> {
     WEIGHT.set(WEIGHT.get().saturating_add(weight));
     if WEIGHT.get() > WEIGHT_MAX {
@@ -58,10 +60,10 @@ pub(super) fn spend(weight: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The weight of a value that stands in so many lists and maps.
+/// The weight of a value inside this number of lists and maps.
 ///
 /// # Errors
-/// It is too deep.
+/// If it is nested too deeply.
 pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
     if depth > DEPTH_MAX {
         return Err(format!(
@@ -79,10 +81,10 @@ pub(super) fn weight(value: &Value, depth: usize) -> Result<usize, String> {
     }
 }
 
-/// The weight of some values together.
+/// The weight of several values together.
 ///
 /// # Errors
-/// One of them is too deep.
+/// If one of them is nested too deeply.
 pub(super) fn all<'v>(
     items: impl Iterator<Item = &'v Value>,
     depth: usize,

@@ -1,7 +1,7 @@
 //! A call of a function or method, and its arguments.
 //!
-//! As in YAQL an argument is given by its place or by its name (`split(':', maxSplits => 1)`), and one that decides about items
-//! (`where`, `select`) is an expression that is evaluated for each of them, with the item as `$`.
+//! As in YAQL an argument is given by position or by name (`split(':', maxSplits => 1)`). An argument that decides about items
+//! (`where`, `select`) is an expression that is evaluated for each item, with the item as `$`.
 
 use std::rc::Rc;
 
@@ -14,10 +14,10 @@ use crate::{
     value::{Frame, Got, key_text},
 };
 
-/// The interpreter: from an expression to its value.
+/// The interpreter: evaluates an expression.
 pub(super) type Evaluate = fn(&Tree, &Rc<Frame>) -> Result<Got, String>;
 
-/// A call with its arguments in their places.
+/// A call with its arguments by position.
 pub(super) struct Call<'t> {
     pub name: &'static str,
     places: Vec<Option<&'t Tree>>,
@@ -87,7 +87,7 @@ impl<'t> Call<'t> {
         format!("`{}` of `yaql` lacks an argument", self.name)
     }
 
-    /// `name` cannot work with that.
+    /// The message that `name` cannot work with this value.
     pub(super) fn wrong(&self, with: &Got) -> String {
         format!(
             "`{}` of `yaql` cannot work with `{}`",
@@ -96,7 +96,7 @@ impl<'t> Call<'t> {
         )
     }
 
-    /// The value of one of the arguments.
+    /// The value of an argument.
     pub(super) fn evaluate(&self, tree: &Tree) -> Result<Got, String> {
         (self.evaluate)(tree, self.frame)
     }
@@ -114,7 +114,7 @@ impl<'t> Call<'t> {
         self.need(place)?.value()
     }
 
-    /// A text; nothing where it is not given, or null.
+    /// A text. `None` if it is not given, or null.
     pub(super) fn text(&self, place: usize) -> Result<Option<String>, String> {
         match self.got(place)? {
             None | Some(Got::Data(Value::Null)) => Ok(None),
@@ -134,7 +134,7 @@ impl<'t> Call<'t> {
         }
     }
 
-    /// The further arguments, evaluated.
+    /// The values of the remaining arguments.
     pub(super) fn values(&self) -> Result<Vec<Got>, String> {
         self.rest.iter().map(|tree| self.evaluate(tree)).collect()
     }
@@ -155,7 +155,7 @@ impl<'t> Call<'t> {
         self.lambda(place).ok_or_else(|| self.lacks())
     }
 
-    /// Like [`Call::need_lambda`], in names of its own.
+    /// Like [`Call::need_lambda`], with names of its own.
     pub(super) fn in_frame(
         &self,
         place: usize,
@@ -164,7 +164,7 @@ impl<'t> Call<'t> {
         Some(move |frame: &Rc<Frame>| evaluate(tree, frame))
     }
 
-    /// The map of the further arguments.
+    /// The map of the remaining arguments.
     pub(super) fn map(&self) -> Result<Value, String> {
         map(self.rest.iter().copied(), |tree| self.evaluate(tree))
     }

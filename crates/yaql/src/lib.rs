@@ -1,10 +1,11 @@
-//! `yaql`: a query over data, as the YAQL library has it.
+//! `yaql`: queries over data, as in the YAQL library.
 //!
-//! There are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all functions
-//! and methods of YAQL's own library: [`signatures`] lists them, and `docs/yaql.md` shows each at work. Others are refused by name: times, chance,
-//! definitions of functions, and lists without an end. In the argument of `select` and its like `$` is the item.
+//! Supported are `$` and other names, keys and indices, the operators, lists `[1, 2]` and maps `{a => 1}`, and nearly all
+//! functions and methods of YAQL's own library: [`signatures`] lists them, and `docs/yaql.md` has an example of each. Others are
+//! refused by name: times, random values, definitions of functions, and infinite lists. In the argument of `select` and similar
+//! methods `$` is the item.
 //!
-//! As in Heat no list of more than 200 items is gone through.
+//! As in Heat, lists of more than 200 items are not traversed.
 
 use serde_json::{Value, json};
 
@@ -19,22 +20,22 @@ pub mod python;
 mod signatures;
 mod value;
 
-/// Items of a list that is gone through.
+/// Maximum number of items of a list that is traversed.
 const ITEMS_MAX: usize = 200;
 
-/// Bytes of a text that a function may make, here and in the functions of HOT: 4 MiB.
+/// Maximum size of a text that a function may create, here and in the functions of HOT: 4 MiB.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// The value of HOT's function `yaql`: `expression` over `data`.
 ///
 /// # Errors
-/// A sentence: what is wrong with the expression or with a value in it.
+/// A sentence with the problem of the expression or of a value in it.
 pub fn query(mut arguments: Value) -> Result<Value, String> {
     let Value::String(expression) = arguments["expression"].take() else {
         return Err("`expression` of `yaql` is a text".to_owned());
     };
     let tree = parse::parse(&expression)?;
-    // Without `data` there is an empty map.
+    // The default of `data` is an empty map.
     let data = match arguments.get_mut("data") {
         Some(data) => data.take(),
         None => json!({}),
@@ -42,7 +43,7 @@ pub fn query(mut arguments: Value) -> Result<Value, String> {
     evaluate::run(&tree, json!({"data": data}))
 }
 
-/// Text from a stranger, fit for a message: short, on one line.
+/// Untrusted text, made short and put on one line for a message.
 pub fn shown(text: &str) -> String {
     let mut out: String = text
         .chars()
@@ -212,7 +213,7 @@ mod tests {
         }
         let sum = format!("1{}", "+1".repeat(100));
         assert_eq!(value(&sum, json!({})), Ok(json!(101)));
-        // As deep as it may be, in all that calls itself.
+        // At the maximum depth, for each recursive form.
         let within = (0..36).fold("$".to_owned(), |inner, _| {
             format!("range(1).select({inner}).first()")
         });

@@ -107,7 +107,7 @@ pub(super) fn binary(operator: &str, left: Got, right: Got) -> Result<Got, Strin
     Ok(value.into())
 }
 
-/// Numbers by value, texts by letters; nothing comes before all else.
+/// Compares numbers by value and texts by characters. Null is less than all other values.
 pub(super) fn compare(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64()?.partial_cmp(&b.as_f64()?),
@@ -117,7 +117,7 @@ pub(super) fn compare(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
     }
 }
 
-/// Whole numbers stay whole, and are divided as Python does.
+/// Calculates. Integers stay integers, and are divided as in Python.
 fn number(operator: &str, a: &Number, b: &Number) -> Option<Value> {
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
         let whole = match operator {
@@ -156,7 +156,7 @@ pub(super) fn larger(name: &str, a: Got, b: Got) -> Result<Got, String> {
     })
 }
 
-/// Whether a pattern, or a text that is one, is found in a text.
+/// True if a pattern, or a text that is one, is found in a text.
 pub(super) fn found(text: &Got, by: &Got) -> Result<bool, String> {
     let Got::Data(Value::String(text)) = text else {
         return Err(format!(

@@ -1,5 +1,5 @@
-//! `docs/yaql.md`, the page for authors, says of each function how it is called and what an example gives. What it says is so, and
-//! no function is left out.
+//! Tests of `docs/yaql.md`, the page for authors: the signature and example of each function are correct, and no function is
+//! missing.
 
 use serde_json::{Value, json};
 

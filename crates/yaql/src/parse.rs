@@ -1,26 +1,26 @@
-//! From text to a tree.
+//! Parses an expression to a tree.
 //!
-//! YAQL's operators, tightest first: `.` and `?.`; `[ ]`; signs; `=~`, `!~`; `*`, `/`, `mod`; `+`, `-`; comparisons and `in`; `not`;
-//! `and`; `or`; `->`.
+//! YAQL's operators, tightest first: `.` and `?.`; `[ ]`; signs; `=~`, `!~`; `*`, `/`, `mod`; `+`, `-`; comparisons and `in`;
+//! `not`; `and`; `or`; `->`.
 
 use serde_json::{Number, Value};
 
 use crate::shown;
 
-/// Brackets within each other.
+/// Maximum nesting of brackets.
 const DEPTH_MAX: usize = 40;
 
-/// Levels of the tree. A chain such as `1 + 1 + 1` or `$.a.b.c` has no brackets, but each link is a level, and a tree is evaluated and
-/// dropped level by level, on the stack.
+/// Maximum height of the tree. A chain such as `1 + 1 + 1` or `$.a.b.c` has no brackets, but each link is a level, and a tree is
+/// evaluated and dropped recursively.
 const HEIGHT_MAX: usize = 100;
 
 /// An expression.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// `$`, `$1`, `$name`: without the sign; `$` is `1`.
+    /// `$`, `$1`, `$name`, without the sign. `$` is `1`.
     Variable(String),
     Value(Value),
-    /// A word that stands alone: a key, or a text without quotes.
+    /// A bare word: a key, or a text without quotes.
     Word(String),
     /// `of.key`.
     Key(Box<Tree>, String),
@@ -28,9 +28,10 @@ pub(super) enum Tree {
     Index(Box<Tree>, Vec<Tree>),
     /// `of.name(arguments)`.
     Method(Box<Tree>, String, Vec<Tree>),
-    /// `of?.key`, `of?.name(arguments)`: nothing of nothing. What follows is a [`Tree::Key`] or a [`Tree::Method`] of the inner one.
+    /// `of?.key`, `of?.name(arguments)`: null if `of` is null. The second part is a [`Tree::Key`] or a [`Tree::Method`] of
+    /// [`Tree::Before`].
     Elvis(Box<Tree>, Box<Tree>),
-    /// In an [`Tree::Elvis`], what stands before it.
+    /// The value before the operator in a [`Tree::Elvis`].
     Before,
     Call(String, Vec<Tree>),
     List(Vec<Tree>),
@@ -60,11 +61,11 @@ struct Parser<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
-    /// Levels of the tree that was read last.
+    /// Height of the tree that was parsed last.
     height: usize,
 }
 
-/// Loosest first.
+/// Operators by precedence, loosest first.
 const LEVELS: [&[&str]; 6] = [
     &["or"],
     &["and"],
@@ -95,7 +96,7 @@ impl Parser<'_> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
     }
 
-    /// Past a sign or a word, if it comes next.
+    /// Skips a sign or a word, if it comes next.
     fn take(&mut self, token: &str) -> bool {
         self.blank();
         let Some(after) = self.rest().strip_prefix(token) else {
@@ -138,7 +139,7 @@ impl Parser<'_> {
         result
     }
 
-    /// One more level on what was read: parts of these heights.
+    /// Adds a level above parts of these heights.
     fn above(&mut self, parts: [usize; 2]) -> Result<(), String> {
         self.height = parts[0].max(parts[1]) + 1;
         match self.height > HEIGHT_MAX {
@@ -149,7 +150,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `left -> right`, from the right.
+    /// Parses `left -> right`, right-associative.
     fn expression(&mut self) -> Result<Tree, String> {
         self.deeper(|parser| {
             let left = parser.level(0)?;
@@ -190,7 +191,7 @@ impl Parser<'_> {
 
     fn unary(&mut self) -> Result<Tree, String> {
         if self.take("not") {
-            // It stands for all of the comparison that follows.
+            // `not` applies to the whole comparison that follows.
             let inner = self.deeper(|parser| parser.level(COMPARISONS))?;
             self.above([self.height, 0])?;
             return Ok(Tree::Unary("not", Box::new(inner)));
@@ -224,7 +225,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows a dot.
+    /// Parses the part after a dot.
     fn member(&mut self, of: Tree) -> Result<Tree, String> {
         self.blank();
         let height = self.height;
@@ -287,7 +288,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the bracket that opens. As high as the highest.
+    /// Parses the arguments after an opening bracket. The height is that of the highest one.
     fn arguments(&mut self, close: &str) -> Result<Vec<Tree>, String> {
         let mut items = Vec::new();
         let mut height = 0;
@@ -365,7 +366,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// With what its backslashes stand for; one before anything else stays, so that patterns need no second one.
+/// The text with escapes replaced. A backslash before another character stays, so that patterns need no second one.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,24 +1,28 @@
-//! Patterns as Heat tries them: Python's, from the first letter on, and the first way that fits must fit to the end.
+//! Patterns as Heat matches them: by Python's rules, from the first character, and the first alternative that matches must match
+//! to the end.
 //!
-//! So `a|abc` does not fit `abc`, because its first branch does and ends too early; neither does `a.*?`. Our engine looks for the
-//! same first way, and knows neither look-around nor backreferences; conditions before the first letter (`(?=.*[A-Z])`, as
-//! rules for passwords have them) are patterns of their own, and so can be tried. What Python writes in another way is rewritten.
+//! So `a|abc` does not match `abc`, because its first alternative matches and ends too early; neither does `a.*?`. Our engine
+//! finds the same first alternative, but supports neither look-around nor backreferences. Look-aheads at the start
+//! (`(?=.*[A-Z])`, as in rules for passwords) become patterns of their own, so they are supported. Syntax that differs from
+//! Python's is rewritten.
 
 use crate::shown;
 
-/// Longest value that a pattern is tried on; longer ones fail.
+/// Maximum length of a matched value in bytes. Longer values do not match.
 const VALUE_BYTES_MAX: usize = 64 * 1024;
 
-/// A pattern that can be tried.
+/// A pattern that can be matched.
 pub struct Pattern {
-    /// What must follow the start, or must not.
+    /// Look-aheads at the start: true for positive ones, and the pattern.
     ahead: Vec<(bool, regex_lite::Regex)>,
     main: regex_lite::Regex,
 }
 
 impl Pattern {
+    /// Compiles a pattern.
+    ///
     /// # Errors
-    /// A sentence: what is no pattern, or one that we cannot try.
+    /// A sentence: the pattern is invalid, or not supported.
     pub fn new(pattern: &str) -> Result<Pattern, String> {
         let mut ahead = Vec::new();
         let mut rest = pattern;
@@ -36,7 +40,7 @@ impl Pattern {
         })
     }
 
-    /// Whether all of the text fits.
+    /// True if the whole text matches.
     pub fn fits(&self, text: &str) -> bool {
         text.len() <= VALUE_BYTES_MAX
             && self
@@ -61,10 +65,10 @@ fn built(pattern: &str, whole: &str) -> Result<regex_lite::Regex, String> {
         .map_err(|error| format!("`{}` is no pattern that we can read: {error}", shown(whole)))
 }
 
-/// A pattern that is looked for anywhere in a text, with these of Python's flags (`i`, `m`, `s`).
+/// A pattern for searches in a text, with these of Python's flags (`i`, `m`, `s`).
 ///
 /// # Errors
-/// A sentence: what is no pattern, or one that we cannot try.
+/// A sentence: the pattern is invalid, or not supported.
 pub fn search_pattern(pattern: &str, flags: &str) -> Result<regex_lite::Regex, String> {
     let flags = match flags {
         "" => String::new(),
@@ -73,7 +77,7 @@ pub fn search_pattern(pattern: &str, flags: &str) -> Result<regex_lite::Regex, S
     built(&format!("{flags}{}", rewritten(pattern)), pattern)
 }
 
-/// A condition that the pattern begins with: whether it must hold, what it says, what follows it.
+/// A look-ahead at the start: true if it is positive, its pattern, and the rest.
 fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
     let wanted = pattern.starts_with("(?=");
     if !wanted && !pattern.starts_with("(?!") {
@@ -93,7 +97,7 @@ fn leading(pattern: &str) -> Option<(bool, &str, &str)> {
     None
 }
 
-/// No `|` outside of groups: then what stands before it holds for all of it.
+/// True if there is no `|` outside of groups: then a look-ahead applies to the whole pattern.
 fn is_one_way(pattern: &str) -> bool {
     let mut depth = 0;
     places(pattern).all(|(_, c, place)| {
@@ -112,14 +116,14 @@ enum Place {
     Open,
     /// After a backslash.
     Escaped,
-    /// Between `[` and `]`, without these.
+    /// Between `[` and `]`, without the brackets.
     Class,
 }
 
-/// Each letter with what it may mean there.
+/// Each character with its context.
 fn places(pattern: &str) -> impl Iterator<Item = (usize, char, Place)> {
     let mut escaped = false;
-    // How many letters of a class there were.
+    // Number of characters in the class so far.
     let mut class: Option<usize> = None;
     pattern.char_indices().map(move |(at, c)| {
         if std::mem::take(&mut escaped) {
@@ -144,12 +148,12 @@ fn places(pattern: &str) -> impl Iterator<Item = (usize, char, Place)> {
     })
 }
 
-/// What Python reads otherwise than our engine.
+/// Rewrites syntax that Python reads differently from our engine.
 fn rewritten(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     for (at, c, place) in places(pattern) {
         match (place, c) {
-            // Sets within sets, and operations on them, are none in Python.
+            // Python has no nested sets and no operations on sets.
             (Place::Class, '[' | '&' | '~') => {
                 out.push('\\');
                 out.push(c);
@@ -174,12 +178,14 @@ fn rewritten(pattern: &str) -> String {
     out
 }
 
-/// A pattern as Python reads it.
+/// A pattern with Python's syntax.
 pub(crate) struct Regex(pub regex_lite::Regex);
 
 impl Regex {
+    /// Compiles a pattern.
+    ///
     /// # Errors
-    /// A sentence: what is no pattern, or one that we cannot try.
+    /// A sentence: the pattern is invalid, or not supported.
     pub(crate) fn new(
         pattern: &str,
         ignore_case: bool,

@@ -1,10 +1,10 @@
-//! Values as Python writes them, because Heat's functions do.
+//! Python's text forms of values, because Heat's functions use them.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// `str(value)` of a scalar; JSON with sorted keys for maps and lists; nothing for null.
+/// `str(value)` of a scalar. JSON with sorted keys for maps and lists, and an empty text for null.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -16,7 +16,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// An exponent has two digits at least.
+/// A number. Its exponent has at least two digits.
 fn number(number: &serde_json::Number) -> String {
     let text = number.to_string();
     match text.split_once("e-") {
@@ -25,7 +25,7 @@ fn number(number: &serde_json::Number) -> String {
     }
 }
 
-/// The same text for values that are equal in Python: `1`, `1.0` and `True`.
+/// A text that is the same for values that are equal in Python: `1`, `1.0` and `True`.
 pub fn key(value: &Value) -> String {
     fn plain(value: &Value) -> Value {
         match value {
@@ -99,7 +99,7 @@ fn string(text: &str, out: &mut String) {
             ' '..='~' => out.push(c),
             _ => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing to a text cannot fail.
+                    // Writing to a `String` cannot fail.
                     let _ = write!(out, "\\u{unit:04x}");
                 }
             }
@@ -108,7 +108,7 @@ fn string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// `a == b`: numbers by value, and `True` is 1.
+/// `a == b`: numbers are compared by value, and `True` equals 1.
 pub fn equal(a: &Value, b: &Value) -> bool {
     let number = |value: &Value| match value {
         Value::Bool(truth) => Some(f64::from(u8::from(*truth))),

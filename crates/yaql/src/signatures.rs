@@ -7,7 +7,7 @@ pub(super) enum Form {
     Function,
     /// `value.name(arguments)`.
     Method,
-    /// Both: the value comes first.
+    /// Both; as a function, the value is the first argument.
     Either,
 }
 
@@ -16,7 +16,7 @@ use Form::{Either, Function, Method};
 /// Any number of further arguments.
 pub(super) const REST: &str = "*";
 
-/// Name, form and arguments of each function and method; without the value that a method is called on.
+/// Name, form and arguments of each function and method, without the value that a method is called on.
 #[rustfmt::skip]
 pub(super) const ALL: &[(&str, Form, &[&str])] = &[
     // Conditions.
@@ -32,7 +32,7 @@ pub(super) const ALL: &[(&str, Form, &[&str])] = &[
     ("bitwiseXor", Function, &["left", "right"]), ("bitwiseNot", Function, &["arg"]),
     ("shiftBitsLeft", Function, &["value", "bitsNumber"]), ("shiftBitsRight", Function, &["value", "bitsNumber"]),
     ("hex", Function, &["num"]),
-    // Makers.
+    // Constructors.
     ("list", Function, &[REST]), ("dict", Function, &[REST]), ("set", Function, &[REST]), ("range", Function, &["start", "stop", "step"]),
     ("concat", Function, &[REST]), ("str", Function, &["value"]), ("regex", Function, &["pattern", "ignoreCase", "multiLine", "dotAll"]),
     ("escapeRegex", Function, &["string"]), ("isRegex", Function, &["value"]), ("isString", Function, &["arg"]),
@@ -71,7 +71,7 @@ pub(super) const ALL: &[(&str, Form, &[&str])] = &[
     ("difference", Method, &["right"]), ("symmetricDifference", Method, &["right"]), ("add", Method, &[REST]), ("remove", Method, &[REST]),
 ];
 
-/// The signatures, as the page for authors shows them.
+/// The signatures in the form of the page for authors.
 #[cfg(test)]
 pub(super) fn signatures() -> Vec<String> {
     let all = ALL.iter().map(|(name, form, arguments)| {

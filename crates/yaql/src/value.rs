@@ -1,7 +1,7 @@
-//! The values of expressions.
+//! Values of expressions.
 //!
-//! Python tells a list from what is gone through once (`select` and its like), from a set and from a map's keys: which functions there
-//! are for it hangs on that, and so does whether it counts as true. At the end all of them are lists.
+//! Python distinguishes a list from an iterator (`select` and similar methods), a set and a map's keys. The available functions
+//! depend on that, and so does truth. In the result all of them are lists.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -12,31 +12,33 @@ use crate::{ITEMS_MAX, budget, pattern::Regex, python, shown};
 #[derive(Clone)]
 pub(super) enum Got {
     Data(Value),
-    /// Gone through once: true, whatever is in it.
+    /// An iterator. Always true, even if it is empty.
     Iter(Vec<Value>),
-    /// Sorted: items with the number of their rank, for `thenBy`.
+    /// A sorted iterator: items with the number of their rank, for `thenBy`.
     Sorted(Vec<(usize, Value)>),
     /// A set, or the keys, values or entries of a map.
     Set(Vec<Value>),
     Regex(Rc<Regex>),
-    /// Names that `let` gave.
+    /// Names from `let`.
     Frame(Rc<Frame>),
 }
 
-/// Frames behind each other, or as values in each other: they are dropped one by the other, on the stack.
+/// Maximum number of nested frames, which are dropped recursively.
 const FRAMES_MAX: usize = 200;
 
-/// What `$` and other names stand for.
+/// The values of `$` and other names.
 pub(super) struct Frame {
     parent: Option<Rc<Frame>>,
     names: HashMap<String, Got>,
-    /// How many hang on it, with itself.
+    /// Number of frames that it contains, with itself.
     frames: usize,
 }
 
 impl Frame {
+    /// A frame with these names.
+    ///
     /// # Errors
-    /// Too many frames hang on each other, or the names hold too much.
+    /// If too many frames are nested, or the values are too large.
     pub(super) fn new(
         parent: Option<&Rc<Frame>>,
         names: HashMap<String, Got>,
@@ -60,7 +62,7 @@ impl Frame {
         }))
     }
 
-    /// With these as `$1`, `$2` ...
+    /// A frame with these arguments as `$1`, `$2` ...
     ///
     /// # Errors
     /// As [`Frame::new`].
@@ -86,10 +88,10 @@ impl<T: Into<Value>> From<T> for Got {
 }
 
 impl Got {
-    /// Takes its weight off the budget.
+    /// Takes its weight from the budget.
     ///
     /// # Errors
-    /// The budget is spent, or the value is too deep.
+    /// If the budget is exceeded, or the value is nested too deeply.
     pub(super) fn pay(&self) -> Result<(), String> {
         budget::spend(match self {
             Got::Data(value) => budget::weight(value, 0)?,
@@ -111,7 +113,7 @@ impl Got {
         matches!(self, Got::Data(Value::Null))
     }
 
-    /// As data.
+    /// The value as data.
     pub(super) fn value(self) -> Result<Value, String> {
         match self {
             Got::Data(value) => Ok(value),
@@ -124,7 +126,7 @@ impl Got {
         }
     }
 
-    /// For messages.
+    /// The value for messages.
     pub(super) fn shown(&self) -> String {
         match self.clone().value() {
             Ok(value) => shown(&python::text(&value)),
@@ -132,7 +134,7 @@ impl Got {
         }
     }
 
-    /// Its items, where it can be gone through.
+    /// Its items, if it is iterable.
     pub(super) fn iterable(&self) -> Option<Vec<Value>> {
         match self {
             Got::Data(Value::Array(items)) | Got::Iter(items) | Got::Set(items) => {
@@ -143,7 +145,7 @@ impl Got {
         }
     }
 
-    /// Its items, of `name`, which goes through it.
+    /// Its items, for the function `name`. An error if it is not iterable.
     pub(super) fn items(&self, name: &str) -> Result<Vec<Value>, String> {
         let items = self
             .iterable()
@@ -162,7 +164,7 @@ pub(super) fn within_limit(count: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Each once, in their order.
+/// The items without duplicates, in their order.
 pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
     let mut seen = std::collections::HashSet::new();
     let mut items = items;
@@ -170,7 +172,7 @@ pub(super) fn unique(items: Vec<Value>) -> Vec<Value> {
     items
 }
 
-/// A map's key; JSON has texts only.
+/// The text of a map's key, because JSON keys are texts.
 pub(super) fn key_text(key: &Value) -> String {
     match key {
         Value::Null | Value::Bool(_) => key.to_string(),
@@ -178,7 +180,7 @@ pub(super) fn key_text(key: &Value) -> String {
     }
 }
 
-/// `str(value)`, as YAQL has it.
+/// `str(value)`, as in YAQL.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -187,7 +189,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// `str(value)`, as Python has it.
+/// `str(value)`, as in Python.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -195,7 +197,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// `repr(value)`; a list is a tuple.
+/// `repr(value)`. A list is written as a tuple.
 fn written(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),

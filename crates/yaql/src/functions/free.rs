@@ -1,4 +1,4 @@
-//! Functions that are called on nothing.
+//! Functions that are not methods.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -81,7 +81,7 @@ pub(super) fn call(call: &Call<'_>) -> Result<Got, String> {
     }
 }
 
-/// Names for what follows `->`.
+/// The names for the expression after `->`.
 fn names(call: &Call<'_>) -> Result<Got, String> {
     let mut names = HashMap::new();
     let mut place = 0;
@@ -102,7 +102,7 @@ fn names(call: &Call<'_>) -> Result<Got, String> {
     Frame::new(Some(call.frame), names).map(Got::Frame)
 }
 
-/// What stands behind the first condition that holds.
+/// The value after the first condition that holds.
 fn switch(call: &Call<'_>) -> Result<Got, String> {
     for tree in &call.rest {
         let Tree::Pair(condition, value) = tree else {
@@ -115,7 +115,7 @@ fn switch(call: &Call<'_>) -> Result<Got, String> {
     Ok(Value::Null.into())
 }
 
-/// Pairs, or one list of pairs.
+/// A map from pairs, or from one list of pairs.
 fn dict(call: &Call<'_>) -> Result<Got, String> {
     let [only] = call.rest.as_slice() else {
         return Ok(call.map()?.into());
@@ -135,7 +135,7 @@ fn dict(call: &Call<'_>) -> Result<Got, String> {
     Ok(Value::Object(map).into())
 }
 
-/// What is gone through once is taken apart; a list stays an item.
+/// Flattens iterables; a list stays an item.
 fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
     let mut all = Vec::new();
     for got in values {
@@ -148,7 +148,7 @@ fn flat(values: Vec<Got>) -> Result<Vec<Value>, String> {
     Ok(all)
 }
 
-/// Texts one after the other, or lists.
+/// Concatenates texts or lists.
 fn concat(call: &Call<'_>) -> Result<Got, String> {
     let values = call.values()?;
     if values.iter().any(|got| got.iterable().is_some()) {

@@ -1,4 +1,4 @@
-//! Methods of what can be gone through.
+//! Methods of iterables.
 
 use std::{cmp::Ordering, collections::HashMap};
 
@@ -31,7 +31,7 @@ pub(super) fn call(call: &Call<'_>, of: Got) -> Result<Got, String> {
         }
         _ => {}
     }
-    // As long as it is a list, it stays one.
+    // A list stays a list.
     if let ("defaultIfEmpty" | "toList" | "memorize", Got::Data(Value::Array(items))) =
         (call.name, &of)
         && (call.name != "defaultIfEmpty" || !items.is_empty())
@@ -171,7 +171,7 @@ fn asked(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
     })
 }
 
-/// Within what was equal before.
+/// Sorts items that were equal before.
 fn sorted(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let Got::Sorted(items) = of else {
         return Err(call.wrong(&of));
@@ -234,7 +234,7 @@ fn folded(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
         Some(first) => first,
         None => return Err(format!("`{}` of `yaql`: the list is empty", call.name)),
     };
-    // What it came to on the way is asked for by one only.
+    // Only `accumulate` returns the intermediate results.
     let keeps_all = call.name == "accumulate";
     let mut all = Vec::new();
     for item in items {
@@ -278,7 +278,7 @@ fn grouped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
             None => pair(values),
             Some(aggregator) => match aggregator(&item(&values)) {
                 Ok(got) => pair(got.value()?),
-                // In its former form it takes the pair, and gives one.
+                // In its former form the aggregator takes and returns the pair.
                 Err(why) => match aggregator(&item(&pair(values))).and_then(Got::value) {
                     Ok(Value::Array(made)) if made.len() == 2 => made.into(),
                     _ => return Err(why),
@@ -343,7 +343,7 @@ fn zipped(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     Ok(Got::Iter(rows.collect()))
 }
 
-/// Of each pair of items for which the predicate holds, what the selector makes of it.
+/// The selector's result for each pair of items for which the predicate holds.
 fn joined(call: &Call<'_>, items: &[Value]) -> Result<Got, String> {
     let others = call.need(0)?.items("join")?;
     let (holds, select) = (call.need_lambda(1)?, call.need_lambda(2)?);
@@ -417,7 +417,7 @@ fn cut(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     Ok(Got::Iter(parts))
 }
 
-/// Items taken out, put in, or replaced; `position` and `count` as in Python's ranges.
+/// Removes, inserts or replaces items. `position` and `count` are as in Python's ranges.
 fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> {
     if call.name.starts_with("insert") {
         let at = call.integer(0, 0)?;
@@ -429,7 +429,7 @@ fn changed(call: &Call<'_>, of: &Got, items: Vec<Value>) -> Result<Got, String> 
         let is_list = matches!(of, Got::Data(_)) && call.name == "insert";
         let place = match (at < 0, is_list) {
             (true, true) => (at + length).max(0),
-            // One that is gone through has no place before its first item.
+            // An iterable has no position before its first item.
             (true, false) if call.name == "insert" => return Ok(Got::Iter(items)),
             _ => at.clamp(0, length),
         };
@@ -502,7 +502,7 @@ fn set(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     }))
 }
 
-/// Its items as `$1`, `$2` ..., or under names.
+/// Gives its items the names `$1`, `$2` ..., or given names.
 fn unpacked(call: &Call<'_>, items: Vec<Value>) -> Result<Got, String> {
     let names = call.values()?;
     if !names.is_empty() && names.len() != items.len() {
@@ -529,7 +529,7 @@ fn repeated(call: &Call<'_>, of: Got) -> Result<Got, String> {
     let times = usize::try_from(times)
         .ok()
         .filter(|times| *times <= ITEMS_MAX);
-    // Without an end only what is zipped with it would end it.
+    // Without a number of times, only another list in `zip` would end it.
     let times = times.unwrap_or(ITEMS_MAX);
     let value = of.value()?;
     budget::spend(budget::weight(&value, 1)?.saturating_mul(times))?;

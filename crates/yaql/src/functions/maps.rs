@@ -9,7 +9,7 @@ use crate::{
     value::{Got, key_text, unique},
 };
 
-/// Nothing where it is no method of a map.
+/// Calls a method of a map. `None` if there is no such method.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     let Got::Data(Value::Object(map)) = of else {
         return None;
@@ -53,7 +53,7 @@ fn get(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     }
 }
 
-/// A key and a value, a map, or pairs.
+/// The map with a key and a value, a map, or pairs added.
 fn set(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     let mut map = map.clone();
     match call.rest.as_slice() {
@@ -88,7 +88,7 @@ fn without(map: &Map<String, Value>, keys: Vec<Value>) -> Got {
 
 type Merge<'a> = &'a dyn Fn(&Value, &Value) -> Result<Value, String>;
 
-/// Maps within each other are merged too, lists put together, and of all else the later counts.
+/// Merges nested maps too, and concatenates lists. Of all other values the later one wins.
 fn merge_with(call: &Call<'_>, map: &Map<String, Value>) -> Result<Got, String> {
     let another = call.value(0)?;
     let Value::Object(another) = &another else {

@@ -1,6 +1,6 @@
-//! The functions and methods, by the value that they are called on.
+//! Functions and methods, by the value that they are called on.
 //!
-//! They know the interpreter only as the [`Evaluate`] that a call carries.
+//! They use the interpreter only through the [`Evaluate`] of a call.
 
 mod free;
 mod lists;
@@ -17,7 +17,7 @@ use crate::{
     value::{Frame, Got},
 };
 
-/// `of.name(arguments)`.
+/// Calls `of.name(arguments)`.
 pub(super) fn method(
     of: Got,
     name: &str,
@@ -30,7 +30,7 @@ pub(super) fn method(
     apply(&Call::of(name, &forms, &arguments, frame, evaluate)?, of)
 }
 
-/// `name(arguments)`.
+/// Calls `name(arguments)`.
 pub(super) fn function(
     name: &str,
     arguments: &[Tree],
@@ -54,7 +54,7 @@ pub(super) fn function(
     )?)
 }
 
-/// The value decides which of the functions of this name is called.
+/// Selects the function of this name by the type of the value, and calls it.
 fn apply(call: &Call<'_>, of: Got) -> Result<Got, String> {
     if let Some(done) = maps::call(call, &of)
         .or_else(|| patterns::call(call, &of))

@@ -12,7 +12,7 @@ use crate::{
     value::{Frame, Got, within_limit},
 };
 
-/// Nothing where it has nothing to do with patterns.
+/// Calls a method with patterns. `None` if there is no such method.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     match (call.name, of) {
         ("matches" | "search" | "searchAll", Got::Regex(_)) => {}
@@ -24,7 +24,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     }
     let other = match call.need(0) {
         Ok(other) => other,
-        // `split()` of a text needs nothing.
+        // `split()` of a text needs no argument.
         Err(_) if !matches!(of, Got::Regex(_)) => return None,
         Err(why) => return Some(Err(why)),
     };
@@ -80,7 +80,7 @@ fn done(call: &Call<'_>, regex: &Regex, text: &str) -> Result<Got, String> {
     }
 }
 
-/// What is found: its text, or what the selector makes of it.
+/// A match: its text, or the selector's result.
 fn one(
     call: &Call<'_>,
     captures: &regex_lite::Captures<'_>,
@@ -92,7 +92,7 @@ fn one(
     }
 }
 
-/// Counts the letters of a text, match by match.
+/// Counts the characters of a text, match by match.
 struct Letters<'t> {
     text: &'t str,
     byte: usize,
@@ -108,19 +108,19 @@ impl Letters<'_> {
         }
     }
 
-    /// Go on to a match, which is behind the one before.
+    /// Moves to a match, which must be after the one before.
     fn go_to(&mut self, byte: usize) {
         self.letters += self.text[self.byte..byte].chars().count();
         self.byte = byte;
     }
 
-    /// How many letters stand before a place in the match.
+    /// Number of characters before a position in the match.
     fn before(&self, byte: usize) -> usize {
         self.letters + self.text[self.byte..byte].chars().count()
     }
 }
 
-/// The whole as `$`, the groups as `$2`, `$3` ...; places are counted in letters.
+/// The whole match as `$`, the groups as `$2`, `$3` ... Positions count characters.
 fn groups(
     call: &Call<'_>,
     captures: &regex_lite::Captures<'_>,
@@ -174,7 +174,7 @@ fn replaced(
     Ok(out.into())
 }
 
-/// `\1` and `\g<name>` as in Python; it ends where the text is too long anyway.
+/// Expands `\1` and `\g<name>` as in Python. Stops if the text exceeds the limit.
 fn expand(by: &str, captures: &regex_lite::Captures<'_>, out: &mut String) {
     let mut rest = by;
     while let Some(at) = rest.find('\\')

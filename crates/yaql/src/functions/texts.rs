@@ -1,4 +1,4 @@
-//! Methods of texts. Places are counted in letters.
+//! Methods of texts. Positions count characters.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     value::{Got, plain, text},
 };
 
-/// Nothing where it is no method of a text.
+/// Calls a method of a text. `None` if there is no such method.
 pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     match (call.name, of) {
         ("isEmpty" | "norm", Got::Data(Value::Null)) => {
@@ -18,7 +18,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
                 _ => true.into(),
             }));
         }
-        // A text between the items of a list.
+        // `text.join(list)`.
         ("join", Got::Data(Value::String(_))) => {}
         ("join", list) => return joined(call, list),
         _ => {}
@@ -53,7 +53,7 @@ pub(super) fn call(call: &Call<'_>, of: &Got) -> Option<Result<Got, String>> {
     })
 }
 
-/// `list.join(text)`; nothing where the argument is another list.
+/// `list.join(text)`. `None` if the argument is another list.
 fn joined(call: &Call<'_>, list: &Got) -> Option<Result<Got, String>> {
     if call.has(1) {
         return None;
@@ -125,7 +125,7 @@ fn split(call: &Call<'_>, of: &str, from_right: bool) -> Result<Got, String> {
     }))
 }
 
-/// At white space, as much as there is; the last part keeps what is in it.
+/// Splits at any white space. The last part is not split further.
 fn words(of: &str, most: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = match from_right {
@@ -183,7 +183,7 @@ fn replaced(call: &Call<'_>, of: &str) -> Result<Got, String> {
     Ok(result.into())
 }
 
-/// `{}`, `{0}` and `{name}`, as in Python, without conversions.
+/// Formats `{}`, `{0}` and `{name}`, as in Python, without conversions.
 fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
     let unknown = |field: &str| {
         format!(
@@ -239,7 +239,7 @@ fn format(call: &Call<'_>, of: &str) -> Result<Got, String> {
     Ok(out.into())
 }
 
-/// A place from the start, or from the end where it is below zero, in bytes.
+/// A position in bytes. Negative ones count from the end.
 fn byte(of: &str, at: i64) -> usize {
     let length = i64::try_from(of.chars().count()).unwrap_or(i64::MAX);
     let at = if at < 0 {
@@ -251,7 +251,7 @@ fn byte(of: &str, at: i64) -> usize {
     of.char_indices().nth(at).map_or(of.len(), |(at, _)| at)
 }
 
-/// From a place on, so many letters; all where their number is below zero.
+/// The part with this start and length. A negative length means the rest of the text.
 fn part(of: &str, start: i64, length: i64) -> (usize, &str) {
     let start = byte(of, start);
     let rest = &of[start..];
