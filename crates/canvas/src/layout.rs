@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    drawing::{Edge, INTERNET, Node, NodeKind},
     geometry::{CanvasPoint, CanvasVector, Rect, Size},
+    node::{Edge, INTERNET, Node, NodeKind},
     snap,
 };
 

@@ -21,6 +21,7 @@ pub mod form;
 pub mod geometry;
 pub mod history;
 pub mod layout;
+mod node;
 pub mod palette;
 pub mod selection;
 pub mod snap;

@@ -1,12 +1,12 @@
 //! What a property can be chosen from: resources of the design, what the cloud has, the values that its type allows.
 
-use hot::{constraint::Constraint, expr::Expr};
+use hot::constraint::Constraint;
 use planner::cloud::CloudFacts;
 use serde_json::json;
 use types::{Choices, Property, PropertyKind};
 
 use super::{
-    Choice, Control,
+    Choice,
     maker::{Maker, plain},
 };
 
@@ -84,38 +84,6 @@ impl Maker<'_> {
         choices.retain(|choice| seen.insert(choice.key.clone()));
         choices
     }
-}
-
-/// A select that can show the value as it is now, known or not.
-pub(super) fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, String) {
-    let Some(value) = value else {
-        return (Control::Select(choices), String::new());
-    };
-    let now = value.to_json();
-    if let Some(choice) = choices.iter().find(|choice| choice.value == now) {
-        let key = choice.key.clone();
-        return (Control::Select(choices), key);
-    }
-    let label = match value {
-        Expr::Literal(literal) => plain(literal),
-        Expr::GetParam(name, _) => format!("parameter {name}"),
-        Expr::GetResource(name) => name.clone(),
-        Expr::GetAttr(name, rest) => {
-            let rest: Vec<String> = rest.iter().map(|part| plain(&part.to_json())).collect();
-            format!("{} of {name}", rest.join("."))
-        }
-        _ => now.to_string(),
-    };
-    let key = format!("={label}");
-    choices.insert(
-        0,
-        Choice {
-            key: key.clone(),
-            label,
-            value: now,
-        },
-    );
-    (Control::Select(choices), key)
 }
 
 fn flavor_label(flavor: &planner::cloud::Flavor) -> String {

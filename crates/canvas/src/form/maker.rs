@@ -8,7 +8,7 @@ use planner::cloud::CloudFacts;
 use serde_json::Value;
 use types::{Property, PropertyKind, Registry};
 
-use super::{Control, Field, Tick, choices::with_value, label};
+use super::{Choice, Control, Field, Tick, label};
 use crate::drawing::{interfaces, plain_reference};
 
 /// What a form is made from.
@@ -231,6 +231,38 @@ fn literal_of(value: Option<&Expr>) -> Option<&Value> {
         Some(Expr::Literal(literal)) => Some(literal),
         _ => None,
     }
+}
+
+/// A select that can show the value as it is now, whether it is among the choices or not.
+fn with_value(mut choices: Vec<Choice>, value: Option<&Expr>) -> (Control, String) {
+    let Some(value) = value else {
+        return (Control::Select(choices), String::new());
+    };
+    let now = value.to_json();
+    if let Some(choice) = choices.iter().find(|choice| choice.value == now) {
+        let key = choice.key.clone();
+        return (Control::Select(choices), key);
+    }
+    let label = match value {
+        Expr::Literal(literal) => plain(literal),
+        Expr::GetParam(name, _) => format!("parameter {name}"),
+        Expr::GetResource(name) => name.clone(),
+        Expr::GetAttr(name, rest) => {
+            let rest: Vec<String> = rest.iter().map(|part| plain(&part.to_json())).collect();
+            format!("{} of {name}", rest.join("."))
+        }
+        _ => now.to_string(),
+    };
+    let key = format!("={label}");
+    choices.insert(
+        0,
+        Choice {
+            key: key.clone(),
+            label,
+            value: now,
+        },
+    );
+    (Control::Select(choices), key)
 }
 
 /// A value as the text of a control.
