@@ -5,9 +5,7 @@
 //! probably meant, and a warning names the version that has the function. A function that a later version removed is refused, as
 //! in Heat. Source: the tables of Heat's HOT template classes.
 
-use super::{Expr, arguments};
 use crate::version::Version::{self, *};
-use yaql::shown;
 
 /// A function of HOT. `get_param`, `get_resource` and `get_attr` with a literal name are expressions of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,14 +95,15 @@ pub enum Place {
     Condition,
 }
 
-struct Entry {
-    function: Function,
+/// The versions of a function.
+pub(super) struct Entry {
+    pub function: Function,
     name: &'static str,
-    since: Version,
+    pub since: Version,
     /// The first version without it.
-    until: Option<Version>,
+    pub until: Option<Version>,
     /// The first version that allows it in conditions.
-    in_conditions: Option<Version>,
+    pub in_conditions: Option<Version>,
 }
 
 const fn entry(function: Function, name: &'static str, since: Version) -> Entry {
@@ -179,29 +178,6 @@ const TABLE: [Entry; 35] = [
     entry(Given, "Stackloom::Given", V2013_05_23),
 ];
 
-/// CloudFormation functions that no version of HOT has, with their replacement.
-const NEVER: [(&str, &str); 7] = [
-    ("Fn::GetAtt", "get_attr"),
-    ("Fn::FindInMap", "get_param: [map, key]"),
-    ("Fn::If", "if"),
-    ("Fn::Equals", "equals"),
-    ("Fn::Not", "not"),
-    ("Fn::And", "and"),
-    ("Fn::Or", "or"),
-];
-
-/// The meaning of a map with one key.
-pub enum Reading {
-    /// A call.
-    Call(Function),
-    /// Data.
-    Plain,
-    /// Data for Heat and for us, though a call was probably meant; with a sentence that says so.
-    Data(String),
-    /// A call that the version or the place does not allow; with a sentence that says so.
-    Refused(String),
-}
-
 impl Function {
     /// A function by its name in HOT, of any version.
     pub fn of(name: &str) -> Option<Function> {
@@ -247,7 +223,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().filter(own).map(|entry| entry.name)
 }
 
-fn table(name: &str) -> Option<&'static Entry> {
+/// The entry of a function of HOT, of whatever version.
+pub(super) fn table(name: &str) -> Option<&'static Entry> {
     if name.is_empty() {
         return None;
     }
@@ -257,66 +234,4 @@ fn table(name: &str) -> Option<&'static Entry> {
 /// True if a map with only this key may be a call in some version.
 pub fn is_function(key: &str) -> bool {
     table(key).is_some_and(|entry| !entry.function.is_condition() && entry.function != Given)
-}
-
-/// The meaning of `{key: arguments}` at a place of a template of this version.
-pub fn reading(key: &str, arguments: &Expr, version: Version, place: Place) -> Reading {
-    let Some(entry) = table(key).filter(|entry| entry.function != Given) else {
-        return match NEVER.iter().find(|(name, _)| *name == key) {
-            Some((_, instead)) => Reading::Data(format!(
-                "`{key}` is a function of CloudFormation; here it is plain data, as in Heat: in HOT write `{instead}`"
-            )),
-            None if key.starts_with("Fn::") && key.len() > 4 => Reading::Data(format!(
-                "HOT has no function `{}`: it is plain data here, as in Heat",
-                shown(key)
-            )),
-            None => Reading::Plain,
-        };
-    };
-    if let Some(until) = entry.until.filter(|until| version >= *until) {
-        let last = until.before().unwrap_or(until);
-        return Reading::Refused(format!(
-            "the function `{key}` is not in version {version}; the last version with it is {last}{}",
-            instead(entry.function)
-        ));
-    }
-    let fits = || {
-        arguments::check(entry.function, arguments, Version::default()).is_ok()
-            || matches!(entry.function, GetParam)
-    };
-    if entry.since > version {
-        return if fits() {
-            Reading::Data(format!(
-                "the function `{key}` is not in version {version}, so this is plain data, as in Heat; it came with {}",
-                entry.since
-            ))
-        } else {
-            Reading::Plain
-        };
-    }
-    match (place, entry.in_conditions) {
-        (Place::Condition, Some(since)) if since <= version => Reading::Call(entry.function),
-        (Place::Condition, Some(since)) => Reading::Refused(format!(
-            "the function `{key}` cannot stand in a condition of version {version}; it can from {since} on"
-        )),
-        (Place::Condition, None) => Reading::Refused(format!(
-            "the function `{key}` cannot stand in a condition: conditions know parameters only, by `get_param`, `equals`, `not`, `and`, `or`, `contains` and `yaql`"
-        )),
-        (Place::Value, _) if entry.function.is_condition() => Reading::Plain,
-        (Place::Value, _) => Reading::Call(entry.function),
-    }
-}
-
-/// The replacement of a removed function.
-fn instead(function: Function) -> &'static str {
-    match function {
-        Ref => "; write `get_param` or `get_resource`",
-        FnJoin => "; write `list_join`",
-        FnReplace => "; write `str_replace`",
-        FnSplit => "; write `str_split` in version 2015-10-15 or later",
-        FnSelect => "; give the path to `get_attr` or `get_param`",
-        FnResourceFacade => "; write `resource_facade`",
-        FnBase64 => "; leave it out, it changes nothing",
-        _ => "",
-    }
 }

@@ -21,15 +21,17 @@ mod budget;
 mod condition;
 mod evaluate;
 mod function;
+mod reading;
 mod resolve;
 mod rewrite;
+mod select;
 mod store;
 
 pub use arguments::{build, check, facade};
 pub use budget::{Budget, WEIGHT_MAX, budget_exceeded, weight_of};
-pub use function::Function;
-pub use function::{Place, Reading, is_function, reading};
-pub use resolve::select;
+pub use function::{Function, Place, is_function};
+pub use reading::{Reading, reading};
+pub use select::select;
 
 /// A value that may depend on parameters, other resources, or their attributes.
 #[derive(Clone, Debug, PartialEq)]
