@@ -64,6 +64,31 @@ pub struct Step {
     pub pause_seconds: u32,
 }
 
+impl Step {
+    /// A plain step.
+    pub(crate) fn new(
+        id: String,
+        kind: StepKind,
+        resource: Option<&str>,
+        after: Vec<String>,
+        timeout_seconds: u32,
+    ) -> Step {
+        Step {
+            id,
+            kind,
+            resource: resource.map(str::to_owned),
+            after,
+            always_run: false,
+            timeout_seconds,
+            replaces: None,
+            if_changed: false,
+            changed: Vec::new(),
+            takes_from: Vec::new(),
+            pause_seconds: 0,
+        }
+    }
+}
+
 fn is_zero(seconds: &u32) -> bool {
     *seconds == 0
 }

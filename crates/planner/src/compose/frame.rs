@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{
     Around, BTreeMap, Expr, HashMap, HashSet, ResourceSpec, Scope,
     facade::{self, Facade},
-    late::Spelling,
+    spelling::Spelling,
 };
 
 use hot::{expr::Function, template::Template};

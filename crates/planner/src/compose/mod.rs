@@ -55,6 +55,7 @@ mod group;
 mod late;
 mod nested;
 mod references;
+mod spelling;
 
 pub use apart::{Apart, Whole, take_apart};
 pub(crate) use batches::Pause;

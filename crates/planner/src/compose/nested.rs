@@ -7,7 +7,8 @@ use std::{borrow::Cow, rc::Rc, sync::Arc};
 
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, Frame, GROUP, HashSet, Model, Parent, Place,
-    ResourceSpec, Scope, Value, facade,
+    ResourceSpec, Scope, Value,
+    facade::{self, Facade},
     frame::{Argument, Arguments},
     overlay,
 };
@@ -143,6 +144,36 @@ impl Composer<'_> {
             ..spec
         };
         self.parent(full, parent, inherits, Parent::Nested { outputs }, first);
+    }
+
+    /// The facade of the resource `name`, with full names.
+    fn facade(&self, frame: &Frame<'_>, name: &str, spec: &ResourceSpec) -> Facade {
+        let document = match frame.file {
+            Some(file) => self.around.bundle.document(file),
+            None => Some(self.around.document),
+        };
+        let resources = document.map(|document| document.template().resources.as_slice());
+        let written = resources
+            .unwrap_or_default()
+            .iter()
+            .find(|one| one.name == name);
+        let of_member = self.metadata.get(&frame.full(name));
+        let metadata = written
+            .and_then(|one| one.metadata.as_ref())
+            .or(of_member)
+            .cloned();
+        let update_policy = written.and_then(|one| one.update_policy.clone());
+        let deletion_policy = spec.deletion_policy.as_text();
+        let known = |value: Option<Expr>| {
+            let value = value.unwrap_or(Expr::Map(Vec::new()));
+            let simple = value.simplify(frame.scope).unwrap_or(value);
+            frame.global_expr(&simple)
+        };
+        BTreeMap::from([
+            ("metadata", known(metadata)),
+            ("deletion_policy", Expr::text(deletion_policy)),
+            ("update_policy", known(update_policy)),
+        ])
     }
 
     /// The value of each parameter of the nested template, with full names.

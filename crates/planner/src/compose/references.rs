@@ -7,7 +7,7 @@
 use super::{
     BTreeMap, Composer, Diagnostic, Expr, OutputSpec, Parent,
     frame::parts_alone,
-    late::{VALUES_MAX, too_large},
+    spelling::{VALUES_MAX, too_large},
 };
 
 /// Replaces references in resources, in outputs, and in the values of parents.

@@ -12,9 +12,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     diff::Diff,
+    ordering::Ordering,
     pauses,
-    remove::{Removals, removal_of_the_old},
-    turns::Turns,
+    remove::{CREATE_SECONDS, Removals, removal_of_the_old},
     *,
 };
 use crate::{
@@ -24,7 +24,6 @@ use crate::{
 use hot::expr::Expr;
 use types::{ROUTER_INTERFACE, SECURITY_GROUP_RULE, SERVER};
 
-pub(super) const CREATE_SECONDS: u32 = 600;
 const SERVER_SECONDS: u32 = 1200;
 const SSH_SECONDS: u32 = 120;
 const CONFIGURE_SECONDS: u32 = 1800;
@@ -39,15 +38,15 @@ pub(super) fn workflow(
     pauses: &[Pause],
 ) -> Result<Workflow, Vec<String>> {
     let mut steps = Vec::new();
-    let turns = Turns::of(&model, &diff.deployed, &diff.changes)?;
+    let ordering = Ordering::of(&model, &diff.deployed, &diff.changes)?;
     let removals = Removals::of(&model, &diff.deployed, &diff.changes, types);
     removals.steps(true, &|_| None, &mut steps);
-    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &turns);
+    let mut compiler = Compiler::new(&model, &diff.changes, types, &removals, &ordering);
     compiler.steps(&mut steps);
     let done = std::mem::take(&mut compiler.done);
     removals.steps(false, &|name| done.get(name).cloned(), &mut steps);
     drop(done);
-    drop(turns);
+    drop(ordering);
     pauses::insert(pauses, &mut steps);
     let gone: Vec<(String, ResourceSpec)> = removals.into_resources().collect();
     let mut resources = model.into_resources();
@@ -58,41 +57,6 @@ pub(super) fn workflow(
         outputs,
         restores: diff.restores.clone(),
     })
-}
-
-/// Names in an order in which each comes after all that it requires. The error is a circle.
-pub(super) fn order<'a>(
-    resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
-) -> Result<Vec<&'a str>, Vec<String>> {
-    let (names, requires): (Vec<&str>, Vec<Vec<&str>>) = resources
-        .map(|(name, spec)| (name, spec.requires.iter().map(String::as_str).collect()))
-        .unzip();
-    match graph::order(&names, &requires) {
-        Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
-        Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
-    }
-}
-
-pub(super) fn step(
-    id: String,
-    kind: StepKind,
-    resource: Option<&str>,
-    after: Vec<String>,
-    timeout_seconds: u32,
-) -> Step {
-    Step {
-        id,
-        kind,
-        resource: resource.map(str::to_owned),
-        after,
-        always_run: false,
-        timeout_seconds,
-        replaces: None,
-        if_changed: false,
-        changed: Vec::new(),
-        takes_from: Vec::new(),
-        pause_seconds: 0,
-    }
 }
 
 /// Sets `old_goes_first` for each replacement.
@@ -116,7 +80,7 @@ struct Compiler<'a> {
     changes: HashMap<&'a str, &'a Change>,
     types: &'a Registry,
     removals: &'a Removals<'a>,
-    turns: &'a Turns<'a>,
+    ordering: &'a Ordering<'a>,
     /// The step that makes each resource usable.
     done: HashMap<&'a str, String>,
     /// The SSH step of each server.
@@ -133,7 +97,7 @@ impl<'a> Compiler<'a> {
         changes: &'a [Change],
         types: &'a Registry,
         removals: &'a Removals<'a>,
-        turns: &'a Turns<'a>,
+        ordering: &'a Ordering<'a>,
     ) -> Compiler<'a> {
         let bastion = model
             .of_type(SERVER)
@@ -147,7 +111,7 @@ impl<'a> Compiler<'a> {
                 .collect(),
             types,
             removals,
-            turns,
+            ordering,
             done: HashMap::new(),
             ssh: HashMap::new(),
             reach: HashMap::new(),
@@ -173,7 +137,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn steps(&mut self, steps: &mut Vec<Step>) {
-        let order = self.turns.order.as_slice();
+        let order = self.ordering.order.as_slice();
         // The cloud's resources come first; software comes after the bastion is open.
         let late = self.after_software(order);
         let (software, things): (Vec<&'a str>, Vec<&'a str>) =
@@ -223,7 +187,7 @@ impl<'a> Compiler<'a> {
                 .iter()
                 .filter(|step| matches!(step.kind, StepKind::WaitForSsh | StepKind::Configure));
             let after = users.map(|step| step.id.clone()).collect();
-            let close = step(
+            let close = Step::new(
                 "bastion:close".to_owned(),
                 StepKind::CloseBastion,
                 self.bastion,
@@ -246,7 +210,7 @@ impl<'a> Compiler<'a> {
             };
             if self.is_component(spec)
                 || self
-                    .turns
+                    .ordering
                     .all_before(self.model, name)
                     .any(|before| late.contains(before))
             {
@@ -280,7 +244,7 @@ impl<'a> Compiler<'a> {
         } else {
             CREATE_SECONDS
         };
-        let mut after = self.done_steps(self.turns.all_before(self.model, name));
+        let mut after = self.done_steps(self.ordering.all_before(self.model, name));
         after.extend(self.removals.before(name).iter().cloned());
         let (kind, verb) = match self.action(name) {
             Some(Action::Update) => (StepKind::Update, "update"),
@@ -297,14 +261,14 @@ impl<'a> Compiler<'a> {
                 .map(|change| change.beneath_the_text())
                 .unwrap_or_default(),
             takes_from: self
-                .turns
+                .ordering
                 .takes_from
                 .get(name)
                 .into_iter()
                 .flatten()
                 .map(|&from| from.to_owned())
                 .collect(),
-            ..step(id.clone(), kind, Some(name), after, timeout)
+            ..Step::new(id.clone(), kind, Some(name), after, timeout)
         });
         self.done.insert(name, id);
     }
@@ -398,7 +362,7 @@ impl<'a> Compiler<'a> {
             .chain(groups.map(|(name, _)| name))
             .collect();
         let after = self.done_steps(needed);
-        steps.push(step(
+        steps.push(Step::new(
             "bastion:open".to_owned(),
             StepKind::OpenBastion,
             Some(bastion),
@@ -424,7 +388,7 @@ impl<'a> Compiler<'a> {
             after.push(step.clone());
         }
         let id = format!("{server}:ssh");
-        steps.push(step(
+        steps.push(Step::new(
             id.clone(),
             StepKind::WaitForSsh,
             Some(server),
@@ -451,7 +415,7 @@ impl<'a> Compiler<'a> {
             .filter(|required| Some(*required) != host);
         after.extend(self.done_steps(others));
         let id = format!("{name}:configure");
-        steps.push(step(
+        steps.push(Step::new(
             id.clone(),
             StepKind::Configure,
             Some(name),

@@ -58,7 +58,7 @@ pub(super) fn changes<'a>(model: &Model, deployed: &'a Deployed, types: &Registr
         .collect();
     let mut of: HashMap<String, Fate> = HashMap::new();
     // A circle has no order; it is reported elsewhere.
-    let in_order = compile::order(model.iter())
+    let in_order = ordering::order(model.iter())
         .unwrap_or_else(|_circle| model.iter().map(|(name, _)| name).collect());
     for name in in_order {
         let Some(spec) = model.get(name) else {

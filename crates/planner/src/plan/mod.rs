@@ -35,10 +35,10 @@ mod diff;
 mod kept;
 mod locks;
 mod nested;
+mod ordering;
 mod pauses;
 mod quota;
 mod remove;
-mod turns;
 
 pub use crate::deployed::{Actual, Deployed};
 pub use change::{Action, Change, PropertyChange};

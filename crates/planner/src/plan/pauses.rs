@@ -3,7 +3,6 @@
 //! The members of a batch already wait for those of the batch before. If both batches have something to do, a step of its own is
 //! between them: after all steps of the earlier one, and before all steps of the later one.
 
-use super::compile::step;
 use crate::{
     compose::Pause,
     workflow::{Step, StepKind},
@@ -42,7 +41,7 @@ fn between(pause: &Pause, number: usize, steps: &mut Vec<Step>) {
     {
         step.after.push(id.clone());
     }
-    let waits = step(
+    let waits = Step::new(
         id,
         StepKind::Pause,
         Some(&pause.group),

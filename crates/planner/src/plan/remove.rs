@@ -18,11 +18,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     alone::{self, LOAD_BALANCER},
-    compile::{CREATE_SECONDS, step},
     *,
 };
 use crate::workflow::{Step, StepKind, copy_of};
 use types::{FLOATING_IP, PORT, ROUTER_INTERFACE, SERVER};
+
+pub(super) const CREATE_SECONDS: u32 = 600;
 
 /// One resource to delete.
 pub(super) struct Removal<'a> {
@@ -291,7 +292,7 @@ impl<'a> Removals<'a> {
                 replaces: (removal.early && removal.name != removal.resource)
                     .then(|| removal.name.clone())
                     .filter(|_| self.copies.get(removal.resource) == Some(&removal.name)),
-                ..step(
+                ..Step::new(
                     id,
                     StepKind::Delete,
                     Some(&removal.name),

@@ -7,12 +7,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     alone::{self, HandOver},
-    compile::order,
     *,
 };
 
 /// The order of the model's resources.
-pub(super) struct Turns<'a> {
+pub(super) struct Ordering<'a> {
     /// The names, each after all that it waits for.
     pub order: Vec<&'a str>,
     /// Resources that a resource waits for beyond its requirements.
@@ -21,14 +20,27 @@ pub(super) struct Turns<'a> {
     pub takes_from: HashMap<&'a str, Vec<&'a str>>,
 }
 
-impl<'a> Turns<'a> {
+/// Names in an order in which each comes after all that it requires. The error is a circle.
+pub(super) fn order<'a>(
+    resources: impl Iterator<Item = (&'a str, &'a ResourceSpec)>,
+) -> Result<Vec<&'a str>, Vec<String>> {
+    let (names, requires): (Vec<&str>, Vec<Vec<&str>>) = resources
+        .map(|(name, spec)| (name, spec.requires.iter().map(String::as_str).collect()))
+        .unzip();
+    match graph::order(&names, &requires) {
+        Ok(order) => Ok(order.into_iter().map(|index| names[index]).collect()),
+        Err(circle) => Err(circle.into_iter().map(str::to_owned).collect()),
+    }
+}
+
+impl<'a> Ordering<'a> {
     /// The error is a circle of requirements.
     pub fn of(
         model: &'a Model,
         deployed: &'a Deployed,
         changes: &'a [Change],
-    ) -> Result<Turns<'a>, Vec<String>> {
-        let mut turns = Turns {
+    ) -> Result<Ordering<'a>, Vec<String>> {
+        let mut ordering = Ordering {
             order: order(model.iter())?,
             after: HashMap::new(),
             takes_from: HashMap::new(),
@@ -46,27 +58,27 @@ impl<'a> Turns<'a> {
         };
         let all = alone::handed_over(&site, changes);
         for HandOver { to, from } in &all {
-            let (waits, on) = match turns.waits_for(model, from, to) {
+            let (waits, on) = match ordering.waits_for(model, from, to) {
                 false => (to, from),
                 true => {
-                    turns.takes_from.entry(to).or_default().push(from);
+                    ordering.takes_from.entry(to).or_default().push(from);
                     (from, to)
                 }
             };
-            turns.after.entry(waits).or_default().push(on);
+            ordering.after.entry(waits).or_default().push(on);
         }
         if !all.is_empty() {
-            let waits: Vec<Vec<&str>> = turns
+            let waits: Vec<Vec<&str>> = ordering
                 .order
                 .iter()
-                .map(|name| turns.all_before(model, name).collect())
+                .map(|name| ordering.all_before(model, name).collect())
                 .collect();
             // The additional order is only added where it makes no circle.
-            if let Ok(order) = graph::order(&turns.order, &waits) {
-                turns.order = order.into_iter().map(|at| turns.order[at]).collect();
+            if let Ok(order) = graph::order(&ordering.order, &waits) {
+                ordering.order = order.into_iter().map(|at| ordering.order[at]).collect();
             }
         }
-        Ok(turns)
+        Ok(ordering)
     }
 
     /// All resources that a resource waits for directly.
