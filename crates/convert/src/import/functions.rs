@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use crate::import::context::{Importer, REGION};
-use crate::import::read::{own_weight, weight};
+use crate::import::read::{is_no_value, own_weight, weight};
 use crate::import::resources::attribute;
 
 /// Functions that are called by a map of one key.
@@ -456,10 +456,6 @@ fn called(map: &Map<String, Value>) -> Option<(&str, &Value)> {
         || name.starts_with(FUNCTIONS)
         || (name == "Condition" && argument.is_string());
     is_call.then_some((name.as_str(), argument))
-}
-
-pub(crate) fn is_no_value(value: &Value) -> bool {
-    value.get("Ref").is_some_and(|name| name == "AWS::NoValue")
 }
 
 /// A key that is written out.

@@ -224,6 +224,11 @@ pub(crate) fn weight(value: &Value) -> usize {
     VALUE_BYTES + below
 }
 
+/// `Ref: AWS::NoValue`: the value is left out.
+pub(crate) fn is_no_value(value: &Value) -> bool {
+    value.get("Ref").is_some_and(|name| name == "AWS::NoValue")
+}
+
 /// The bytes of a value itself and of the texts in it; each value below comes by itself.
 pub(crate) fn own_weight(value: &Value) -> usize {
     let below = match value {

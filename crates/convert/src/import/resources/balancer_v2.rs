@@ -8,15 +8,13 @@
 use serde_json::{Map, Value, json};
 
 use super::balancer::{octavia, placed};
-use super::{Convert, INSTANCE, Made, Resource, redirect};
+use super::redirect::{self, LISTENER, RULE, forwarded};
+use super::{Convert, INSTANCE, Made, Resource};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
 
 pub(crate) const BALANCER: &str = "AWS::ElasticLoadBalancingV2::LoadBalancer";
 pub(crate) const TARGETS: &str = "AWS::ElasticLoadBalancingV2::TargetGroup";
-pub(super) const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
-pub(super) const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
-
 /// Who converts a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
     Some(match written {
@@ -58,12 +56,6 @@ pub(super) fn find_balancers(importer: &mut Importer<'_>) {
             importer.left_out(&format!("Resources.{name}"), message);
         }
     }
-}
-
-/// Where an action leads; of several groups the first.
-pub(super) fn forwarded(action: &Value) -> Option<&Value> {
-    let groups = || action.pointer("/ForwardConfig/TargetGroups/0/TargetGroupArn");
-    action.get("TargetGroupArn").or_else(groups)
 }
 
 fn balancer(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'_>) {

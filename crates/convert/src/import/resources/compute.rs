@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::network::{added_network, external};
 use super::{Convert, INSTANCE, Made, Resource, launch};
-use crate::import::context::{FLAVOR, IMAGE, Importer, NETWORK};
+use crate::import::context::{FLAVOR, IMAGE, Importer};
 
 /// Who converts a type of this family.
 pub(super) fn of(written: &str) -> Option<Convert> {
@@ -98,13 +99,41 @@ pub(super) fn completed(importer: &mut Importer<'_>, server: &mut Map<String, Va
     }
 }
 
-/// What a launch template says of the server that names it.
+/// A definition as properties of a server. What these cannot say is named, with the reason `lost`.
+pub(super) fn defined(
+    importer: &mut Importer<'_>,
+    definition: &mut Resource<'_>,
+    lost: &str,
+) -> Map<String, Value> {
+    let mut member = server(importer, definition);
+    let at = definition.at("NetworkInterfaces");
+    let groups = definition.raw("NetworkInterfaces");
+    if let Some(groups) = groups.and_then(|all| all.get(0)?.get("Groups")) {
+        let groups = importer.value(groups, &at);
+        member.entry("security_groups").or_insert(groups);
+    }
+    for silent in ["TagSpecifications", "Placement", "Tags"] {
+        definition.raw(silent);
+    }
+    for property in [
+        "AssociatePublicIpAddress",
+        "BlockDeviceMappings",
+        "IamInstanceProfile",
+    ] {
+        if definition.raw(property).is_some() {
+            importer.left_out(&definition.at(property), lost);
+        }
+    }
+    member
+}
+
+/// The properties that a launch template gives to the server that names it.
 fn like(importer: &mut Importer<'_>, resource: &mut Resource<'_>) -> Map<String, Value> {
     let named = resource.raw("LaunchTemplate").is_some();
     match launch::definition(importer, resource) {
         Some(mut definition) => {
             let lost = "only properties are taken from what a server is made like: give it to the server itself";
-            launch::properties(importer, &mut definition, lost)
+            defined(importer, &mut definition, lost)
         }
         None => {
             if named {
@@ -165,18 +194,6 @@ fn instance(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resourc
     made.put(importer, resource, "OS::Nova::Server", properties);
 }
 
-/// The network of what stands in none: a parameter.
-pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
-    importer.asked(
-        NETWORK,
-        json!({
-            "type": "string",
-            "description": "The network that servers stand in.",
-            "constraints": [{"custom_constraint": "neutron.network"}],
-        }),
-    )
-}
-
 fn networks(
     importer: &mut Importer<'_>,
     made: &mut Made,
@@ -207,7 +224,7 @@ fn networks(
                 let mut entry = interface_entry(importer, properties, interface, &at);
                 // A drawn address that leads to the server takes the place of the one that Amazon would give.
                 if is_public(interface) && !is_led_to && entry.get("port").is_none() {
-                    let network = super::network::external(importer);
+                    let network = external(importer);
                     let kind = "OS::Neutron::FloatingIP";
                     let address = json!({"floating_network": network});
                     let address = made.add(importer, resource, "address", kind, address);

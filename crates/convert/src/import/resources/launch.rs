@@ -1,8 +1,8 @@
-//! What servers of a group are made like: launch configurations, launch templates, and servers that name one.
+//! The definitions of the servers of a group: launch configurations, launch templates, and servers that name one.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{INSTANCE, LAUNCH, Resource, compute};
+use super::{INSTANCE, LAUNCH, Resource};
 use crate::import::context::Importer;
 
 pub(crate) const TEMPLATE: &str = "AWS::EC2::LaunchTemplate";
@@ -43,32 +43,4 @@ pub(super) fn find_names(importer: &mut Importer<'_>) {
             importer.launch_names.insert(given, name);
         }
     }
-}
-
-/// A definition as properties of a server. What these cannot say is named, with the reason `lost`.
-pub(super) fn properties(
-    importer: &mut Importer<'_>,
-    definition: &mut Resource<'_>,
-    lost: &str,
-) -> Map<String, Value> {
-    let mut member = compute::server(importer, definition);
-    let at = definition.at("NetworkInterfaces");
-    let groups = definition.raw("NetworkInterfaces");
-    if let Some(groups) = groups.and_then(|all| all.get(0)?.get("Groups")) {
-        let groups = importer.value(groups, &at);
-        member.entry("security_groups").or_insert(groups);
-    }
-    for silent in ["TagSpecifications", "Placement", "Tags"] {
-        definition.raw(silent);
-    }
-    for property in [
-        "AssociatePublicIpAddress",
-        "BlockDeviceMappings",
-        "IamInstanceProfile",
-    ] {
-        if definition.raw(property).is_some() {
-            importer.left_out(&definition.at(property), lost);
-        }
-    }
-    member
 }

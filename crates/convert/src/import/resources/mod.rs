@@ -143,7 +143,7 @@ impl<'a> Resource<'a> {
     pub(crate) fn raw(&mut self, property: &str) -> Option<&'a Value> {
         self.used.insert(property.to_owned());
         let value = self.given?.get(property)?;
-        (!value.is_null() && !crate::import::functions::is_no_value(value)).then_some(value)
+        (!value.is_null() && !crate::import::read::is_no_value(value)).then_some(value)
     }
 
     /// A property in HOT.

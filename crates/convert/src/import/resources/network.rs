@@ -2,12 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::compute::added_network;
 use super::{
     ADDRESS, ASSOCIATION, Convert, GATEWAY_ATTACHMENT, INSTANCE, INTERFACE, Made, Resource, SUBNET,
     VPC,
 };
-use crate::import::context::{EXTERNAL_NETWORK, Importer};
+use crate::import::context::{EXTERNAL_NETWORK, Importer, NETWORK};
 
 const ROUTER_SUFFIX: &str = "router";
 
@@ -21,6 +20,18 @@ pub(super) fn of(written: &str) -> Option<Convert> {
         ASSOCIATION => association,
         _ => return None,
     })
+}
+
+/// The network of servers that name none: a parameter.
+pub(super) fn added_network(importer: &mut Importer<'_>) -> Value {
+    importer.asked(
+        NETWORK,
+        json!({
+            "type": "string",
+            "description": "The network that servers stand in.",
+            "constraints": [{"custom_constraint": "neutron.network"}],
+        }),
+    )
 }
 
 /// The network that leads out: a parameter.

@@ -8,9 +8,17 @@
 
 use serde_json::{Value, json};
 
-use super::balancer_v2::{LISTENER, RULE, forwarded};
 use crate::import::context::Importer;
 use crate::import::sections::as_number;
+
+pub(super) const LISTENER: &str = "AWS::ElasticLoadBalancingV2::Listener";
+pub(super) const RULE: &str = "AWS::ElasticLoadBalancingV2::ListenerRule";
+
+/// The target group that an action leads to; of several the first.
+pub(super) fn forwarded(action: &Value) -> Option<&Value> {
+    let groups = || action.pointer("/ForwardConfig/TargetGroups/0/TargetGroupArn");
+    action.get("TargetGroupArn").or_else(groups)
+}
 
 /// The address that a `redirect` action leads to, if it is one; what the policy does otherwise is told. `listener` is a name.
 pub(super) fn address(

@@ -33,7 +33,7 @@ fn group(importer: &mut Importer<'_>, made: &mut Made, resource: &mut Resource<'
     let mut member = match launch::definition(importer, resource) {
         Some(mut definition) => {
             let lost = "members of a group are plain servers";
-            launch::properties(importer, &mut definition, lost)
+            compute::defined(importer, &mut definition, lost)
         }
         None => {
             let path = resource.path.clone();
