@@ -9,7 +9,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, migrations};
 
 pub(crate) type Database = sqlx::Sqlite;
 pub(crate) type Connection = sqlx::SqliteConnection;
@@ -67,13 +67,11 @@ pub(crate) async fn connect(path: &Path) -> Result<Store> {
 }
 
 pub(crate) async fn migrate(pool: &SqlitePool) -> Result<()> {
-    MIGRATOR
+    migrations::migrator()
         .run(pool)
         .await
         .map_err(|error| Error::at("migrating it")(error.into()))
 }
-
-pub(crate) static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 /// Sets the durability of commits. If `is_durable`, a commit waits for the disk, else only for the operating system.
 pub(crate) async fn set_durable(connection: &mut Connection, is_durable: bool) -> sqlx::Result<()> {

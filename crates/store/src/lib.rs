@@ -19,6 +19,7 @@
 mod column;
 mod database;
 mod error;
+mod migrations;
 mod tenant;
 
 mod append;
